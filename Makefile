@@ -10,7 +10,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint test test-chaos bench run report docs soundness images up down clean
+.PHONY: help setup build lint test test-examples test-history test-chaos bench run report docs soundness images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ lint: ## gofmt, go vet and staticcheck
 test: setup ## all tests, with the race detector; on real Redis too, and on containers where Docker runs
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
+test-examples: ## the modules below examples/, as a newcomer runs them (some 2 minutes)
+	@GO='$(GO)' ./scripts/test-examples
+
+test-history: ## bugs that public projects had: found before they were mended, and not after (10 to 20 minutes)
+	@GO='$(GO)' ./scripts/test-history
+
 test-chaos: setup build ## what the simulation finds has to show on real Redis too, and nothing else (some 4 minutes)
 	@STORE=$(STORE) LOCKS=$(LOCKS) FAULTS=$(FAULTS) TRIALS=$(TRIALS) SEED=$(SEED) ./scripts/test-chaos
 
@@ -46,9 +52,10 @@ run: build ## compare every recipe under every fault in the simulation; says whe
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest
 
-docs: build ## write docs/recipes.md anew: a run that must find what recipes declare, and nothing else
+docs: build ## write docs/recipes.md, by a run that must find what recipes declare and nothing else, and docs/documents.md anew
 	$(BIN) run --store $(STORE) --name docs --expect --shrink 0
 	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
+	$(BIN) answer --page docs/documents.md
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)
 	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)

@@ -8,19 +8,42 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Group names that stand for several others. A group in standardNames selects some of
-// what is offered when nothing is chosen.
+// Names of groups: every offered name, the default workloads, and the recipes that wrap
+// libraries.
 const (
 	allNames      = "all"
 	standardNames = "standard"
+	libraryNames  = "libraries"
 )
 
-// Choose resolves a user's choice among offered names: exact names, globs as in
-// path.Match, and "all". The result is in the order of offered, each name once. The error
-// is an input.Error that offers the nearest names. What names their kind, in the singular
-// ("lock"); groups are more names to offer, already resolved by the caller.
+// Recipes resolves a choice of recipes, in the order of the registry. "all" are those that
+// wrap no library, and "libraries" the others; a glob matches either. The error is an
+// input.Error that suggests the nearest names.
+func Recipes(choice []string) ([]locks.Recipe, error) {
+	all := locks.All()
+	var names []string
+	for _, c := range choice {
+		group := strings.TrimSpace(c)
+		if group != allNames && group != libraryNames {
+			names = append(names, c)
+			continue
+		}
+		for _, r := range all {
+			if (group == libraryNames) == (r.Library != "") {
+				names = append(names, r.ID)
+			}
+		}
+	}
+	return chosen("lock", names, all, func(r locks.Recipe) string { return r.ID }, allNames, libraryNames)
+}
+
+// Choose resolves a user's choice among offered names: exact names, globs as in path.Match,
+// and "all". The result is in the order of offered, each name once. The parameter what is
+// the kind of name in the singular ("lock"). The error is an input.Error that suggests the
+// nearest names; it suggests groups too, which the caller has resolved already.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false
@@ -69,7 +92,7 @@ func chosen[T any](what string, choice []string, all []T, name func(T) string, g
 	return values, nil
 }
 
-// matching returns the offered names that one element of a choice means.
+// matching returns the offered names that one element of a choice selects.
 func matching(what, c string, offered, groups []string) ([]string, error) {
 	if c == allNames {
 		return offered, nil
@@ -96,8 +119,8 @@ func matching(what, c string, offered, groups []string) ([]string, error) {
 	return found, nil
 }
 
-// Nearest names up to three offered names, nearest first by edit distance, among those
-// that are about as near as the nearest.
+// Nearest returns up to three offered names, joined by "or", nearest first by edit
+// distance. Names much farther away than the first are left out.
 func Nearest(name string, offered []string) string {
 	sorted := slices.Clone(offered)
 	near := func(o string) float64 { return levenshtein.Match(name, o, nil) }

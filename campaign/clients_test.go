@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
@@ -31,32 +32,11 @@ func onProcesses(t *testing.T) (testbed.Testbed, Config) {
 	c.Duration, c.Store = 3*time.Second, t.TempDir()
 	c.ClientsAs, c.ClientCommand = trial.Processes, []string{os.Args[0]}
 	t.Cleanup(func() {
-		if left := offspring(t); len(left) > 0 {
+		if left := childtest.Children(t); len(left) > 0 {
 			t.Errorf("processes left behind: %v", left)
 		}
 	})
 	return tb, c
-}
-
-// offspring are the processes that this one has started and not buried.
-func offspring(t *testing.T) []string {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, path := range stats {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		_, rest, _ := strings.Cut(string(data), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid()) {
-			found = append(found, strings.TrimSpace(string(data)))
-		}
-	}
-	return found
 }
 
 // judged runs one trial, again if the machine was too busy for it to prove
@@ -95,6 +75,9 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	}
 	tb, c := onProcesses(t)
 	for fault, test := range tests {
+		if testing.Short() && fault != "client-pause" {
+			continue // on real time: the rest run without the race detector
+		}
 		for _, as := range []string{trial.Processes, trial.Goroutines} {
 			t.Run(fault+" "+as, func(t *testing.T) {
 				c := c
@@ -132,7 +115,7 @@ func TestClientsHaveProcessesOnRealTimeOnly(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.ClientsAs = "sim", t.TempDir(), trial.Processes
 	var wrong *input.Error
-	if _, err := (Campaign{Config: c, Testbed: sim.New()}).Run(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--clients-as processes: testbed sim") {
+	if _, err := (Campaign{Config: c, Testbed: sim.New()}).Run(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "clients-as processes: testbed sim") {
 		t.Errorf("campaign: got %v", err)
 	}
 	if _, err := PlanTrial(t.Context(), sim.New(), c, "set-nx-px", "none", "mutex", 0); !errors.As(err, &wrong) {
@@ -144,7 +127,7 @@ func TestClientsHaveProcessesOnRealTimeOnly(t *testing.T) {
 		t.Errorf("replay: got %v", err)
 	}
 	c.ClientsAs = "threads"
-	if _, err := (Campaign{Config: c, Testbed: sim.New()}).Run(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `--clients-as "threads": expected goroutines or processes`) {
+	if _, err := (Campaign{Config: c, Testbed: sim.New()}).Run(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `clients-as "threads": expected goroutines or processes`) {
 		t.Errorf("threads: got %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 // The default numbers of clients and locks.
 const defaultClients, defaultKeys = 3, 1
 
-// storedConfig is a configuration as campaign.json has it. There, a size that was not
-// chosen has its default value; a chosen size that equals its default is listed.
+// storedConfig is Config as stored in campaign.json. A size that was not chosen is stored
+// as its default. Chosen lists the sizes that were chosen and equal their default.
 type storedConfig struct {
 	plainConfig
 	Chosen []string `json:"chosen,omitempty"`
@@ -19,7 +19,7 @@ type storedConfig struct {
 // plainConfig is Config without methods.
 type plainConfig Config
 
-// sizeOf is a size of trials with its name and default.
+// sizeOf points to a size in Config, with its name and default.
 type sizeOf struct {
 	of       *int
 	name     string

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A campaign can confirm another: it runs the trials that showed the other's flaws on
-// its own testbed, and checks whether the flaws show here too.
+// A campaign can confirm another one: on its own testbed, it runs the trials that showed
+// the other campaign's flaws, and checks whether the flaws show there too.
 
 // Sought is a flaw that a campaign is to confirm.
 type Sought struct {
@@ -23,26 +23,26 @@ type Sought struct {
 	Cause  string `json:"cause"`
 }
 
-// confirmation is the campaign to be confirmed.
+// confirmation describes the campaign to be confirmed.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
 	trials []trial.Result // of the other campaign, the most telling first
 	sought []Sought
-	tried  map[string]int // how often each runs here, by its folder
+	tried  map[string]int // how often each trial runs here, by trial.Folder
 }
 
-// newConfirmation loads the campaign that Config.Confirm names and sets the config as
-// that campaign had it. Errors are input.Errors.
+// newConfirmation loads the campaign that c.Confirm names and copies its clients, times and
+// seed to c. It returns nil if c.Confirm is empty. Errors are input.Errors.
 func newConfirmation(c *Config) (*confirmation, error) {
 	if c.Confirm == "" {
 		return nil, nil
 	}
 	if c.Named {
-		return nil, input.Errorf("--confirm runs the trials of another campaign: expected no --named")
+		return nil, input.Errorf("%s runs the trials of another campaign: expected no %s", input.Setting("confirm"), input.Setting("named"))
 	}
 	other, err := Load(c.Confirm)
 	if err != nil {
-		return nil, input.Errorf("--confirm %w", err)
+		return nil, input.Errorf("%s %w", input.Setting("confirm"), err)
 	}
 	o := other.Info.Config
 	c.Nodes, c.Clients, c.Keys, c.Overrun, c.Trusting, c.Seed = o.Nodes, o.Clients, o.Keys, o.Overrun, o.Trusting, o.Seed
@@ -52,8 +52,7 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil
 }
 
-// together merges all attempts at a trial into the first, with everything that they
-// showed.
+// together merges the attempts at each trial: the first gets the flaws and verdicts of all.
 func together(trials []trial.Result) (all []trial.Result) {
 	at := map[string]int{}
 	for _, t := range trials {
@@ -70,8 +69,8 @@ func together(trials []trial.Result) (all []trial.Result) {
 	return all
 }
 
-// among returns the cells that the other campaign has too. Without any, the error is an
-// input.Error.
+// among returns the cells that the other campaign has too. If there are none, the error is
+// an input.Error.
 func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 	if f == nil {
 		return cells, nil
@@ -80,7 +79,7 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 		return !slices.ContainsFunc(f.plan, c.is)
 	})
 	if len(both) == 0 {
-		return nil, input.Errorf("--confirm: the campaign there has none of the chosen locks under the chosen faults")
+		return nil, input.Errorf("%s: the campaign there has none of the chosen locks under the chosen faults", input.Setting("confirm"))
 	}
 	return both, nil
 }
@@ -88,14 +87,14 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 // is says whether p, a cell of another campaign, has c's recipe and fault.
 func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name }
 
-// jobs returns the trials of the cells. For each flaw that the other campaign showed in
-// a cell they are the first candidates, as many as the config asks for; in a cell
-// without flaws, as many drawn trials for each workload.
+// jobs returns the trials of the cells. For each flaw that the other campaign showed in a
+// cell, it takes the first candidates, at most Config.Trials; in a cell without flaws, as
+// many drawn trials for each workload.
 func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	for i := range cells {
 		c := &cells[i]
 		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.lack == nil {
-			c.lack = f.plan[j].NotSupported // also what only a probe of the recipe can show
+			c.lack = f.plan[j].NotSupported // a lack that perhaps only the recipe's probe showed
 		}
 	}
 	return f.each(p, cells, func(c plannedCell) []trial.Spec {
@@ -114,9 +113,9 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more returns the next candidates for each wanted flaw: those that were run least, or
-// only those not run yet if none is repeated. For a cell in which nothing is sought,
-// they are the next drawn trials.
+// more returns further candidates for each wanted flaw, those run least often first;
+// without again, only candidates that have not run. For idle cells in which no flaw is
+// sought, it returns the next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
@@ -139,7 +138,7 @@ func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought)
 	})
 }
 
-// each makes one job of each trial that choose returns for each cell.
+// each makes a job of every distinct trial that choose returns for a cell.
 func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []trial.Spec) []job {
 	var jobs []job
 	for i := range cells {
@@ -148,7 +147,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		for _, s := range choose(*c) {
 			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
-				continue // its failed probe is reported
+				continue // a failed probe is reported already
 			}
 			chosen[id] = true
 			c.named++
@@ -159,7 +158,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 	return jobs
 }
 
-// next is the next attempt at a trial.
+// next returns s as the next attempt at its trial.
 func (f *confirmation) next(s trial.Spec) trial.Spec {
 	s.Attempt = 0
 	id := trial.Folder(s)
@@ -168,11 +167,10 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 	return s
 }
 
-// candidates returns the flaws that the other campaign showed in the cell and, for
-// each, the trials that showed it. First come those that showed it longer than a stall
-// may last without spoiling the whole trial (a tenth of the lease time:
-// checker.Stalled); then the others, longest first. Trials with different ideas take
-// turns.
+// candidates returns the flaws that the other campaign showed in the cell and, for each,
+// the trials that showed it, longest first. Beyond a tenth of the lease time, durations
+// count as equal: a shorter stall does not spoil the whole trial (checker.Stalled). Among
+// equals, trials with different ideas take turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
@@ -191,8 +189,8 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 	return sought, by
 }
 
-// varied interleaves trials that showed the flaw for equally long by the idea of their
-// faults: if one idea does not work here, another may.
+// varied makes the ideas behind the faults take turns among trials that showed the flaw
+// equally long: if one idea does not work here, another may.
 func (s Sought) varied(trials []trial.Result) []trial.Result {
 	type idea struct {
 		long time.Duration
@@ -214,7 +212,7 @@ func (s Sought) varied(trials []trial.Result) []trial.Result {
 	return trials
 }
 
-// shownFor is the longest time for which the trial showed the flaw, at most a tenth of
+// shownFor returns the longest time for which the trial showed the flaw, at most a tenth of
 // its lease time.
 func (s Sought) shownFor(t trial.Result) time.Duration {
 	longest := time.Duration(0)
@@ -228,8 +226,8 @@ func (s Sought) shownFor(t trial.Result) time.Duration {
 	return min(longest, t.Spec.Options.TTL/10)
 }
 
-// drawn returns trials, not run yet, of a cell in which nothing is sought; first those
-// whose fault hit something.
+// drawn returns, for a cell in which no flaw is sought, drawn trials that have not run
+// here: at most the given number for each workload, decided ones first.
 func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	drawn := map[string]int{}
 	trials := f.of(c)
@@ -258,7 +256,7 @@ func (f *confirmation) of(c plannedCell) []trial.Result {
 	})
 }
 
-// sought returns the flaws to be confirmed; none if the campaign confirms none.
+// sought returns the flaws to be confirmed; none if this campaign confirms no other.
 func (p *planner) sought() []Sought {
 	if p.confirm == nil {
 		return nil
@@ -270,23 +268,23 @@ func (p *planner) sought() []Sought {
 func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
 	p.config.clients(&s)
-	if c.topology != testbed.Independent { // else it keeps its number of nodes
+	if c.topology != testbed.Independent { // independent: the number of nodes stays
 		s.Topology = c.topology
 	}
 	return s
 }
 
-// How many more trials run for a flaw that has not shown: for each cell without it;
-// then more, if the flaw has shown under no fault at all or the cell shows nothing that
-// is sought there.
+// Rounds of further trials for a sought flaw that has not shown: tries for every cell in
+// which it is sought, then lastTries if the flaw has shown under no fault or its cell has
+// shown no sought flaw.
 const (
 	tries     = 2
 	lastTries = 4
 )
 
-// insist runs, when confirming another campaign, more of its trials for flaws that have
-// not shown and for cells whose fault hit nothing. On real time, other trials, or the
-// same ones again, may go differently.
+// insist runs more of the confirmed campaign's trials, for flaws that have not shown and
+// for cells whose fault hit nothing. On real time, other trials or further attempts may go
+// differently.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
 		return nil
@@ -311,9 +309,9 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	return nil
 }
 
-// unconfirmed returns the sought flaws that did not show, in cells that finished. Where
-// trials are deterministic, each cell counts; elsewhere, a flaw counts if it showed
-// under none of the faults that it was sought under.
+// unconfirmed returns the sought flaws that did not show, in cells that finished. On a
+// deterministic testbed, it returns a flaw once for each such cell; elsewhere, only if the
+// flaw showed under none of the faults under which it was sought.
 func (h hunt) unconfirmed() []Surprise {
 	type flaw struct{ lock, oracle, cause string }
 	var all []Surprise
@@ -350,22 +348,22 @@ func (r *run) idle(c plannedCell) bool {
 	})
 }
 
-// showsAnywhere says whether s showed under some fault that it is sought under.
+// showsAnywhere says whether s showed under any fault under which it is sought.
 func (h hunt) showsAnywhere(s Sought) bool {
 	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
 		return o.Lock == s.Lock && o.Oracle == s.Oracle && o.Cause == s.Cause && h.shows(o)
 	})
 }
 
-// showsSomething says whether the cell of s shows anything that is sought there.
+// showsSomething says whether the cell of s shows any flaw that is sought in it.
 func (h hunt) showsSomething(s Sought) bool {
 	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
 		return o.Lock == s.Lock && o.Fault == s.Fault && h.shows(o)
 	})
 }
 
-// finishes says whether the cell of s was run to its end, or cannot be run here: then
-// its flaws are not confirmed either.
+// finishes says whether the absence of s counts: its cell was run to the end, or is not
+// supported here.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -375,8 +373,8 @@ func (s Sought) missed(under string) Surprise {
 	return Surprise{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed counts the flaws, cell by cell, that the campaign could try to confirm
-// (of), and those that it did confirm (n).
+// Confirmed returns how many of the sought flaws showed (n), and how many could have shown
+// (of): those whose cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

@@ -2,6 +2,8 @@ package campaign
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -159,8 +162,12 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	trials := filepath.Join(first.Dir, trial.ResultsFile)
-	lines, err := os.ReadFile(trials)
+	stored, err := packed.Open(trials)
 	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := io.ReadAll(stored)
+	if err := errors.Join(err, stored.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(trials, append(append(lines, line...), '\n'), 0o666); err != nil {
@@ -333,7 +340,7 @@ func TestConfirmRefuses(t *testing.T) {
 		want string
 	}{
 		"no campaign":         {func(c *Config) { c.Confirm = t.TempDir() }, "expected the directory of a stored campaign"},
-		"named schedules too": {func(c *Config) { c.Confirm, c.Named = "x", true }, "expected no --named"},
+		"named schedules too": {func(c *Config) { c.Confirm, c.Named = "x", true }, "expected no named"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := DefaultConfig()

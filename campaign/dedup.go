@@ -13,7 +13,7 @@ import (
 // shown maps each sighting to the turns of the trials whose evidence is stored.
 type shown map[sighting][]trial.Turn
 
-// sighting is a flaw that a cell shows.
+// sighting is what a trial of a cell shows (trial.Result.Shows).
 type sighting struct{ lock, fault, what string }
 
 func (s *shown) add(t trial.Result) {
@@ -27,7 +27,7 @@ func (s *shown) add(t trial.Result) {
 	(*s)[e] = append((*s)[e], t.Spec.Turn())
 }
 
-// enough lists what was shown before this trial. Only earlier turns count, so that the
+// enough lists what stored trials of the cell show. Only earlier turns count, so that the
 // choice does not depend on which trial ended first.
 func (s shown) enough(spec trial.Spec) []string {
 	var all []string

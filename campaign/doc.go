@@ -1,8 +1,8 @@
 // Package campaign compares recipes under faults.
 //
-// A Config comes in, with a testbed. A campaign plans the cells of the comparison
-// (recipe × fault), has their trials run side by side, stores every history before it is
-// judged, runs again what the machine spoilt, and folds the results into a matrix. A Stored
+// A Config comes in, with a testbed. A campaign plans the cells of the comparison (recipe ×
+// fault), has their trials run side by side, stores every history before it is judged,
+// reruns trials that the machine spoilt, and folds the results into a matrix. A Stored
 // campaign goes out, and Load reads it back.
 //
 // The words: a cell is one recipe under one fault; a probe is a fault-free trial that shows

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// unexpected lists violations that their recipe does not declare for their fault, each
-// once, with the first trial that showed it.
+// unexpected lists violations that the recipe does not declare for the fault, each once,
+// with the first trial that showed it.
 func unexpected(trials []trial.Result) []Surprise {
 	var all []Surprise
 	for _, t := range trials {
@@ -29,6 +29,7 @@ func unexpected(trials []trial.Result) []Surprise {
 			}
 		}
 	}
+	all = append(all, undeclaredOfPrograms(trials)...)
 	slices.SortStableFunc(all, compareSurprises)
 	return all
 }
@@ -45,6 +46,7 @@ func missed(info Info, trials []trial.Result) []Surprise {
 			all = append(all, h.misses(r.ID, f)...)
 		}
 	}
+	all = append(all, h.missedOfPrograms(trials)...)
 	for i := range all {
 		all[i].Hidden = !info.Deterministic && slices.ContainsFunc(trials, all[i].mayHide)
 	}
@@ -65,10 +67,10 @@ func (s Surprise) mayHide(t trial.Result) bool {
 	})
 }
 
-// hunt is what a campaign looked at.
+// hunt indexes what a campaign's trials found and judged.
 type hunt struct {
 	info Info
-	// flaws: what was found in which cell; oracles: what was judged at all.
+	// flaws are those found in a cell; oracles are those that judged a trial of the cell.
 	flaws   map[place]bool
 	oracles map[place]bool
 	// finished counts the finished trials of a cell.
@@ -82,7 +84,7 @@ func huntOf(info Info, trials []trial.Result) hunt {
 	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
 	for _, t := range trials {
 		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
-		if t.Err == "" && !t.Further {
+		if t.Err == "" && !t.Unplanned() {
 			h.finished[cell]++
 		}
 		for _, v := range t.Verdicts {
@@ -97,7 +99,8 @@ func huntOf(info Info, trials []trial.Result) hunt {
 	return h
 }
 
-// misses returns where a flaw of a lock should have shown but did not.
+// misses returns a declared flaw of a lock for each fault under which it should have shown
+// but did not; where one fault would have been enough, it returns one entry for all.
 func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	var under []string
 	shown := false
@@ -125,8 +128,8 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	return all
 }
 
-// looked says whether a cell was run to its end with something for the oracle to judge.
-// If the chosen workloads leave it nothing, the flaw is not missed.
+// looked says whether a cell was run to its end with something for the oracle to judge. If
+// the chosen workloads give the oracle nothing to judge, its flaws are not missed.
 func (h hunt) looked(p PlannedCell, oracle string) bool {
 	if p.NotSupported != nil || h.finished[place{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false
@@ -147,8 +150,7 @@ func (i Info) trialsOf(p PlannedCell) int {
 }
 
 // asDeclared says whether clients run at least the default workloads, with the default
-// command timeout. Declarations assume these: otherwise a flaw that does not show is
-// not missed.
+// command timeout. Declarations assume both: otherwise the absence of a flaw means nothing.
 func (i Info) asDeclared() bool {
 	return i.everyWorkload() && i.Config.commandTimeout() == i.Config.TTL/2
 }
@@ -162,8 +164,8 @@ func compareSurprises(a, b Surprise) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
-// TooFew counts the trials that looked for a missed flaw, if they were too few to run
-// every variant of its faults' plans; else it is 0.
+// TooFew returns the number of trials that looked for a missed flaw if they were too few to
+// run every variant of its faults' plans, else 0.
 func (s Stored) TooFew(missed Surprise) int {
 	faults := strings.Split(missed.Fault, ",")
 	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {

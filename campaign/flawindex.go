@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// ShownFlaw is a flaw that a cell showed, with the first trial that did, preferably a
+// ShownFlaw is a flaw that a cell showed, with the first trial that showed it, preferably a
 // named one.
 type ShownFlaw struct {
 	Lock, Fault, Oracle, Cause string
@@ -45,9 +45,9 @@ func (s Stored) ShownFlaws() []ShownFlaw {
 	return all
 }
 
-// Example finds, among the shown flaws, a declared flaw of a lock under the first of
-// its faults that showed it: first the faults under which it must be found, then those
-// under which it may, then a mix that contains one of them.
+// Example returns the shown flaw that best illustrates a declared flaw of a lock: under the
+// first fault of f.Faults that showed it, else of f.Also, else in a mix that contains one
+// of these faults.
 func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 	its := slices.Concat(f.Faults, f.Also)
 	rank := func(e ShownFlaw) int {

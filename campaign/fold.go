@@ -36,12 +36,12 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		k := key{t.Spec.Lock, t.Spec.Fault}
 		byCell[k] = append(byCell[k], t)
 		if t.Err != "" {
-			m.Failed = append(m.Failed, t)
+			m.Failed = append(m.Failed, t.Brief())
 		}
 	}
 	unprobed := map[pair]bool{} // the probe failed, so no trial followed
 	for _, t := range m.Failed {
-		if t.Probe && !t.Further {
+		if t.Probe && !t.Unplanned() {
 			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
 		}
 	}
@@ -52,13 +52,12 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	m.Interrupted = m.Finished < m.Planned
 	m.Unexpected, m.Missed, m.Doubtful = unexpected(trials), missed(info, trials), doubts(trials)
-	m.Settled = settled(trials)
+	m.Settled, m.Programs = settled(trials), programFlaws(info, trials)
 	return m
 }
 
-// plannedTrials returns the trials that were planned.
 func plannedTrials(trials []trial.Result) []trial.Result {
-	return slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Further })
+	return slices.DeleteFunc(slices.Clone(trials), trial.Result.Unplanned)
 }
 
 // tally counts the planned and the finished trials of a cell.
@@ -89,7 +88,7 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	}
 }
 
-// foldCell gives a cell the worst result of its trials, which come worst first.
+// foldCell sums up a cell's trials, which come worst first: the cell has the worst result.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
@@ -112,7 +111,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 		case t.Outcome == trial.Unknown:
 			c.Undecided++
 			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = why(t), cmp.Or(t.Dir, t.DoubtDir)
+				c.UndecidedWhy, c.UndecidedDir = why(t), cmp.Or(t.Dir, t.DoubtDir())
 			}
 		}
 		if t.Violation() {
@@ -127,8 +126,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// One trial whose trigger never came does not devalue the others: the bound counts
-	// those.
+	// Trials whose fault hit nothing do not devalue the others, which the bound counts.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]
@@ -160,7 +158,7 @@ func why(t trial.Result) string {
 	return cmp.Or(t.Err, t.Why)
 }
 
-// addFlaws adds the flaws that the cell does not have yet, worst first.
+// addFlaws adds the flaws that the cell does not have yet, and sorts them, worst first.
 func (c *Cell) addFlaws(flaws []trial.Flaw) {
 	for _, f := range flaws {
 		i := slices.IndexFunc(c.Flaws, func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
@@ -179,7 +177,7 @@ func (c *Cell) addFlaws(flaws []trial.Flaw) {
 	}
 }
 
-// Words are a reader's words for the cell's verdict.
+// Words returns the cell's verdict in words for a reader.
 func (c Cell) Words() string {
 	switch c.Verdict {
 	case trial.Violated:
@@ -199,7 +197,7 @@ func (c Cell) Words() string {
 	return string(c.Verdict)
 }
 
-// fewTrials is how many trials a bound needs to be worth saying.
+// fewTrials is the minimum number of drawn trials for showing a bound.
 const fewTrials = 10
 
 // Bound is the upper end of the 95 % confidence interval of the share of violated
@@ -215,7 +213,7 @@ func (c Cell) Bound() float64 {
 // drawn counts the exercised trials that depend on a seed.
 func (c Cell) drawn() int { return c.Exercised - c.Enumerated }
 
-// BoundWords are a reader's words for the bound.
+// BoundWords returns the bound in words for a reader.
 func (c Cell) BoundWords() string {
 	if c.drawn() < fewTrials {
 		return "too few trials for a bound"
@@ -223,8 +221,8 @@ func (c Cell) BoundWords() string {
 	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())
 }
 
-// compareTrials puts the trial first that shows its cell's verdict best; among equals
-// the earliest, named before drawn.
+// compareTrials sorts first the trial that shows its cell's verdict best; among equals, the
+// earliest, named before drawn.
 func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
 		a.Rank()-b.Rank(),

@@ -12,17 +12,17 @@ import (
 
 // A violation proves nothing if a stall of the harness, or an election that no fault
 // provoked, may have caused it, or if it depends on a reply that nobody saw. But an
-// undeclared one must not vanish because the machine was busy: its trial is run again,
-// and an undisturbed run settles the doubt.
+// undeclared violation must not vanish because the machine was busy: its trial is run
+// again, and an undisturbed run settles the doubt.
 
-// Doubt is a possible, undeclared violation in a cell: only trials with an excuse
-// (Excuse) showed it, and no other run has settled it.
+// Doubt is a possible, undeclared violation in a cell: every trial that showed it has an
+// excuse (Excuse).
 type Doubt struct {
 	Lock  string
 	Fault string
 	Flaws []trial.Flaw // worst first
-	Dir   string       // the first such trial's folder, relative to the campaign; "" if not kept
-	// Settled: a later run of that trial was conclusive and did not show it.
+	Dir   string       // folder of the first trial that showed it, relative to the campaign; "" if not kept
+	// Settled: a later run of the trial was conclusive and did not show the flaws.
 	Settled bool
 }
 
@@ -32,7 +32,7 @@ const Excuse = "a stall of the machine, an election that no fault provoked, or a
 // Hiding names the possible reasons why a declared flaw does not show.
 const Hiding = "trials that were to show it are undecided, or spoilt by a stall or an election that no fault provoked"
 
-// Words say it in a sentence without a full stop.
+// Words returns the doubt as a sentence without a full stop.
 func (d Doubt) Words() string {
 	if d.Settled {
 		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without that, did not show it"
@@ -40,7 +40,7 @@ func (d Doubt) Words() string {
 	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without that settled it"
 }
 
-// names lists its flaws.
+// names lists the flaws with their causes.
 func (d Doubt) names() string {
 	var names []string
 	for _, f := range d.Flaws {
@@ -59,34 +59,24 @@ func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	return some
 }
 
-// earlier is the undeclared doubt that previous runs of a trial left.
-type earlier struct {
-	flaws   []trial.Flaw
-	settled []trial.Flaw // flaws in doubt that a later run settled
-	dir     string       // of the first run in doubt, relative to the campaign; "" if not kept
-}
-
-// inherit adds the doubts of earlier runs to t, unless t settles them. A doubt that t
-// settles without showing the flaw goes to t's settled flaws.
-func inherit(t *trial.Result, before earlier) {
-	t.Settled = slices.Clone(before.settled)
-	for _, f := range before.flaws {
-		switch {
-		case !settles(*t, f):
-			t.Doubtful = append(t.Doubtful, f)
-		case !slices.ContainsFunc(t.Flaws, f.Same):
-			t.Settled = append(t.Settled, f)
+// inherit adds to t the doubts that its previous run left and t does not settle.
+func inherit(t *trial.Result) {
+	if n := len(t.Runs); n > 0 {
+		for _, f := range t.Runs[n-1].Doubtful {
+			if !settles(*t, f) {
+				t.Doubtful = append(t.Doubtful, f)
+			}
 		}
+		t.Doubtful = trial.Distinct(t.Doubtful)
 	}
-	t.Doubtful, t.DoubtDir = trial.Distinct(t.Doubtful), before.dir
-	// While such a doubt remains, the absence of violations is no verdict.
+	// While an undeclared flaw is in doubt, the absence of violations is no verdict.
 	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != trial.Unknown {
 		t.Outcome, t.Why = trial.Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
 	}
 }
 
-// settles says whether t resolves the doubt about a flaw: t shows it beyond doubt, or
-// does not show it though nothing spoilt t.
+// settles says whether t resolves the doubt about a flaw: t shows the flaw beyond doubt, or
+// is conclusive and does not show it.
 func settles(t trial.Result, f trial.Flaw) bool {
 	if slices.ContainsFunc(t.Flaws, f.Same) {
 		return true
@@ -108,8 +98,8 @@ func settles(t trial.Result, f trial.Flaw) bool {
 	})
 }
 
-// inDoubt says whether t leaves an undeclared flaw in doubt that no trial of its cell
-// has shown and no later attempt has settled.
+// inDoubt says whether t leaves an undeclared flaw in doubt. A flaw is no longer in doubt
+// if a trial of its cell has shown it or a later attempt has settled it.
 func inDoubt(t trial.Result, trials []trial.Result) bool {
 	return slices.ContainsFunc(undeclared(t.Doubtful), func(f trial.Flaw) bool {
 		return !slices.ContainsFunc(t.Flaws, f.Same) && !slices.ContainsFunc(trials, func(o trial.Result) bool {
@@ -126,8 +116,8 @@ func follows(t, o trial.Result) bool {
 	return t.Spec.Attempt > o.Spec.Attempt && trial.Folder(t.Spec) == trial.Folder(at)
 }
 
-// doubts lists by cell the remaining doubts, except flaws that another trial of the
-// cell showed.
+// doubts lists the remaining doubts, one entry for each cell, without flaws that another
+// trial of the cell showed.
 func doubts(trials []trial.Result) []Doubt {
 	var all []Doubt
 	for _, t := range trials {
@@ -136,7 +126,7 @@ func doubts(trials []trial.Result) []Doubt {
 		}
 		i := slices.IndexFunc(all, func(d Doubt) bool { return d.Lock == t.Spec.Lock && d.Fault == t.Spec.Fault })
 		if i < 0 {
-			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: cmp.Or(t.DoubtDir, t.Dir)})
+			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: cmp.Or(t.DoubtDir(), t.Dir)})
 		}
 		for _, f := range undeclared(t.Doubtful) {
 			if one := (trial.Result{Spec: t.Spec, Doubtful: []trial.Flaw{f}}); inDoubt(one, trials) {
@@ -151,13 +141,13 @@ func doubts(trials []trial.Result) []Doubt {
 	return all
 }
 
-// settled lists the settled doubts, trial by trial, except flaws that another trial of
-// the cell showed.
+// settled lists the settled doubts, trial by trial, without flaws that another trial of the
+// cell showed.
 func settled(trials []trial.Result) (all []Doubt) {
 	shows := huntOf(Info{}, trials).flaws
 	for _, t := range trials {
-		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.DoubtDir, Settled: true}
-		for _, f := range t.Settled {
+		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.DoubtDir(), Settled: true}
+		for _, f := range t.Settled() {
 			if !shows[place{d.Lock, d.Fault, f.Oracle, f.Cause}] {
 				d.Flaws = append(d.Flaws, f)
 			}

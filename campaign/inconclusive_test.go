@@ -86,7 +86,8 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
-		inherit(&again, earlier{flaws: []trial.Flaw{race}, dir: "d"})
+		again.Runs = []trial.EarlierRun{{Doubtful: []trial.Flaw{race}, Dir: "d"}}
+		inherit(&again)
 		left := slices.ContainsFunc(again.Doubtful, race.Same)
 		if left == c.settled {
 			t.Errorf("%s: left in doubt: %t", name, left)
@@ -121,7 +122,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 		r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
 	}
 	jobs := r.again(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].further || !slices.Equal(jobs[0].before.flaws, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
+	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].runs[0].Recorded || !slices.Equal(jobs[0].runs[0].Doubtful, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
 	r.take(t.Context(), jobs[0], trial.Done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
@@ -173,32 +174,6 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	}
 }
 
-// A run tells of what an earlier one settled, and names the folder of one that shows
-// what is left.
-func TestWhatEarlierRunsLeftIsInherited(t *testing.T) {
-	race, lost := trial.Flaw{Oracle: "exclusion", Cause: "race"}, trial.Flaw{Oracle: "resource", Cause: "race"}
-	for name, c := range map[string]struct {
-		before  earlier
-		trial   trial.Result
-		doubted bool
-		want    earlier
-	}{
-		"the first":            {earlier{}, trial.Result{Dir: "a", Doubtful: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{race}, nil, "a"}},
-		"the same again":       {earlier{[]trial.Flaw{race}, nil, "a"}, trial.Result{Dir: "b", Doubtful: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{race}, nil, "a"}},
-		"settled, and another": {earlier{[]trial.Flaw{race}, nil, "a"}, trial.Result{Dir: "b", Doubtful: []trial.Flaw{lost}, Settled: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{lost}, []trial.Flaw{race}, "b"}},
-		"a stall, no doubt":    {earlier{}, trial.Result{Dir: "a"}, false, earlier{}},
-	} {
-		got := spoilt{job{before: c.before}, c.trial}.leaves(c.doubted)
-		if !slices.Equal(got.flaws, c.want.flaws) || !slices.Equal(got.settled, c.want.settled) || got.dir != c.want.dir {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
-		var next trial.Result
-		if inherit(&next, got); len(next.Settled) != len(c.want.settled) {
-			t.Errorf("%s: the next run tells of %v as settled, want %v", name, next.Settled, c.want.settled)
-		}
-	}
-}
-
 // A violation that counts is recorded, with its evidence; what it leaves in doubt
 // besides is settled by another attempt, which has a folder of its own.
 func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
@@ -214,7 +189,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 	r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
 	jobs := r.again(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].again != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].before.flaws) != 1 || r.progress.Total != 1 {
+	if len(jobs) != 1 || len(jobs[0].runs) != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].runs[0].Doubtful) != 1 || r.progress.Total != 1 {
 		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
 	}
 	if len(r.trials) != 1 || r.trials[0].Outcome != trial.Violated || r.trials[0].Dir != trial.Folder(bug.Spec) {

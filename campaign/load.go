@@ -6,27 +6,28 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Stored is a campaign as its directory holds it. A campaign that was killed has its
+// Stored is a campaign as its directory holds it. If the campaign was killed, this is its
 // finished trials, and a matrix of them.
 type Stored struct {
 	Dir    string
 	Info   Info
 	Trials []trial.Result
 	Matrix Matrix
-	// Repeated counts the trials that were run again and did the same. Only Run sets
+	// Repeated counts the trials that were run again with the same history. Only Run sets
 	// it.
 	Repeated int
-	// Truncated reports that the last line of trials.jsonl was cut off; nil if not.
+	// Truncated reports that the list of trials has no end: the campaign was killed, is
+	// running, or its file was cut short; nil if not.
 	Truncated error
 }
 
@@ -81,16 +82,16 @@ func Load(dir string) (Stored, error) {
 	if s.Info.Format > trial.Format {
 		return s, trial.Newer(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
-	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // every run writes versions
+	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // a campaign always writes versions
 		return s, trial.Older(dir, s.Info.Command)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)
-	f, err := os.Open(path)
+	f, err := packed.Open(path)
 	if err != nil {
 		return s, input.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
-	if s.Trials, s.Truncated, err = readTrials(f, path); err != nil {
+	if s.Trials, s.Truncated, err = readTrials(f, f.Name); err != nil {
 		return s, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -110,7 +111,7 @@ func LoadInfo(dir string) (info Info, err error) {
 	return info, err
 }
 
-// CampaignOf is the directory of the campaign that a stored trial's folder is in.
+// CampaignOf returns the directory of the campaign that a trial's folder belongs to.
 func CampaignOf(folder string) string {
 	if path, err := filepath.Abs(folder); err == nil {
 		folder = path

@@ -67,7 +67,7 @@ func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 		want string
 	}{
 		{"no campaign", func(t *testing.T) error { _, err := Load(t.TempDir()); return err }, "expected the directory of a stored campaign"},
-		{"broken campaign.json", campaign(CampaignFile, `{`), CampaignFile + ": unexpected end"},
+		{"broken campaign.json", campaign(CampaignFile, `{`), CampaignFile + ": expected a whole JSON document: unexpected end"},
 		{"broken trials.jsonl", campaign(trial.ResultsFile, "{}\n{]\n{}\n"), trial.ResultsFile + ":2: expected one JSON object"},
 		{"no history", func(t *testing.T) error { _, err := trial.LoadRecord(filepath.Join(t.TempDir(), "x")); return err }, "expected a history file"},
 		{"broken history", record(trial.HistoryFile, acquired+"[]\n{}\n"), trial.HistoryFile + ":3: "},

@@ -25,39 +25,39 @@ type Cell struct {
 	Oracles    map[string]string `json:"oracles"`
 	Trials     int               `json:"trials"`
 	Violations int               `json:"violations"` // trials with a violated oracle
-	// Shown counts the trials with the cell's own verdict, kind included. Exercised
-	// counts the trials with any verdict: their fault hit something and their oracles
-	// could tell. The others were undecided, or hit nothing.
+	// Shown counts the trials with the same verdict and kind as the cell. Exercised counts
+	// the decided trials: those with a violation, and those whose fault hit something and
+	// whose oracles could tell.
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
 	// Enumerated counts the exercised trials that were named schedules. They are not
-	// random samples, so Bound leaves them out.
+	// random samples, so Bound ignores them.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
-	// Seed is that of the trial that shows the verdict best. Hash is its history.Hash
-	// if the trial is deterministic.
+	// Seed belongs to the trial that shows the verdict best. Hash is that trial's
+	// history.Hash, set only if trials of the lock are deterministic.
 	Seed uint64 `json:"seed"`
 	Hash string `json:"hash,omitempty"`
 	// Varies: the lock is not replayable byte for byte (Matrix.Varying).
 	Varies bool `json:"varies,omitempty"`
-	// Replay is the command line that runs that trial again.
+	// Replay is the command line that runs the trial of Seed again.
 	Replay string `json:"replay"`
-	// Minimal is the folder, relative to the campaign, of the trial that the one in Dir
-	// was shrunk to; "" if it was not shrunk.
+	// Minimal is the folder of the shrunk version of the trial in Dir, relative to the
+	// campaign; "" if that trial was not shrunk.
 	Minimal string `json:"minimal,omitempty"`
 
 	// Forever tells "blocked for ever" from "blocked up to TTL".
 	Forever bool `json:"-"`
-	// Lack is why the cell is not supported; nil if it is. Why says that in a sentence,
-	// or what went wrong with its trials.
+	// Lack says why the cell is not supported; nil if it is. Why is a sentence about the
+	// lack, or about what went wrong in the trials.
 	Lack *trial.Lack `json:"-"`
 	Why  string      `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is undecided.
 	UndecidedWhy string `json:"-"`
-	// UndecidedDir is that trial's folder, relative to the campaign.
+	// UndecidedDir is the first undecided trial's folder, relative to the campaign.
 	UndecidedDir string `json:"-"`
-	// Dir is the stored trial that shows the verdict best, relative to the campaign; ""
-	// if none was kept.
+	// Dir is the folder of the trial that shows the verdict best, relative to the campaign;
+	// "" if no such trial was kept.
 	Dir string `json:"-"`
 	// Flaws are the distinct flaws that the cell's trials showed.
 	Flaws []trial.Flaw `json:"-"`
@@ -72,14 +72,18 @@ type Matrix struct {
 	Command string `json:"command"`
 	Store   string `json:"store"`
 	Cells   []Cell `json:"cells"`
-	// Varying lists the locks that are not replayable byte for byte, where others are.
+	// Varying lists the locks that are not replayable byte for byte on a deterministic
+	// testbed.
 	Varying []Varying `json:"varying,omitempty"`
+	// Programs are flaws of the clients' programs. No cell counts them.
+	Programs []ProgramFlaw `json:"programs,omitempty"`
 
-	// Unexpected are violations that their recipe does not declare for their fault;
-	// Missed are declared flaws that did not show under theirs.
+	// Unexpected are violations that the recipe does not declare for the fault. Missed are
+	// declared flaws that did not show.
 	Unexpected []Surprise `json:"-"`
 	Missed     []Surprise `json:"-"`
-	// Doubtful may be unexpected too, but this is not certain; one entry for each cell.
+	// Doubtful are undeclared violations that are possible but not certain; one entry for
+	// each cell.
 	Doubtful []Doubt `json:"-"`
 	// Settled lists doubts that were resolved. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
@@ -95,13 +99,13 @@ type Matrix struct {
 // Surprise is a difference between what a recipe declares and what was found.
 type Surprise struct {
 	Lock   string
-	Fault  string // where it was found; for a missed flaw, where it was looked for (comma-separated)
+	Fault  string // of a missed flaw: all faults that should have shown it, comma-separated
 	Oracle string
 	Cause  string
-	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
-	// Hidden: the flaw may be missed only because trials are undecided: by a stall of
-	// the harness, an election that no fault provoked, or an unseen reply. Never set
-	// where trials are deterministic.
+	Dir    string // folder of the stored trial, relative to the campaign; empty for a missed flaw
+	// Hidden: the flaw may be missed only because trials are undecided, due to a stall of
+	// the harness, an election that no fault provoked, or an unseen reply. Never set where
+	// trials are deterministic.
 	Hidden bool
 }
 
@@ -118,22 +122,21 @@ type Sink interface {
 // Exit codes, as in Jepsen.
 const (
 	ExitExpected   = 0   // as expected; without Config.Expect also violations
-	ExitUnexpected = 1   // found what was not expected, or missed what was
-	ExitUnknown    = 2   // somewhere it cannot be told
+	ExitUnexpected = 1   // an undeclared violation, a missed flaw, or a fault that hit nothing
+	ExitUnknown    = 2   // a cell is undecided, or a surprise uncertain
 	ExitUsage      = 254 // bad usage or configuration
 	ExitHarness    = 255 // the harness itself failed
 )
 
-// NotExercised returns the cells in which the fault hit nothing in any trial, so that
-// nothing is known.
+// NotExercised returns the cells in which the fault hit nothing in any trial.
 func (m Matrix) NotExercised() []Cell {
 	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != trial.NotExercised })
 }
 
-// ExitCode returns the exit code of a finished campaign. Without expect, violations are
-// a normal result; with expect, every undeclared violation is unexpected, whatever its
-// cause, and so is a fault that hit nothing. What may be unexpected or missed (Excuse,
-// Hiding) counts as unknown.
+// ExitCode returns the exit code of a finished campaign. Without expect, violations are a
+// normal result. With expect, undeclared violations, missed flaws and faults that hit
+// nothing are unexpected. Uncertain violations (Excuse) and perhaps hidden flaws (Hiding)
+// count as unknown.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness

@@ -23,25 +23,20 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int         // of the fault's plans, in the workload that has the most
-	named     int         // schedules, in all workloads
-	lack      *trial.Lack // not supported, if not nil
+	variants  int         // number of variants of the fault's plans, in the workload with the most
+	named     int         // number of named schedules, over all workloads
+	lack      *trial.Lack // why the cell is not supported; nil = it is
 }
 
-// job is one trial to be run.
 type job struct {
 	spec  trial.Spec
 	probe bool
-	again int // as trial.Result.Again
-	// further: as trial.Result.Further.
-	further bool
-	// before is the doubt that earlier runs left.
-	before earlier
-	// sampled: it runs once more at the end, to check that it does the same.
+	runs  []trial.EarlierRun // earlier runs of the trial
+	// sampled: the trial is repeated at the end, to check that its history is the same.
 	sampled bool
 }
 
-// pair identifies a probe.
+// pair identifies a probe: each lock has one for each workload.
 type pair struct{ lock, workload string }
 
 // planner turns a configuration into cells, and cells into trials.
@@ -49,10 +44,10 @@ type planner struct {
 	config       Config
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
-	lacks        map[testbed.Capability]string // why some of the others are missing
-	without      map[testbed.Topology]string   // why topologies are missing
-	real         bool                          // it runs on the machine's time
-	seen         map[pair]trial.Sight          // by finished probes
+	lacks        map[testbed.Capability]string // reasons for missing capabilities
+	without      map[testbed.Topology]string   // reasons for missing topologies
+	real         bool                          // the testbed runs on the machine's time
+	seen         map[pair]trial.Sight          // what the finished probes showed
 	confirm      *confirmation                 // another campaign; nil = this one plans its own trials
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
@@ -72,10 +67,9 @@ func newPlanner(c Config, tb testbed.Testbed) *planner {
 	return p
 }
 
-// cells resolves the names of the configuration: every chosen recipe under
-// every chosen fault.
+// cells returns a cell for every chosen recipe under every chosen fault.
 func (p *planner) cells() ([]plannedCell, error) {
-	recipes, err := chosen("lock", p.config.Locks, locks.All(), func(r locks.Recipe) string { return r.ID })
+	recipes, err := Recipes(p.config.Locks)
 	if err != nil {
 		return nil, err
 	}
@@ -87,19 +81,24 @@ func (p *planner) cells() ([]plannedCell, error) {
 	if err != nil {
 		return nil, err
 	}
+	named, err := namedWorkloads(p.config.Workloads)
+	if err != nil {
+		return nil, err
+	}
 	if err := p.checkTopology(); err != nil {
 		return nil, err
 	}
 	var cells []plannedCell
 	for _, r := range recipes {
 		for _, f := range faults {
+			bodies := slices.DeleteFunc(slices.Clone(bodies), func(w workloads.Workload) bool { return !runs(w, named, r, f) })
 			if c := p.cell(r, f, bodies); !p.config.Clean || c.lack == nil && c.clean() {
 				cells = append(cells, c)
 			}
 		}
 	}
 	if len(cells) == 0 {
-		return nil, input.Errorf("--clean: every chosen recipe declares flaws for every chosen fault")
+		return nil, input.Errorf("%s: every chosen recipe declares flaws for every chosen fault", input.Setting("clean"))
 	}
 	return cells, nil
 }
@@ -115,7 +114,7 @@ func (c plannedCell) clean() bool {
 // checkTopology refuses a topology that the testbed does not have.
 func (p *planner) checkTopology() error {
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return input.Errorf("--topology %q: expected one of %s, which testbed %s has", t, join(p.topologies), p.config.Testbed)
+		return input.Errorf("%s %q: expected one of %s, which testbed %s has", input.Setting("topology"), t, join(p.topologies), p.config.Testbed)
 	}
 	return nil
 }
@@ -154,7 +153,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	return c
 }
 
-// covers says whether topology have offers everything that need does.
+// covers says whether one topology (have) offers everything that another (need) does.
 func covers(have, need testbed.Topology) bool {
 	switch have {
 	case need:
@@ -167,7 +166,7 @@ func covers(have, need testbed.Topology) bool {
 	return false
 }
 
-// spec is the trial number k of a cell under a workload, without its plan.
+// spec returns trial number k of a cell under a workload, without its plan.
 func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	conf := p.config
 	seed := conf.Seed
@@ -192,13 +191,13 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 		s.Nodes = cmp.Or(conf.Nodes, trial.DefaultNodes)
 	}
 	s.Options = workloads.Options{
-		Clients: cmp.Or(conf.Clients, defaultClients),
+		Clients: cmp.Or(conf.Clients, body.Clients, defaultClients),
 		Keys:    max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
 		TTL:     conf.TTL,
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
 		Retry:   conf.retry(),
-		// Time for a client to miss a reply, and for the consequences.
+		// Allow for a lost reply and its consequences.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),
 		Tokens:   conf.Tokens,
@@ -219,7 +218,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	return s
 }
 
-// world is what the nemesis makes plans for.
+// world returns the world of a trial, for which the nemesis makes plans.
 func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 	nodes := []string{"n0"}
 	for i := 1; i < s.Nodes; i++ {
@@ -247,7 +246,7 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 }
 
 // probes returns the fault-free trials, one per recipe and workload of the cells. The
-// commands that a recipe sends there show where faults can strike.
+// commands of a probe show where faults can strike.
 func (p *planner) probes(cells []plannedCell) ([]job, error) {
 	var jobs []job
 	seen := map[pair]bool{}
@@ -262,7 +261,7 @@ func (p *planner) probes(cells []plannedCell) ([]job, error) {
 			if err != nil {
 				return nil, err
 			}
-			if p.confirm != nil { // it may be among the trials to be confirmed
+			if p.confirm != nil { // the probe may be among the trials to be confirmed
 				probe.spec = p.confirm.next(probe.spec)
 			}
 			jobs = append(jobs, probe)
@@ -271,7 +270,7 @@ func (p *planner) probes(cells []plannedCell) ([]job, error) {
 	return jobs, nil
 }
 
-// probe is the fault-free trial of a recipe under a workload.
+// probe returns the fault-free trial of a recipe under a workload.
 func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	body, _ := workloads.ByName(workload)
 	c := p.cell(r, nemesis.Undisturbed(), []workloads.Workload{body})
@@ -311,7 +310,7 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				}
 				if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-					continue // its failed probe is reported
+					continue // a failed probe is reported already
 				}
 				s, world, err := p.trial(*c, w, k)
 				switch {
@@ -351,7 +350,7 @@ func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, neme
 	return s, world, nil
 }
 
-// drop takes a workload from the cell.
+// drop removes a workload from the cell; without workloads, the cell is not supported.
 func (c *plannedCell) drop(workload string, why error) {
 	c.workloads = slices.DeleteFunc(c.workloads, func(w string) bool { return w == workload })
 	if len(c.workloads) == 0 {
@@ -359,7 +358,6 @@ func (c *plannedCell) drop(workload string, why error) {
 	}
 }
 
-// join lists values as a person would.
 func join[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {

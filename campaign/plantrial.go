@@ -20,7 +20,7 @@ import (
 // is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
 	if k < 0 {
-		return trial.Spec{}, input.Errorf("--trial %d: expected a number from 0", k)
+		return trial.Spec{}, input.Errorf("%s %d: expected a number from 0", input.Setting("trial"), k)
 	}
 	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
 	if err != nil {
@@ -55,7 +55,7 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 
 // only returns the cell of that lock and fault, with that workload alone.
 func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
-	recipe, err := chosen("lock", []string{lock}, locks.All(), func(r locks.Recipe) string { return r.ID })
+	recipe, err := Recipes([]string{lock})
 	if err != nil {
 		return plannedCell{}, err
 	}

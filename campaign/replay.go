@@ -23,13 +23,13 @@ type Replay struct {
 	Dir string
 	// Log receives each command once its outcome is known; nil = no log.
 	Log func(history.Command)
-	// Worker is the command line of a worker process to run the trial in, as in
-	// Campaign; nil = this process, which a panic of the code under test ends.
+	// Worker is the command line of a worker process to run the trial in, as in Campaign;
+	// nil = run it in this process, which a panic of the code under test then ends.
 	Worker []string
 }
 
-// Run runs the trial and judges it. The recipe's faults are in the trial's verdicts.
-// The error is the harness's, possibly beside a trial, or an input.Error if the spec
+// Run runs the trial and judges it. Flaws of the recipe show in the verdicts only. The
+// error is a failure of the harness, possibly beside a trial, or an input.Error if the spec
 // names an unknown lock or workload.
 func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
 	if _, err := r.Spec.Recipe(); err != nil {
@@ -59,10 +59,10 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	return t, record.Evidence, err
 }
 
-// Shrink looks for a smaller trial that shows the same worst flaw as r's, within the
-// budget, and stores it in r.Dir, replacing files of the same names. It runs the trial
-// itself first. The error is an input.Error if there is nothing to shrink, or if the
-// testbed is on real time, where trials do not repeat.
+// Shrink runs the trial, then looks within the budget for a smaller one with the same worst
+// flaw, and stores that in r.Dir, replacing files of the same names. The error is an
+// input.Error if there is nothing to shrink, or if the testbed is on real time, where
+// trials do not repeat.
 func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())

@@ -81,7 +81,7 @@ func TestOnlyTrialsThatExistCanBePlanned(t *testing.T) {
 		`unknown lock "x"`:     {"x", undisturbed, "mutex", 0},
 		`unknown fault "x"`:    {"redlock", "x", "mutex", 0},
 		`unknown workload "x"`: {"redlock", undisturbed, "x", 0},
-		"--trial -1":           {"redlock", undisturbed, "mutex", -1},
+		"trial -1":             {"redlock", undisturbed, "mutex", -1},
 		"cannot strike":        {"redlock", "failover", "mutex", 0},
 		"none of the chosen":   {"redlock", undisturbed, "read-write", 0},
 		"one lock, fault and":  {"redlock*", undisturbed, "mutex", 0},

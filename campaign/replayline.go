@@ -8,12 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// hashDigits of a hash tell histories apart.
+// hashDigits is the number of digits of a hash that suffice to tell histories apart.
 const hashDigits = 16
 
-// replay is the command line that runs a trial again: where trials are deterministic,
-// by itself and with the expected hash; else within its cell. Trials are numbered from
-// 0 and keep their seeds whatever else runs.
+// replay returns the command line that runs a trial again. Named and deterministic trials
+// run alone, deterministic ones with the expected hash; others run with the earlier trials
+// of their cell. A trial's seed does not depend on what else runs.
 func replay(info Info, t trial.Result) string {
 	s := t.Spec
 	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
@@ -35,7 +35,7 @@ func replay(info Info, t trial.Result) string {
 	return shell.Join(words...)
 }
 
-// flags are the flags that shape a trial and differ from their defaults.
+// flags returns the flags that shape a trial and differ from their defaults.
 func (c Config) flags() (words []string) {
 	d := DefaultConfig()
 	for _, f := range []struct {

@@ -31,9 +31,10 @@ func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
 }
 
-// TestATrialWhoseOrderNobodySawIsRunAgain: a key's life ended while another's command
-// ran, which may have ended it before.
-func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
+// unorderedEvidence: a key's life ended while another's command ran, which may have ended it
+// before.
+func unorderedEvidence(t *testing.T) history.Evidence {
+	t.Helper()
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
 	in, err := rec.Invoke(history.Op{Process: 0, Client: 0, F: history.FAcquire, Lock: "l"})
 	if err != nil {
@@ -45,7 +46,7 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 	}
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	held := &history.KeyContent{Type: "string", Value: "t", Expires: ms(20)}
-	e := history.Evidence{
+	return history.Evidence{
 		Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ms(1000), Recovery: ms(1000)}, Watched: true,
 		Commands: []history.Command{
 			{Client: 0, Op: 0, Node: "n0", Exec: 1, Args: []history.Bytes{"SET", "l", "t"}, Sent: ms(1), Served: ms(2)},
@@ -56,10 +57,65 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 			{Index: 1, Node: "n0", Key: "l", By: history.ByUnknown, Exec: 2, From: ms(19), To: ms(21), Before: held},
 		},
 	}
-	var d trial.Done
-	d.Trial.Spec = soundSpec()
-	if d.Judge(t.Context(), locks.Recipe{}, e, nil); !d.Stalled {
-		t.Errorf("got %+v, want it run again", d.Trial)
+}
+
+func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
+	shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+	spec := soundSpec()
+	for _, tt := range []struct {
+		name   string
+		sought []Sought
+		trials []trial.Result
+		again  int
+	}{
+		{name: "where nothing is decided", again: 1},
+		{name: "not where another trial has decided", trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}},
+		{name: "where a confirmation seeks nothing", sought: []Sought{{spec.Lock, "failover", "exclusion", "server-lost-key"}}, again: 1},
+		{name: "where a confirmation misses what it seeks", sought: []Sought{{spec.Lock, spec.Fault, "exclusion", "unclassified"}}, again: 1},
+		{name: "not where a confirmation has found what it seeks", sought: []Sought{{spec.Lock, spec.Fault, "exclusion", "unclassified"}},
+			trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := createStore(t.TempDir(), "compare", time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.close()
+			var d trial.Done
+			d.Trial.Spec = spec
+			if d.Judge(t.Context(), locks.Recipe{}, unorderedEvidence(t), nil); !d.Stalled {
+				t.Fatalf("got %+v, want it run again", d.Trial)
+			}
+			r := &run{store: s, planner: &planner{}, trials: tt.trials}
+			r.info.Sought = tt.sought
+			r.take(t.Context(), job{spec: spec}, d)
+			if jobs := r.again(t.Context(), 5); len(jobs) != tt.again || r.err != nil {
+				t.Errorf("run again: %d trials, %v; want %d", len(jobs), r.err, tt.again)
+			}
+		})
+	}
+}
+
+// A confirmation's cell in which nothing is sought is undecided as long as one of its trials
+// is; in other cells another trial may show what is sought.
+func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	sought, clean := soundSpec(), soundSpec()
+	sought.Fault, clean.Fault = "failover", "none"
+	r := &run{store: s, planner: &planner{}}
+	r.info.Sought = []Sought{{sought.Lock, sought.Fault, "exclusion", "server-lost-key"}}
+	for _, spec := range []trial.Spec{sought, clean} {
+		var d trial.Done
+		d.Trial.Spec = spec
+		d.Judge(t.Context(), locks.Recipe{}, unorderedEvidence(t), nil)
+		r.take(t.Context(), job{spec: spec}, d)
+	}
+	if jobs := r.again(t.Context(), 1); len(jobs) != 1 || jobs[0].spec.Fault != clean.Fault || r.err != nil {
+		t.Errorf("run again: %+v, %v; want the trial under %s", jobs, r.err, clean.Fault)
 	}
 }
 
@@ -87,18 +143,18 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 			t.Fatalf("not seen to have stalled: %+v", d)
 		}
 		d.Kept = true
-		r.take(t.Context(), job{spec: spec, again: again}, d)
+		r.take(t.Context(), job{spec: spec, runs: make([]trial.EarlierRun, again)}, d)
 	}
 	t.Run("twice", func(t *testing.T) {
 		r := &run{store: s, planner: &planner{}}
 		for again := range retries {
 			at(r, again)
-			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || jobs[0].again != again+1 || len(r.trials) > 0 {
+			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || len(jobs[0].runs) != again+1 || len(r.trials) > 0 {
 				t.Fatalf("run %d: again %+v, recorded %d", again+1, jobs, len(r.trials))
 			}
 		}
 		at(r, retries)
-		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || r.trials[0].Again != retries || r.err != nil {
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || len(r.trials[0].Runs) != retries || r.err != nil {
 			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
 		}
 	})

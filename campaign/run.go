@@ -22,14 +22,14 @@ type Campaign struct {
 	// Command is the command line, for the record.
 	Command  string
 	Versions Versions
-	// Prefix is as in Info.
+	// Prefix is stored as Info.Prefix.
 	Prefix  string
 	Testbed testbed.Testbed
-	// Worker is the command line of a program that calls worker.Serve on such a
-	// testbed: Config.Parallel of them run the trials. Nil = trials run in this
-	// process, which a panic in a goroutine of the code under test ends.
+	// Worker is the command line of a program that calls worker.Serve on the same testbed;
+	// Config.Parallel such processes run the trials. nil = trials run in this process,
+	// which a panic of the code under test then ends.
 	Worker []string
-	// Defaults of this testbed, for fields of Config that are 0.
+	// Defaults replace fields of Config that are 0.
 	Defaults Defaults
 	// NewSink makes the receiver of the results, given the campaign's directory; nil =
 	// no receiver.
@@ -38,11 +38,10 @@ type Campaign struct {
 	Progress func(Progress)
 }
 
-// Run plans the campaign, runs, judges and stores its trials, and returns the findings.
-// If ctx ends, no more trials start, running ones are torn down, and finished ones are
-// stored and returned with Matrix.Interrupted, without an error. A failed trial is part
-// of the result (Matrix.Failed), not an error. An input.Error says that nothing was
-// run.
+// Run plans the campaign, runs, judges and stores its trials, and returns the findings. If
+// ctx ends, no more trials start, running ones are torn down, and finished ones are stored
+// and returned with Matrix.Interrupted, without an error. A failed trial is part of the
+// result (Matrix.Failed), not an error. An input.Error says that nothing could be tested.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)
@@ -96,11 +95,11 @@ type run struct {
 
 	mu       sync.Mutex
 	trials   []trial.Result
-	spoilt   []spoilt       // in this round
-	sample   []trial.Result // to be repeated
+	spoilt   []spoilt       // trials spoilt in this round
+	sample   []trial.Result // trials to be repeated at the end
 	shown    shown
 	progress Progress
-	err      error // the first from storing, the workers or the sink
+	err      error // the first error of the store, a worker or the sink
 }
 
 // all runs the probes, then everything else, and folds the results.
@@ -132,11 +131,11 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err != nil {
 		return err
 	}
-	// Only now it is known where a fault cannot strike.
+	// Only the probes show which cells a fault cannot strike.
 	if err := testsSomething(cells); err != nil {
 		return errors.Join(err, r.store.discard())
 	}
-	if ctx.Err() == nil { // else latest may have more to show
+	if ctx.Err() == nil { // else the older campaign in latest may have more to show
 		if err := r.store.publish(); err != nil {
 			return err
 		}
@@ -201,13 +200,13 @@ func (r *run) failed() bool {
 // trial runs one trial and counts it, or sets it aside if the machine spoilt it.
 func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.Run(ctx, trial.Task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Compress: !j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var left *testbed.TeardownError
 	switch {
-	case ctx.Err() != nil && !errors.As(err, &left): // it was interrupted
+	case ctx.Err() != nil && !errors.As(err, &left): // the trial was interrupted
 	case err != nil:
 		r.fail(err)
 	default:
@@ -215,7 +214,7 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 }
 
-// enough is trial.Task.Enough; nil where trials are not deterministic.
+// enough returns trial.Task.Enough for a trial; nil where trials are not deterministic.
 func (r *run) enough(s trial.Spec) []string {
 	if !r.info.Deterministic {
 		return nil
@@ -225,28 +224,27 @@ func (r *run) enough(s trial.Spec) []string {
 	return r.shown.enough(s)
 }
 
-// folder is where a trial is stored.
 func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }
 
-// fail keeps the first error that makes it pointless to go on. The caller holds mu.
+// fail keeps the first error, after which no more trials run. The caller holds mu.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// take counts the outcome of a job. The caller holds mu.
+// take records the outcome of a job, or sets it aside for a rerun. The caller holds mu.
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
-	t.Spec, t.Again, t.Further, t.Acquires = j.spec, j.again, j.further, d.Acquires
+	t.Spec, t.Runs, t.Acquires = j.spec, j.runs, d.Acquires
 	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	inherit(&t, j.before)
-	if r.spoils(d, t) && j.again < retries {
+	inherit(&t)
+	if r.spoils(d, t) && len(j.runs) < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
 	}
@@ -256,7 +254,8 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	r.record(ctx, t)
 }
 
-// record stores a judged trial and passes it on. The caller holds mu.
+// record stores a judged trial and reports it to the sink and Progress. The caller holds
+// mu.
 func (r *run) record(ctx context.Context, t trial.Result) {
 	if err := r.store.add(t); err != nil {
 		r.fail(err)
@@ -265,6 +264,9 @@ func (r *run) record(ctx context.Context, t trial.Result) {
 		if err := r.sink.Trial(ctx, t, history.Evidence{}); err != nil {
 			r.fail(fmt.Errorf("report %s: %w", trial.Folder(t.Spec), err))
 		}
+	}
+	if t.Dir == "" {
+		t = t.Brief() // whoever needs more has to run the trial again
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)
@@ -287,15 +289,15 @@ func (r *run) finish(ctx context.Context) error {
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.Interrupted = ctx.Err() != nil
 	r.result.Matrix.withMinimals(r.store.dir)
-	err := cmp.Or(r.saveInfo(), jsonfile.Write(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
+	err := cmp.Or(r.store.seal(), r.saveInfo(), jsonfile.Write(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}
-	// The first failure is the reason; a full disk also explains later ones.
+	// An earlier error may explain later ones: a full disk fails everything.
 	return cmp.Or(r.err, err, r.result.Matrix.testsSomething())
 }
 
-// report passes the matrix on.
+// report hands the minimal trials and the matrix to the sink.
 func (r *run) report(ctx context.Context) error {
 	if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
 		return err

@@ -225,7 +225,7 @@ func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
 	bed := &fakebed.Bed{}
 	_, err := Campaign{Config: fakeConfig(file, fakebed.Sound), Testbed: bed}.Run(t.Context())
 	var wrong *input.Error
-	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "--store "+file+": expected a directory that can be written") || len(bed.Seeds) > 0 {
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "store "+file+": expected a directory that can be written") || len(bed.Seeds) > 0 {
 		t.Errorf("got %v after %d trials", err, len(bed.Seeds))
 	}
 }
@@ -284,23 +284,23 @@ func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 	})
 }
 
-func TestConfigurationErrorsNameTheFlag(t *testing.T) {
+func TestConfigurationErrorsNameTheSetting(t *testing.T) {
 	tests := map[string]func(*Config){
-		"--clients -1":                   func(c *Config) { c.Clients = -1 },
-		"--keys -1":                      func(c *Config) { c.Keys = -1 },
-		"--ttl 1ms":                      func(c *Config) { c.TTL = time.Millisecond },
-		"--hold -1s":                     func(c *Config) { c.Hold = -time.Second },
-		"--rest -1s":                     func(c *Config) { c.Rest = -time.Second },
-		"--overrun 2":                    func(c *Config) { c.Overrun = 2 },
-		"--duration 0s":                  func(c *Config) { c.Duration = 0 },
-		"--trials -1":                    func(c *Config) { c.Trials = -1 },
-		"--seed 9007":                    func(c *Config) { c.Seed = trial.MaxSeed + 1 },
-		"--parallel -1":                  func(c *Config) { c.Parallel = -1 },
-		"--nodes 99":                     func(c *Config) { c.Nodes = 99 },
-		"--timeout -1s":                  func(c *Config) { c.Timeout = -time.Second },
-		`--name "../x"`:                  func(c *Config) { c.Name = "../x" },
-		`--name "latest"`:                func(c *Config) { c.Name = Latest },
-		"--store: expected":              func(c *Config) { c.Store = "" },
+		"clients -1":                     func(c *Config) { c.Clients = -1 },
+		"keys -1":                        func(c *Config) { c.Keys = -1 },
+		"ttl 1ms":                        func(c *Config) { c.TTL = time.Millisecond },
+		"hold -1s":                       func(c *Config) { c.Hold = -time.Second },
+		"rest -1s":                       func(c *Config) { c.Rest = -time.Second },
+		"overrun 2":                      func(c *Config) { c.Overrun = 2 },
+		"duration 0s":                    func(c *Config) { c.Duration = 0 },
+		"trials -1":                      func(c *Config) { c.Trials = -1 },
+		"seed 9007":                      func(c *Config) { c.Seed = trial.MaxSeed + 1 },
+		"parallel -1":                    func(c *Config) { c.Parallel = -1 },
+		"nodes 99":                       func(c *Config) { c.Nodes = 99 },
+		"timeout -1s":                    func(c *Config) { c.Timeout = -time.Second },
+		`name "../x"`:                    func(c *Config) { c.Name = "../x" },
+		`name "latest"`:                  func(c *Config) { c.Name = Latest },
+		"store: expected":                func(c *Config) { c.Store = "" },
 		`unknown lock "tset"`:            func(c *Config) { c.Locks = []string{"tset"} },
 		`unknown fault "non"`:            func(c *Config) { c.Faults = []string{"non"} },
 		`unknown workload`:               func(c *Config) { c.Workloads = []string{"mutx"} },

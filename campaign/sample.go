@@ -10,18 +10,19 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// leastSample is the minimum number of repeated trials, if there are as many; large
-// campaigns repeat one of oneOf.
+// A campaign repeats at least leastSample trials, if it has as many, and at least one in
+// oneOf.
 const (
 	leastSample = 10
 	oneOf       = 50
 )
 
-// sampling picks every n-th of all marked trials; 0 = none.
+// sampling marks one job in every n; every is n, 0 = mark none. passed counts the jobs so
+// far.
 type sampling struct{ every, passed int }
 
-// sampling spreads the sample over a campaign of that many trials. Where trials are not
-// deterministic, nothing is repeated.
+// sampling spreads the sample over a campaign with the given number of trials. Where trials
+// are not deterministic, nothing is repeated.
 func (r *run) sampling(trials int) *sampling {
 	if !r.info.Deterministic {
 		return &sampling{}
@@ -29,8 +30,8 @@ func (r *run) sampling(trials int) *sampling {
 	return &sampling{every: min(max(trials/leastSample, 1), oneOf)}
 }
 
-// mark picks jobs. Their order visits the cells in turn, so the sample covers many
-// cells.
+// mark sets sampled in the chosen jobs. Jobs visit the cells in turn, so the sample covers
+// many cells.
 func (s *sampling) mark(jobs []job) []job {
 	for i := range jobs {
 		jobs[i].sampled = s.every > 0 && s.passed%s.every == 0
@@ -42,20 +43,20 @@ func (s *sampling) mark(jobs []job) []job {
 // againSuffix ends the name of the folder of a trial's second run.
 const againSuffix = "-again"
 
-// errDiffers says that a repeated trial of our own recipes did something else.
+// errDiffers: a trial of one of the project's own recipes differed when it was repeated.
 var errDiffers = errors.New("is not deterministic")
 
 // repetition is the outcome of running a trial again.
 type repetition struct {
 	ran     bool
-	differs *history.Difference // nil: it did the same
+	differs *history.Difference // nil = both runs did the same
 	err     error               // why the runs could not be compared
 }
 
-// repeat runs the sampled trials again, in other processes, and compares. A difference
-// in our own recipes is the harness's failure; another project's lock is marked by its
-// first differing trial. Both runs of such a trial are kept. Of the others, only what
-// the campaign refers to is kept, however it ends.
+// repeat runs the sampled trials again, in other processes, and compares the runs. A
+// difference in the project's own recipes is a failure of the harness; a lock of another
+// project is marked by its first differing trial. Both runs of a reported difference are
+// kept. Other sampled trials keep only folders that the campaign refers to.
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
@@ -81,8 +82,8 @@ func (r *run) repeat(ctx context.Context) {
 	}
 }
 
-// repeated counts a trial that was run again; keep says that both its folders are
-// needed. The caller holds mu.
+// repeated counts a trial that was run again; keep says that both its folders are needed.
+// The caller holds mu.
 func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (keep bool) {
 	switch {
 	case again.differs == nil && again.err == nil:
@@ -101,7 +102,7 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	case Ours(t.Spec.Lock):
 		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
 			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
-	case r.info.varies(t.Spec.Lock): // one trial is enough
+	case r.info.varies(t.Spec.Lock): // the lock is marked already
 		if err := trial.RemoveFolder(r.folder(t.Spec) + againSuffix); err != nil {
 			r.fail(err)
 		}
@@ -112,8 +113,9 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	return true
 }
 
-// compare runs a trial again beside its folder and returns the first difference. If
-// there is one, both folders exist; if the second run fails, its folder does.
+// compare runs a trial again, into a folder beside the first run's, and returns the first
+// difference. The second folder is kept if the runs differ or the harness could not finish
+// the second.
 func (r *run) compare(ctx context.Context, t trial.Result) (*history.Difference, error) {
 	first := r.folder(t.Spec)
 	second := first + againSuffix

@@ -40,7 +40,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 		c := &cells[i]
 		for _, w := range c.workloads {
 			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-				continue // its failed probe is reported
+				continue // a failed probe is reported already
 			}
 			specs, err := p.schedules(*c, w)
 			if err != nil {
@@ -92,15 +92,15 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	return specs, nil
 }
 
-// leastNamed is the minimum disturbed time of a named trial, in lease times: its one
-// fault strikes as soon as a client gets to its place, and the effects last for a
+// leastNamed is the minimum disturbed time of a named trial, in lease times: the fault
+// strikes as soon as a client reaches the schedule's point, and its effects last for a
 // lease.
 const leastNamed = 3
 
-// overrun is the share of a named trial's critical sections that outlast their lease.
+// overrun returns the share of a named trial's critical sections that outlast their lease.
 // Where a recipe renews, a plan that strikes inside a section needs such sections:
-// otherwise there may be no renewal to strike. Where leases claim a deadline,
-// outlasting the lease is within the claims, and reveals deadlines that are too late.
+// otherwise there may be no renewal to strike. Where leases claim a deadline, outlasting
+// the lease is within the claims, and reveals deadlines that are too late.
 func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	switch {
 	case w.Claims.Renews && strikesInside(p):
@@ -113,8 +113,8 @@ func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	return 0
 }
 
-// strikesRelease says whether a plan first waits for a release, which needs a lock to
-// release.
+// strikesRelease reports whether a plan's first action strikes at a release. The client
+// must then still hold the lock, so its section must not outlast the lease.
 func strikesRelease(p nemesis.Plan) bool {
 	return len(p) > 0 && p[0].Point != nil && p[0].Point.Step == testbed.StepRelease
 }
@@ -142,7 +142,7 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 		names = append(names, s.Schedule)
 	}
 	if len(names) == 0 {
-		return trial.Spec{}, input.Errorf("--schedule %q: %s under %s (%s) has no named schedules", schedule, lock, fault, workload)
+		return trial.Spec{}, input.Errorf("%s %q: %s under %s (%s) has no named schedules", input.Setting("schedule"), schedule, lock, fault, workload)
 	}
-	return trial.Spec{}, input.Errorf("--schedule %q: did you mean %s? there are %d", schedule, Nearest(schedule, names), len(names))
+	return trial.Spec{}, input.Errorf("%s %q: did you mean %s? there are %d", input.Setting("schedule"), schedule, Nearest(schedule, names), len(names))
 }

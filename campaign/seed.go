@@ -19,7 +19,6 @@ func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {
 // schedules, and in the probe that finds them.
 const fixedSeed = 1
 
-// scheduleSeed is the seed of a named schedule's trial.
 func scheduleSeed(lock, fault, workload, schedule string) uint64 {
 	return seedOf(fixedSeed, lock, fault, workload, schedule)
 }

@@ -17,7 +17,8 @@ func (p *planner) shares(t testbed.Topology) bool {
 	return p.config.ShareLinks && p.real && t != testbed.Sentinel && t != testbed.Cluster
 }
 
-// able is what can be disturbed in worlds of that topology.
+// able returns the testbed's capabilities in that topology: with shared links, no split
+// brain.
 func (p *planner) able(t testbed.Topology) []testbed.Capability {
 	if !p.shares(t) {
 		return p.capabilities
@@ -34,8 +35,8 @@ func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
 	return nil
 }
 
-// unsupported says why the testbed does not support the fault and, if known, how it
-// could.
+// unsupported says why the testbed does not support the fault and, if known, what would
+// make it possible.
 func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *trial.Lack {
 	lack := trial.NewLack(err)
 	if lack.Fault == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// shrink looks for the smallest trial behind the counterexample of each cell,
-// within the budget that the configuration gives to all of them.
+// shrink shrinks the counterexample of each cell, within Config.Shrink for all of them
+// together.
 func (r *run) shrink(ctx context.Context) {
 	if r.Config.Shrink <= 0 || !r.info.Deterministic || ctx.Err() != nil || r.failed() {
 		return
@@ -37,7 +37,7 @@ func (r *run) shrink(ctx context.Context) {
 	})
 }
 
-// shrunk reports n more trials as shrunk, of all.
+// shrunk adds n to the shrunk trials, out of all to be shrunk, and reports the progress.
 func (r *run) shrunk(n, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

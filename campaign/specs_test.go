@@ -31,7 +31,7 @@ func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
 	}
 	inOrder := func(specs []trial.Spec) []trial.Spec {
 		return slices.SortedFunc(slices.Values(specs), func(a, b trial.Spec) int {
-			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Number(), b.Number()))
+			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Number(), b.Number()))
 		})
 	}
 	if got, want = inOrder(got), inOrder(want); !reflect.DeepEqual(got, want) {

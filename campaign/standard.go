@@ -2,17 +2,43 @@ package campaign
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// StandardWorkloads are the default workloads: each tests another aspect of a lock. The
-// others illustrate a case, or repeat what some of these show.
+// StandardWorkloads returns the default workloads: each tests another aspect of a lock. The
+// remaining workloads illustrate a case, or repeat what a default one shows.
 func StandardWorkloads() []workloads.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !w.Standard })
 }
 
-// chosenWorkloads resolves a choice of workloads; one name stands for the standard
+// runs reports whether a chosen workload runs for a recipe that it suits. Unless it is among
+// the named ones, a workload of one source document runs only for recipes of that document,
+// and if it shows a flaw of the clients' program, only undisturbed: that flaw needs no fault.
+func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
+	cited := w.Document == "" || slices.Contains(r.Documents(), w.Document)
+	if cited && (len(w.Shows) == 0 || f.Undisturbed) {
+		return true
+	}
+	return slices.ContainsFunc(named, func(n workloads.Workload) bool { return n.Name == w.Name })
+}
+
+// namedWorkloads resolves the part of a choice of workloads that does not come from the name
+// "standard".
+func namedWorkloads(choice []string) ([]workloads.Workload, error) {
+	named := slices.DeleteFunc(slices.Clone(choice), func(name string) bool {
+		return name == standardNames || strings.TrimSpace(name) == ""
+	})
+	if len(named) == 0 {
+		return nil, nil // to chosenWorkloads, an empty choice is an error
+	}
+	return chosenWorkloads(named)
+}
+
+// chosenWorkloads resolves a choice of workloads; the name "standard" selects the default
 // ones.
 func chosenWorkloads(choice []string) ([]workloads.Workload, error) {
 	var names []string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -27,7 +28,9 @@ const Latest = "latest"
 type store struct {
 	root   string
 	dir    string
-	trials *os.File // trials.jsonl
+	trials *os.File // trials.jsonl.zst
+	lines  packed.Appender
+	sealed bool // nothing is appended any more
 }
 
 // createStore makes root/name/<time>; publish points root/latest to it. It never
@@ -35,7 +38,7 @@ type store struct {
 func createStore(root, name string, now time.Time) (*store, error) {
 	parent := filepath.Join(root, name)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return nil, input.Errorf("--store %s: expected a directory that can be written: %w", root, err)
+		return nil, input.Errorf("%s %s: expected a directory that can be written: %w", input.Setting("store"), root, err)
 	}
 	stamp := now.UTC().Format("20060102T150405Z")
 	dir := filepath.Join(parent, stamp)
@@ -45,28 +48,27 @@ func createStore(root, name string, now time.Time) (*store, error) {
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, input.Errorf("--store %s: expected a directory that can be written: %w", root, err)
+			return nil, input.Errorf("%s %s: expected a directory that can be written: %w", input.Setting("store"), root, err)
 		}
 		dir = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, n))
 	}
 	if err := replaceable(root); err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	f, err := os.OpenFile(filepath.Join(dir, trial.ResultsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	f, err := os.OpenFile(filepath.Join(dir, trial.ResultsFile)+packed.Suffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, input.Errorf("--store %s: %w", root, err)
+		return nil, input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
-	// The lock says that the campaign is running, until this program ends in any way.
-	// Where files cannot be locked, nobody will take the campaign for dead.
+	// The lock marks the campaign as running until this program ends in any way. On a file
+	// system without locks, Over cannot tell.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return &store{root: root, dir: dir, trials: f}, nil
+	return &store{root: root, dir: dir, trials: f, lines: packed.NewAppender(f)}, nil
 }
 
-// Over is nil if the campaign in that directory has ended, in whatever way. The error
-// is an input.Error.
+// Over returns nil if the campaign in that directory has ended, in whatever way, else an
+// input.Error.
 func Over(dir string) error {
-	path := filepath.Join(dir, trial.ResultsFile)
-	f, err := os.Open(path)
+	f, err := os.Open(packed.Find(filepath.Join(dir, trial.ResultsFile)))
 	if err != nil {
 		return input.Errorf("%s: expected the directory of a stored campaign: %w", dir, errors.Unwrap(err))
 	}
@@ -87,17 +89,17 @@ func (s *store) publish() error { return pointLatest(s.root, s.dir) }
 // discard removes a campaign that tested nothing.
 func (s *store) discard() error { return os.RemoveAll(s.dir) }
 
-// replaceable is nil if root/latest is a link or does not exist.
+// replaceable returns an input.Error if root/latest exists and is not a symbolic link.
 func replaceable(root string) error {
 	link := filepath.Join(root, Latest)
 	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-		return input.Errorf("--store %s: %s is not a symbolic link: move it away", root, link)
+		return input.Errorf("%s %s: %s is not a symbolic link: move it away", input.Setting("store"), root, link)
 	}
 	return nil
 }
 
-// pointLatest atomically makes root/latest a relative link to dir. It leaves anything
-// else of that name alone.
+// pointLatest atomically makes root/latest a relative link to dir. It replaces nothing but
+// a link.
 func pointLatest(root, dir string) error {
 	if err := replaceable(root); err != nil {
 		return err
@@ -105,29 +107,41 @@ func pointLatest(root, dir string) error {
 	link := filepath.Join(root, Latest)
 	target, err := filepath.Rel(root, dir)
 	if err != nil {
-		return input.Errorf("--store %s: %w", root, err)
+		return input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
-	// Two campaigns may start at once: each link first has a name of its own.
+	// Two campaigns may start at once: each first makes its link under a name of its own.
 	temporary := filepath.Join(dir, "."+Latest)
 	if err := os.Symlink(target, temporary); err != nil {
-		return input.Errorf("--store %s: %w", root, err)
+		return input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
 	if err := os.Rename(temporary, link); err != nil {
-		return input.Errorf("--store %s: %w", root, err)
+		return input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
 	return nil
 }
 
-// add appends a line to trials.jsonl.
+// add appends a line to trials.jsonl. A kill cuts off at most the line that is being written.
 func (s *store) add(t trial.Result) error {
-	line, err := json.Marshal(t)
+	line, err := json.Marshal(t.Brief())
 	if err != nil {
 		return fmt.Errorf("encode trial: %w", err)
 	}
-	if _, err := s.trials.Write(append(line, '\n')); err != nil {
+	if err := s.lines.Append(append(line, '\n')); err != nil {
+		s.sealed = true // the list stays without an end: a line is missing
 		return err
 	}
 	return nil
 }
 
-func (s *store) close() error { return s.trials.Close() }
+// seal marks the end of trials.jsonl: every trial is in it. The campaign still counts as
+// running.
+func (s *store) seal() error {
+	if s.sealed {
+		return nil
+	}
+	s.sealed = true
+	return s.lines.Close()
+}
+
+// close ends the campaign.
+func (s *store) close() error { return errors.Join(s.seal(), s.trials.Close()) }

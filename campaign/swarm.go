@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may
-// show what two clients on one lock do not, and vice versa. The sizes are a pure
-// function of the trial's seed. Chosen sizes stay, but every size is drawn, so that
-// none depends on whether another was chosen.
+// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may show
+// what two clients on one lock do not, and vice versa. The sizes are a pure function of the
+// trial's seed. A size that the user chose stays. Every size is drawn even so: no draw
+// depends on the user's choices.
 func (c Config) swarm(o *workloads.Options, renews bool) {
 	r := rand.New(rand.NewPCG(o.Seed, 0x5157))
 	clients, keys := 2+r.IntN(4), 1+r.IntN(2)

@@ -42,9 +42,9 @@ func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
 
 func TestATimeoutThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 	for text, timeout := range map[string]time.Duration{
-		"--command-timeout -1s: expected 1ms to 1m0s":    -time.Second,
-		"--command-timeout 500ns: expected 1ms to 1m0s":  500,
-		"--command-timeout 2m0s: expected 1ms to 1m0s, ": 2 * time.Minute,
+		"command-timeout -1s: expected 1ms to 1m0s":    -time.Second,
+		"command-timeout 500ns: expected 1ms to 1m0s":  500,
+		"command-timeout 2m0s: expected 1ms to 1m0s, ": 2 * time.Minute,
 	} {
 		c := fakeConfig(t.TempDir(), fakebed.Sound).filled(modest)
 		c.CommandTimeout = timeout

@@ -38,8 +38,7 @@ func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 	if c.Overrun > 0 || claims.Renews || claims.Recovery == 0 || longest < lease {
 		return nil
 	}
-	return input.Errorf("--hold %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (--ttl %v): expected --hold below %v, a longer --ttl, or --overrun for holds that are to outlive it",
-		c.Hold, r.ID, lease, c.TTL, (lease * 2 / 3).Truncate(time.Millisecond))
+	return input.Errorf("%s %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (%s %v): expected %s below %v, a longer %s, or %s for holds that are to outlive it", input.Setting("hold"), c.Hold, r.ID, lease, input.Setting("ttl"), c.TTL, input.Setting("hold"), (lease * 2 / 3).Truncate(time.Millisecond), input.Setting("ttl"), input.Setting("overrun"))
 }
 
 // testsSomething returns an input.Error with the reasons if no cell can be tested.
@@ -56,7 +55,8 @@ func testsSomething(cells []plannedCell) error {
 	return testsNothing(whys)
 }
 
-// testsSomething is the same for reasons found only in running worlds.
+// testsSomething is like the function of that name, for reasons that only running trials
+// showed.
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {

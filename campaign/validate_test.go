@@ -28,8 +28,8 @@ func TestWhatWouldMakeVerdictsMeanNothingIsRefused(t *testing.T) {
 		want   []string // nil = it runs
 	}{
 		"claims that nobody made": {unclaimedLock, func(*Config) {}, []string{"recipe " + unclaimedLock + ": Claims.TTL is 0s"}},
-		"a hold beyond the lease": {fakebed.Sound, func(c *Config) { c.Hold = 5 * time.Second }, []string{"--hold 5s", "--ttl 1s", "--overrun"}},
-		"one that may be":         {fakebed.Sound, func(c *Config) { c.Hold = 700 * time.Millisecond }, []string{"--hold 700ms", "below 666ms"}},
+		"a hold beyond the lease": {fakebed.Sound, func(c *Config) { c.Hold = 5 * time.Second }, []string{"hold 5s", "ttl 1s", "or overrun"}},
+		"one that may be":         {fakebed.Sound, func(c *Config) { c.Hold = 700 * time.Millisecond }, []string{"hold 700ms", "below 666ms"}},
 		"a hold that fits":        {fakebed.Sound, func(c *Config) { c.Hold = 600 * time.Millisecond }, nil},
 		"asked for":               {fakebed.Sound, func(c *Config) { c.Hold, c.Overrun = 5*time.Second, 0.1 }, nil},
 		"renewed":                 {renewingLock, func(c *Config) { c.Hold = 5 * time.Second }, nil},

@@ -13,23 +13,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Varying marks a lock that is not replayable byte for byte: a trial of it did
-// something else when run again on a deterministic testbed. docs/determinism.md lists
-// possible causes.
+// Varying marks a lock that is not replayable byte for byte: a trial of it differed when
+// run again on a deterministic testbed. docs/determinism.md lists possible causes.
 type Varying struct {
 	Lock     string `json:"lock"`
 	Fault    string `json:"fault"`
 	Workload string `json:"workload"`
 	Trial    string `json:"trial"` // trial.Spec.Title
-	// Difference is the first one. Its Log may also be verdict, if equal runs were
-	// judged differently, or hash, if the runs cannot be read.
+	// Difference is the first difference. Its Log may also be "verdict", if equal runs were
+	// judged differently, or "hash", if the runs cannot be read.
 	history.Difference
 	// Dir and Again are the folders of both runs, relative to the campaign.
 	Dir   string `json:"dir"`
 	Again string `json:"again"`
 }
 
-// Words say it in one sentence.
+// Words returns the finding as one sentence.
 func (v Varying) Words() string {
 	return fmt.Sprintf("%s is not replayable byte for byte: %s under %s (%s), run again, differs first in %s",
 		v.Lock, v.Trial, v.Fault, v.Workload, v.Difference)
@@ -41,18 +40,29 @@ func (i Info) varies(lock string) bool {
 }
 
 // Ours says whether a recipe's code is this project's: if a trial of it is not
-// deterministic, the harness has failed.
+// deterministic, the harness has failed. Other people's code is what locktest adapts, the
+// libraries that locks/peers adapts, examples, and recipes in tests.
 func Ours(lock string) bool {
 	r, ok := locks.ByID(lock)
-	if !ok || r.New == nil {
+	return ok && ours(r)
+}
+
+func ours(r locks.Recipe) bool {
+	if r.New == nil {
 		return false
 	}
 	f := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer())
 	file, _ := f.FileLine(f.Entry())
-	return strings.HasPrefix(f.Name(), "github.com/lockstorm/lockstorm/") && !strings.HasSuffix(file, "_test.go") // a recipe of a user's test
+	const module = "github.com/lockstorm/lockstorm/"
+	for _, others := range []string{"locktest.", "locks/peers.", "examples/"} {
+		if strings.HasPrefix(f.Name(), module+others) {
+			return false
+		}
+	}
+	return strings.HasPrefix(f.Name(), module) && !strings.HasSuffix(file, "_test.go")
 }
 
-// difference returns the first one between two runs of a trial, stored in these
+// difference returns the first difference between two runs of a trial, stored in these
 // folders; nil if they did the same and were judged alike.
 func difference(first, second trial.Result, before, after string) *history.Difference {
 	if first.Hash != second.Hash {
@@ -74,7 +84,6 @@ func difference(first, second trial.Result, before, after string) *history.Diffe
 	return &d
 }
 
-// differenceOf compares the contents of two folders.
 func differenceOf(before, after string) *history.Difference {
 	a, err := trial.LoadRecord(before)
 	if err == nil {
@@ -86,7 +95,7 @@ func differenceOf(before, after string) *history.Difference {
 	return &history.Difference{Log: "hash", Field: err.Error()}
 }
 
-// varying describes a trial that did something else when it was run again.
+// varying describes a trial that differed when it was run again.
 func varying(t trial.Result, d history.Difference) Varying {
 	folder := trial.Folder(t.Spec)
 	return Varying{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/locks/peers"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -78,6 +79,18 @@ func TestOurRecipesAreTold(t *testing.T) {
 	for lock, want := range map[string]bool{"set-nx-px": true, "redlock": true, fakebed.Sound: false, varyingLock: false, "none such": false} {
 		if got := Ours(lock); got != want {
 			t.Errorf("%s: got %v", lock, got)
+		}
+	}
+}
+
+func TestLibrariesAreOthersCode(t *testing.T) {
+	all := peers.Recipes()
+	if len(all) == 0 {
+		t.Fatal("no libraries")
+	}
+	for _, r := range all {
+		if ours(r) {
+			t.Errorf("%s counts as this project's own", r.ID)
 		}
 	}
 }

@@ -8,70 +8,72 @@ import (
 )
 
 // Account is the content of a finding as data: what happened, why, and which assumption of
-// leases did not hold. A Style makes sentences of it, and of nothing else.
+// leases failed. A Style makes its sentences from an Account alone.
 type Account struct {
-	// Fact is what happened. Its first client did it, or was hit by it; the other
-	// clients are those it was done to.
+	// Fact is the event itself. Its first client acted, or suffered the harm; the other
+	// clients are those that the first one acted on.
 	Fact
-	// Holds are those that overlap. The hold of the client that came last is first.
+	// Holds are the overlapping holds. The hold of the client that came last is first.
 	Holds []Believed `json:"holds,omitempty"`
-	// Operations are those that contradict each other.
+	// Operations are the operations that contradict each other.
 	Operations []Operation `json:"operations,omitempty"`
-	// Grants are those that were robbed, left behind or ended on the nodes.
+	// Grants are the grants that were robbed, left behind or ended on the nodes.
 	Grants []Granted `json:"grants,omitempty"`
-	// Reasons explain the Fact, the nearest first.
+	// Reasons explain the Fact, the most direct reason first.
 	Reasons []Fact `json:"reasons,omitempty"`
-	// Broken is nil if every assumption of leases held: the recipe's own steps did it.
+	// Broken is nil if every assumption of leases held: then the recipe itself is at
+	// fault.
 	Broken *Assumption `json:"broken,omitempty"`
 
-	lock string // the finding's, for words
+	lock string // Finding.Lock, for words
 }
 
-// Fact is one thing that happened. What is its kind. The sentence of each kind names the
-// fields that a Fact of this kind has.
+// Fact is one event, and What is its kind. A Fact has the fields that the sentence of its
+// kind uses.
 type Fact struct {
 	What    What     `json:"what,omitempty"`
 	Clients []int    `json:"clients,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Command *Call    `json:"command,omitempty"`
-	// At is when it happened; Since, Until and Read are other instants that belong to it.
-	// All are on the history's clock.
+	// At is the time of the event; Since, Until and Read are related times. All are on the
+	// history's clock.
 	At    time.Duration `json:"at,omitempty"`
 	Since time.Duration `json:"since,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Read  time.Duration `json:"read,omitempty"`
-	// Span and Age are lengths of time, Offset is by how much a clock was ahead.
+	// Span and Age are durations; Offset is how far a clock was ahead.
 	Span   time.Duration `json:"span,omitempty"`
 	Age    time.Duration `json:"age,omitempty"`
 	Offset time.Duration `json:"offset,omitempty"`
-	// Count is how many, Of of how many.
+	// Count is a number of things; Of is the total.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
-	// Values are values that were read, or fences. The value of the first client is first.
+	// Values are values that were read, or fences. The first client's value is first.
 	Values []int64       `json:"values,omitempty"`
-	Late   bool          `json:"late,omitempty"` // the command belonged to an operation, of Read, that was over
+	Late   bool          `json:"late,omitempty"` // the operation of the command was over; see Read
 	Ended  Ending        `json:"ended,omitempty"`
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
 	Locks  []string      `json:"locks,omitempty"`
-	// Results are what two ways of judging come to.
+	// Results are the results of two ways of judging.
 	Results []Result `json:"results,omitempty"`
-	// Example is the cause of one finding in Verdict.Doubtful. It stands for the findings
-	// that do not count.
+	// Example is the cause of one finding in Verdict.Doubtful, as an example of the
+	// findings that do not count.
 	Example Cause         `json:"example,omitempty"`
 	Link    *history.Link `json:"link,omitempty"`
-	// Model is what operations were held against, Text what the code under test said.
+	// Model names the model that operations were checked against; Text is the error text
+	// of the code under test.
 	Model string `json:"model,omitempty"`
 	Text  string `json:"text,omitempty"`
 }
 
 // Call is one command of the log.
 type Call struct {
-	Index  int    `json:"index"` // the log's own
+	Index  int    `json:"index"` // in the log
 	Client int    `json:"client"`
 	Node   string `json:"node"`
-	// Name is the command's in capitals, or what its script is called; "" if nobody knows.
+	// Name is the command in capitals, or the name of its script; "" if that is unknown.
 	Name    string        `json:"name,omitempty"`
 	Script  bool          `json:"script,omitempty"`
 	Sent    time.Duration `json:"sent"`
@@ -81,14 +83,14 @@ type Call struct {
 	Reply   string        `json:"reply,omitempty"`
 }
 
-// Believed is a hold as an account tells it.
+// Believed is a hold in an account.
 type Believed struct {
 	Client int           `json:"client"`
 	Mode   history.Mode  `json:"mode,omitempty"`
 	From   time.Duration `json:"from"`
 	Until  time.Duration `json:"until,omitempty"` // 0 if nothing ended it
-	Why    string        `json:"why"`             // as Hold.ToWhy
-	// Extended: it came of being told of an extension, and not of an acquire.
+	Why    string        `json:"why"`             // see Hold.ToWhy
+	// Extended: the hold began with the reply to an extension, not to an acquire.
 	Extended bool `json:"extended,omitempty"`
 }
 
@@ -100,12 +102,12 @@ func believed(h Hold) Believed {
 	return told
 }
 
-// Operation is an operation as an account tells it.
+// Operation is an operation in an account.
 type Operation struct {
 	Client int           `json:"client"`
 	F      string        `json:"f"`
 	Mode   history.Mode  `json:"mode,omitempty"`
-	Fence  int64         `json:"fence,omitempty"` // that an acquire was granted with
+	Fence  int64         `json:"fence,omitempty"` // the fence that an acquire was granted
 	From   time.Duration `json:"from"`
 	To     time.Duration `json:"to,omitempty"`
 	Type   history.Type  `json:"type,omitempty"` // how it ended; "" if it was never answered
@@ -122,24 +124,23 @@ func operated(p *history.Pair) Operation {
 	return o
 }
 
-// touched is an operation on the resource.
 func touched(op history.Op) Operation {
 	return Operation{Client: op.Client, F: op.F, Mode: op.Mode, From: op.Time, To: op.Time, Type: op.Type}
 }
 
-// Granted is what a grant put on one node.
+// Granted is a grant on one node.
 type Granted struct {
 	Client  int           `json:"client"`
 	Node    string        `json:"node"`
 	Key     string        `json:"key"`
 	Place   string        `json:"place,omitempty"`
-	Command *int          `json:"command,omitempty"` // the log's own index
+	Command *int          `json:"command,omitempty"` // its index in the log
 	At      time.Duration `json:"at"`
-	Until   time.Duration `json:"until,omitempty"` // 0 if it outlived the history
+	Until   time.Duration `json:"until,omitempty"` // 0 if the grant outlived the history
 	Ended   Ending        `json:"ended,omitempty"`
 }
 
-// Ending is how a key stopped carrying a grant, or keeping others out.
+// Ending is the way in which a key stopped carrying a grant or stopped keeping others out.
 type Ending string
 
 // Endings.
@@ -148,12 +149,12 @@ const (
 	WasExpired   Ending = "expired"
 	WasLost      Ending = "lost"
 	WasTakenOver Ending = "taken-over"
-	WasOverdue   Ending = "overdue" // it went on, for another reason
-	WasLeft      Ending = "left"    // it was there when the run ended
+	WasOverdue   Ending = "overdue" // the key kept blocking, for another cause
+	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )
 
-// grants tells of these grants as an account does; nil ones are left out.
+// grants converts grants to the form of an account. It skips nil ones.
 func (w *wire) grants(all ...*keyspace.Grant) (told []Granted) {
 	for _, g := range all {
 		if g == nil {
@@ -177,7 +178,7 @@ func (w *wire) grants(all ...*keyspace.Grant) (told []Granted) {
 	return told
 }
 
-// call is the command at that place of the log; nil if there is none.
+// call returns the command at place pos of the log, or nil if there is none.
 func (w *wire) call(pos int) *Call {
 	if pos < 0 || pos >= len(w.Commands) {
 		return nil
@@ -196,10 +197,10 @@ func (w *wire) call(pos int) *Call {
 // Assumption is a premise of leases that did not hold in a trial.
 type Assumption struct {
 	Premise Premise `json:"premise"`
-	But     Fact    `json:"but"` // what contradicts it
+	But     Fact    `json:"but"` // what contradicts the premise
 }
 
-// Premise is what leases rely on.
+// Premise is something that leases rely on.
 type Premise string
 
 // Premises.
@@ -207,6 +208,7 @@ const (
 	ClientStops   Premise = "client-stops"
 	ClientLives   Premise = "client-lives"
 	ClientRenews  Premise = "client-renews"
+	WorkEnds      Premise = "work-ends"
 	ClientReturns Premise = "client-returns"
 	InTime        Premise = "in-time"
 	Answered      Premise = "answered"

@@ -14,22 +14,23 @@ import (
 // nodes keep what they acknowledged, and clocks agree. The evidence alone shows which of
 // these did not hold. If all of them held, no assumption was broken.
 
-// suspicion is a finding on its way to the assumption behind it.
+// suspicion is a finding whose broken assumption is not known yet.
 type suspicion struct {
 	Finding
-	// first is the grant of the robbed party, or the one that kept others out; nil if
-	// it is not known.
+	// first is the grant of the robbed party, or the grant that kept others out; nil if
+	// unknown.
 	first *keyspace.Grant
-	cmds  []int // places of the telling commands
+	cmds  []int // places in the log of the commands that show it
 }
 
-// assumption tells what was broken, nil if nothing was.
+// assumption returns the broken assumption, or nil if none was broken.
 type assumption func(*wire, suspicion) *Assumption
 
-// assumptions are the places to look at, by cause. A cause that is missing here is the
-// protocol's own doing.
+// assumptions maps causes to the functions that find the broken assumption. Causes without
+// an entry are faults of the protocol itself.
 var assumptions = map[Cause]assumption{
 	LeaseOutlived: (*wire).overstayed,
+	HungHolder:    (*wire).leftBehind,
 	RenewalFailed: (*wire).cutFromRenewing,
 	ServerLostKey: (*wire).forgotten,
 	ServerClock:   (*wire).nodeClockWrong,
@@ -40,7 +41,7 @@ var assumptions = map[Cause]assumption{
 	ForeignDelete: (*wire).deletedAfter,
 }
 
-// broken is the assumption that did not hold.
+// broken returns the assumption that did not hold, or nil if all held.
 func (w *wire) broken(s suspicion) *Assumption {
 	ask := assumptions[s.Cause]
 	if ask == nil {
@@ -49,10 +50,10 @@ func (w *wire) broken(s suspicion) *Assumption {
 	return ask(w, s)
 }
 
-// notable is the shortest delay that is told of.
+// notable returns the shortest delay that is worth reporting.
 func (w *wire) notable() time.Duration { return max(w.Claims.TTL/20, time.Millisecond) }
 
-// overstayed tells of a lease that ended under its holder while the holder went on.
+// overstayed explains a lease that ended while its holder went on.
 func (w *wire) overstayed(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -64,22 +65,28 @@ func (w *wire) overstayed(s suspicion) *Assumption {
 	if l.End != nil && l.End.How == keyspace.Expired {
 		earliest = min(ended, l.End.At.Lo)
 	}
-	// Only a client that stood still at the end of the lease could not see the end.
+	// The freeze must cover the end of the lease: a running client could have seen it.
 	if but, froze := w.standstill(l.Client, earliest, ended+1, ended); froze {
 		return &Assumption{ClientStops, but}
 	}
 	if pos, ok := w.slowest(l.Client, since, s.To); ok {
 		return &Assumption{InTime, w.delay(pos)}
 	}
-	until := max(s.To, s.From)
+	on := Fact{What: workedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
 	if h := w.hold(l); h != nil {
-		until = max(until, within(w.Evidence, h.To))
+		on.Until = max(on.Until, within(w.Evidence, h.To))
+		if h.ToWhy == ByNothing {
+			on.What = workedToEnd
+		}
 	}
-	return &Assumption{ClientStops, Fact{What: workedOn, Clients: []int{l.Client}, Until: until, Since: l.At.Mid(), At: ended}}
+	if _, hangs := w.hungUnder(l); hangs && on.What == workedToEnd {
+		on.What = hungToEnd
+	}
+	return &Assumption{ClientStops, on}
 }
 
-// lapsed is when the claim ended: when its key expired, else when it was overwritten or
-// gone, but at the end of the lease at the latest.
+// lapsed returns the time at which the grant ended: when its key expired; otherwise when
+// it was overwritten or removed, but no later than the end of the lease.
 func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + w.Claims.TTL
 	switch {
@@ -93,7 +100,7 @@ func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 	return lease
 }
 
-// cutFromRenewing tells of renewals that did not come, or came too late.
+// cutFromRenewing explains renewals that were missing or late.
 func (w *wire) cutFromRenewing(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -121,8 +128,8 @@ func (w *wire) cutFromRenewing(s suspicion) *Assumption {
 	return w.struck(l, until)
 }
 
-// leftBehind tells of an owner that could not remove its key, or did not know that it had
-// to.
+// leftBehind explains why an owner did not remove its key: it was unable to, or it did not
+// know that it held one.
 func (w *wire) leftBehind(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -130,6 +137,9 @@ func (w *wire) leftBehind(s suspicion) *Assumption {
 	}
 	if at, crashed := w.crashes[l.Client]; crashed && at <= s.To {
 		return &Assumption{ClientLives, Fact{What: hasCrashed, Clients: []int{l.Client}, At: at}}
+	}
+	if at, hangs := w.hungUnder(l); hangs && at <= s.To {
+		return &Assumption{WorkEnds, Fact{What: hasHung, Clients: []int{l.Client}, At: at}}
 	}
 	since := w.asked(w.oldest(l))
 	if pos, ok := w.firstLoss(l, since, s.To); ok {
@@ -147,7 +157,7 @@ func (w *wire) leftBehind(s suspicion) *Assumption {
 	return w.struck(l, s.To)
 }
 
-// asked is when the operation of the claim began.
+// asked returns the time at which the acquire of the grant began.
 func (w *wire) asked(l *keyspace.Grant) time.Duration {
 	if p := w.operation(l.Op); w.has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)
@@ -155,9 +165,9 @@ func (w *wire) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest is the owner's first claim since which the key has carried claims of that owner
-// without a break. A lock that counts its owner's entries is not free before the last of
-// them has left.
+// oldest follows the owner's grants that overwrote one another, from this one back to the
+// first. A lock that counts its owner's entries stays taken until the owner has left all
+// of them.
 func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range w.Grants {
@@ -171,7 +181,7 @@ func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
 	return l
 }
 
-// endSeq is the Seq of the claim's end; the greatest there is if it did not end.
+// endSeq returns the Seq of the grant's end, or the greatest int if it did not end.
 func endSeq(l *keyspace.Grant) int {
 	if l.End == nil {
 		return math.MaxInt
@@ -179,9 +189,9 @@ func endSeq(l *keyspace.Grant) int {
 	return l.End.Seq
 }
 
-// firstLoss is the first command about the claim that was not answered. The owner of the
-// claim sent it between the two times. A command to the claim's node comes before
-// others; among these a command that did not arrive comes first.
+// firstLoss returns the first unanswered command about the grant that its owner sent
+// between the two times. It prefers commands to the grant's node and, among these,
+// commands that did not arrive.
 func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
 	for pos, c := range w.Commands {
@@ -202,7 +212,8 @@ func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first i
 	return first, ok
 }
 
-// late tells of an old command that arrived at last.
+// late explains an old command that arrived late: of the given commands, the one that took
+// longest.
 func (w *wire) late(s suspicion) *Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
@@ -216,8 +227,8 @@ func (w *wire) late(s suspicion) *Assumption {
 	return &Assumption{InTime, w.arrival(latest)}
 }
 
-// deletedAfter tells why a client deleted the key of another: it had been held up, or it
-// had lost its own grant.
+// deletedAfter explains why a client deleted another's key: its command was delayed, or
+// its own grant had ended without its knowledge.
 func (w *wire) deletedAfter(s suspicion) *Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
@@ -250,14 +261,14 @@ func (w *wire) deletedAfter(s suspicion) *Assumption {
 	return nil
 }
 
-// standstill tells of the client's longest freeze between the two times. Freezes that
-// still lasted at the deadline come before all others. In a freeze the nemesis had a
-// window open on the client itself, and the client recorded nothing and sent nothing.
+// standstill finds the client's longest freeze between the two times. Freezes that went on
+// past the deadline take precedence. In a freeze, the nemesis had a window open on the
+// client alone, and the client recorded nothing and sent nothing.
 func (w *wire) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
 	var best spell
 	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
 	for _, win := range w.windows {
-		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) {
+		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || livesOn(win.Invoke.Window) {
 			continue
 		}
 		s := spell{win.Invoke.Time, w.end}
@@ -277,7 +288,13 @@ func (w *wire) standstill(client int, since, until, deadline time.Duration) (tol
 	return told, froze
 }
 
-// targets says whether the window is over the client and nothing else.
+// livesOn reports whether the window's clients are alive all the time, although they may
+// record and send nothing.
+func livesOn(win *history.Window) bool {
+	return win.Effect == history.Slowed || win.Effect == history.Hung
+}
+
+// targets reports whether the window names the client and nothing else, or names nothing.
 func targets(win *history.Window, client int) bool {
 	switch len(win.Clients) + len(win.Nodes) + len(win.Links) {
 	case 0:
@@ -288,7 +305,8 @@ func targets(win *history.Window, client int) bool {
 	return false
 }
 
-// stirs says whether the client did anything in that time, or crashed by its end.
+// stirs reports whether the client did anything during the spell, or had crashed by its
+// end.
 func (w *wire) stirs(client int, s spell) bool {
 	if w.crashOf(client) <= s.to {
 		return true
@@ -306,7 +324,7 @@ func (w *wire) stirs(client int, s spell) bool {
 	return false
 }
 
-// struck tells of a fault whose window covered the client or the claim's node.
+// struck finds a fault whose window covered the client or the grant's node.
 func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 	for _, win := range w.windows {
 		over := win.Invoke.Window
@@ -314,7 +332,7 @@ func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}
-		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo {
+		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo || livesOn(over) {
 			continue
 		}
 		if but := among(l, over); but.What != "" {
@@ -325,8 +343,8 @@ func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 	return nil
 }
 
-// among names the claim's client, the claim's node or a link of that client, whichever the
-// window strikes.
+// among names what the window hit: the grant's client, the grant's node or a link of that
+// client.
 func among(l *keyspace.Grant, win *history.Window) Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):

@@ -9,9 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells how messages, nodes and clocks broke an assumption of leases.
+// This file finds the assumptions of leases that messages, nodes and clocks broke.
 
-// lateness is how much too long a command took: on its way to the node, and back.
+// lateness returns the longer of the times that a command took to arrive and to be
+// answered.
 func (w *wire) lateness(c history.Command) time.Duration {
 	if c.Arrived == 0 {
 		return 0
@@ -23,8 +24,8 @@ func (w *wire) lateness(c history.Command) time.Duration {
 	return late
 }
 
-// slowest is the command that was held up most, of all that the client's operations sent
-// between the two times.
+// slowest returns the client's most delayed command that was sent between the two times.
+// Delays that are not notable do not count.
 func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool) {
 	most := w.notable()
 	for i, c := range w.Commands {
@@ -35,7 +36,7 @@ func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool
 	return pos, ok
 }
 
-// delay tells of a command that was held up, on its way there or back.
+// delay describes the delay of a command, on its way to the node or back.
 func (w *wire) delay(pos int) Fact {
 	c := w.Commands[pos]
 	if keyspace.Clip(c.Arrived)-keyspace.Clip(c.Sent) >= w.lateness(c) {
@@ -46,14 +47,13 @@ func (w *wire) delay(pos int) Fact {
 
 func (w *wire) arrival(pos int) Fact { return w.message(arrivedLate, pos) }
 
-// message tells what became of a command.
 func (w *wire) message(what What, pos int) Fact {
 	c := w.Commands[pos]
 	return Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos)}
 }
 
-// unanswering tells of a command that did not arrive, or arrived too late, or whose reply
-// did not come; nil if the command was answered or its sender is dead.
+// unanswering describes a command that did not arrive, arrived too late, or got no reply.
+// It returns nil if the command was answered or its sender crashed.
 func (w *wire) unanswering(pos int) *Assumption {
 	c := w.Commands[pos]
 	switch {
@@ -67,7 +67,7 @@ func (w *wire) unanswering(pos int) *Assumption {
 	return &Assumption{Answered, w.message(neverAnswered, pos)}
 }
 
-// forgotten tells of a node that lacked data which had been acknowledged.
+// forgotten explains a node that lacked acknowledged data.
 func (w *wire) forgotten(s suspicion) *Assumption {
 	if s.first == nil {
 		return nil
@@ -87,12 +87,13 @@ func (w *wire) forgotten(s suspicion) *Assumption {
 	return w.upheaval(s.first, s.To)
 }
 
-// upheaval tells of the last event in which the claim's node lost data or another node
-// took its place. The event is not long before the claim, and not after that time.
+// upheaval finds the last event, up to that time, in which the grant's node lost data or
+// another node took its place. Events more than one TTL before the grant do not count,
+// unless the lock is reentrant.
 func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
 	since := l.At.Lo - w.Claims.TTL
 	if w.Claims.Reentrant {
-		since = 0 // a count that went wrong once stays wrong as long as its key is used
+		since = 0 // a wrong count stays wrong as long as its key is used
 	}
 	for _, op := range slices.Backward(w.Ops) {
 		if since <= op.Time && op.Time <= until && w.mayLoseKey(op, l.Node, l.Key) {
@@ -102,13 +103,13 @@ func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
 	return nil
 }
 
-// mayLoseKey says whether the event can have cost the node that key.
+// mayLoseKey reports whether the event may have made the node lose that key.
 func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
 	if op.Process != history.Nemesis || op.Window != nil {
 		return false
 	}
 	switch op.F {
-	case history.FPromote, history.FSplit: // in a Cluster, of the node's own shard
+	case history.FPromote, history.FSplit: // in a Cluster: of its shard only
 		return op.From == "" || op.From == node || op.Node == node
 	case history.FNodeUp:
 		return op.Node == node
@@ -118,7 +119,7 @@ func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
 	return false
 }
 
-// loses tells what the event cost.
+// loses describes the data loss that the event caused.
 func (w *wire) loses(op history.Op, key string) *Assumption {
 	but := Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
 	switch op.F {
@@ -140,8 +141,8 @@ func (w *wire) loses(op history.Op, key string) *Assumption {
 	return &Assumption{NodeKeeps, but}
 }
 
-// backUp is the event in which the node came back after it went down; the event itself if
-// no return was seen.
+// backUp returns the event in which the node came back, or down itself if no return was
+// seen.
 func (w *wire) backUp(down history.Op) history.Op {
 	for _, op := range w.Ops {
 		if op.Index >= down.Index && op.F == history.FNodeUp && op.Process == history.Nemesis && op.Node == down.Node {
@@ -151,8 +152,7 @@ func (w *wire) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary is the node that was primary when the clients parted in that event; "" if it
-// is not known.
+// oldPrimary returns the primary that the split of that event left behind; "" if unknown.
 func (w *wire) oldPrimary(op history.Op) string {
 	for _, p := range w.Partings {
 		if p.Since == op.Time && p.Heir == op.Node {
@@ -162,8 +162,8 @@ func (w *wire) oldPrimary(op history.Op) string {
 	return ""
 }
 
-// nodeClockWrong tells of a node whose wall clock had jumped. The node lets keys expire by
-// that clock.
+// nodeClockWrong finds a jump of the wall clock of the grant's node, by which its keys
+// expire.
 func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	if s.first == nil {
 		return nil
@@ -197,8 +197,8 @@ func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	return &Assumption{ClocksAgree, told}
 }
 
-// clientClockWrong tells of clients whose wall clocks differed, or of a time that was old
-// when it was used.
+// clientClockWrong finds clients whose wall clocks differed, or a clock reading that was
+// old when it was used.
 func (w *wire) clientClockWrong(s suspicion) *Assumption {
 	var told Fact
 	most := time.Duration(0)
@@ -231,7 +231,8 @@ func (w *wire) clientClockWrong(s suspicion) *Assumption {
 	return nil
 }
 
-// aheadUntil is when the clock that the event set wrong was set anew.
+// aheadUntil returns the time of the next event that set the same clock; the end of the
+// trial if there is none.
 func (w *wire) aheadUntil(event history.Op) time.Duration {
 	for _, o := range w.clocks[event.Client] {
 		if o.since > event.Time {
@@ -241,9 +242,9 @@ func (w *wire) aheadUntil(event history.Op) time.Duration {
 	return w.end
 }
 
-// counterLost tells where the fence counter was lost between two grants: it returns the
-// commands that granted, and the broken assumption. Both are nil if nothing happened to a
-// node: then the recipe counts wrongly.
+// counterLost explains where the fence counter was lost between two grants. It returns the
+// commands that made the grants, and the broken assumption, which is nil if no node event
+// explains the loss: then the recipe counts wrongly.
 func (w *wire) counterLost(before, after fencedGrant) (cmds []int, broken *Assumption) {
 	first, second := w.granting(before.entry.Invoke.Index), w.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
@@ -269,8 +270,8 @@ func (w *wire) counterLost(before, after fencedGrant) (cmds []int, broken *Assum
 	return cmds, nil
 }
 
-// granting is the place of the last command that ran for the acquire; -1 if none
-// was seen.
+// granting returns the place of the last command that ran for the acquire; -1 if none was
+// seen.
 func (w *wire) granting(acquire int) int {
 	for pos := len(w.Commands) - 1; pos >= 0; pos-- {
 		if c := w.Commands[pos]; c.Op == acquire && c.Ran() {
@@ -280,7 +281,7 @@ func (w *wire) granting(acquire int) int {
 	return -1
 }
 
-// isCounter says whether the grant's fence stood in that key.
+// isCounter reports whether the grant's acquire wrote its fence to that key.
 func (w *wire) isCounter(g fencedGrant, key string) bool {
 	return slices.ContainsFunc(w.Of(g.entry.Invoke.Index), func(x *keyspace.Grant) bool {
 		return x.Key == key && x.Wrote(fmt.Sprint(g.fence))

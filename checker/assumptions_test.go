@@ -51,8 +51,7 @@ func cut(client int) history.Window {
 func outlived(s *story, during func()) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	during()
-	s.take(1100, 1, "OK", setPX("t1")...)
-	s.give(1150, 1, "1", s.cad("t1")...)
+	s.hold(1100, 1150, 1, "t1")
 	s.give(1200, 0, "0", s.cad("t0")...)
 }
 
@@ -83,6 +82,17 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 				s.window(900, history.Info, 0, "some-freeze", over(0))
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
+		{"a holder that hangs did not stop working when the trial ended", "set-nx-px", LeaseOutlived, func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(20, history.Op{Client: 0, F: history.FHung})
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, "that a client stops when its lease ends: c0 hung in its work until the trial ended, under a lease that it had got at 0.010s and that ended at 1.010s"},
+		{"a holder that is still at work when the trial ends", "set-nx-px", LeaseOutlived, func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, "that a client stops when its lease ends: c0 worked on until the trial ended under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a fault of the network is no freeze", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() { s.window(20, history.Invoke, 0, "some-cut", cut(0)) })
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
@@ -121,15 +131,13 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
 			s.up(150, allKeys)
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, "that a node keeps what it acknowledged: n0 restarted at 0.150s and lost all keys"},
 		{"an eviction", "set-nx-px", ServerLostKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FEvict, Node: "n0", Keys: []history.KeyState{{Key: "lock", Type: "string", Value: "t0"}}})
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, "that a node keeps what it acknowledged: n0 evicted lock at 0.100s"},
 		{"a promotion", "set-nx-px", ServerLostKey, func(s *story) {
@@ -137,15 +145,13 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, "that a replica has what its primary acknowledged: n1 was promoted at 0.101s without all that clients had been told was done"},
 		{"a node's clock", "set-nx-px", ServerClock, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(1500)})
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, "that clocks agree: n0's clock jumped ahead by 1.5s at 0.100s"},
 		{"a node's clock that was soon set right again", "set-nx-px", ServerClock, func(s *story) {
@@ -160,16 +166,14 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: 0, F: history.FCrash})
 			s.busy(200, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, "that a client lives to give back what it holds: c0 crashed at 0.100s"},
 		{"a grant that was never told", "set-nx-px", OrphanedKey, func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.unanswered(10, 0, "OK", setPX("t0")...)
 			s.done(100, 0, history.Info)
 			s.busy(200, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, "that every message arrives and is answered: c0 never got the reply to its SET of 0.009800s"},
 		{"a release that never arrived", "set-nx-px", OrphanedKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -177,8 +181,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.lost(101, 0, s.cad("t0")...)
 			s.done(150, 0, history.Info)
 			s.busy(200, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, "that every message arrives and is answered: c0's script compare-and-delete, sent at 0.101s, never reached n0"},
 		{"a command of an earlier lease", "lua-setnx-expire-owner", LateCommand, func(s *story) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }

@@ -6,18 +6,20 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Case is the evidence of one trial, which is read once for all questions. It is not for
+// Case is the evidence of one trial, prepared once for all questions. It is not for
 // concurrent use.
 type Case struct{ file *caseFile }
 
-// NewCase returns the case of this evidence, which nobody changes while it is used.
+// NewCase returns the case of this evidence. The caller must not change the evidence while
+// the case is in use.
 func NewCase(e history.Evidence) *Case { return &Case{newCaseFile(e)} }
 
-// caseFile is the evidence of one trial with the readings that several oracles share.
-// Each reading is worked out once, when it is first asked for. Oracles change none of
-// them, so that the order of oracles does not matter. It is not for concurrent use.
+// caseFile is the evidence of one trial with the analyses that several oracles share. Each
+// analysis is computed at its first use. Oracles change none of them, so that the order of
+// oracles does not matter. A caseFile is not for concurrent use.
 type caseFile struct {
 	history.Evidence
 	sound  func() error
@@ -29,6 +31,7 @@ type caseFile struct {
 
 func newCaseFile(e history.Evidence) *caseFile {
 	e.Ops = moded(e)
+	e = keyspace.Attribute(e)
 	f := &caseFile{Evidence: e}
 	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
 	f.pairs = sync.OnceValues(func() (pairing, error) { return pair(e.Ops) })
@@ -44,11 +47,11 @@ func newCaseFile(e history.Evidence) *caseFile {
 	return f
 }
 
-// pairing is the operations of a history, with the operation that each entry belongs to.
+// pairing holds the operations of a history and the operation that each entry belongs to.
 type pairing struct {
 	ops []history.Op
 	all []history.Pair // in order of invocation
-	of  []int          // by place in ops: place in all, -1 for an event
+	of  []int          // index in all, by index in ops; -1 for an event
 }
 
 func pair(ops []history.Op) (pairing, error) {
@@ -74,11 +77,11 @@ func pair(ops []history.Op) (pairing, error) {
 	return p, nil
 }
 
-// place is where the entry of that index stands; -1 if there is none. Indices
-// ascend, and in our own histories none is left out.
+// place returns the place of the entry of that index; -1 if there is none. Indices ascend,
+// and in our own histories they have no gaps.
 func (p *pairing) place(index int) int {
 	switch {
-	case index < 0: // of a command that belongs to no operation
+	case index < 0: // the index of a command without an operation
 		return -1
 	case index < len(p.ops) && p.ops[index].Index == index:
 		return index
@@ -90,7 +93,8 @@ func (p *pairing) place(index int) int {
 	return i
 }
 
-// find is the operation to which the entry of that index belongs; nil for none.
+// find returns the operation to which the entry of that index belongs; nil if there is
+// none.
 func (p *pairing) find(index int) *history.Pair {
 	if at := p.place(index); at >= 0 && p.of[at] >= 0 {
 		return &p.all[p.of[at]]

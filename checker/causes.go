@@ -10,10 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// classifyFindings tells why each unclassified finding came about. It asks the wire how the
-// first party's grant ended before the second party's grant. A finding with several
-// causes becomes several findings. A finding stays unclassified if its cause cannot be
-// told.
+// classifyFindings finds the causes of unclassified findings. It asks the wire how the
+// first party's grant ended before the second party's grant. A finding with several causes
+// becomes several findings. A finding without a known cause stays unclassified.
 func classifyFindings(file *caseFile, fs []Finding) []Finding {
 	w, err := file.wire()
 	if err != nil {
@@ -43,15 +42,15 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 	return told
 }
 
-// reason is what let the second party in on one node.
+// reason explains why the second party was let in on one node.
 type reason struct {
 	cause Cause
 	why   Fact
-	cmds  []int           // places of the telling commands
+	cmds  []int           // places in the log of the commands that show it
 	first *keyspace.Grant // the grant of the first party that ended
 }
 
-// of says what the reason is about, unless that is known better.
+// of sets the grant that the reason is about, unless it is set already.
 func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first
@@ -63,10 +62,10 @@ func because(cause Cause, cmds []int, why Fact) reason {
 	return reason{cause: cause, why: why, cmds: cmds}
 }
 
-// unclear is the reason where causes cannot be told apart.
+// unclear stands for an unknown cause.
 var unclear = reason{cause: Unclassified}
 
-// explain gives the causes of a finding, each once.
+// explain returns the causes of a finding, each once.
 func (w *wire) explain(f Finding) []reason {
 	if r, untold := w.untoldCause(f); untold {
 		return r
@@ -95,22 +94,22 @@ func (w *wire) explain(f Finding) []reason {
 	for _, pair := range meeting(a, b) {
 		x, y := pair[0], pair[1]
 		if x.Key != y.Key && w.Claims.NodeQuorum() <= 1 && apart(a, b) {
-			continue // it had nothing of the lock there
+			continue // the first party had no part of the lock there
 		}
 		if x.Seq > y.Seq {
 			x, y = y, x
 		}
+		x = w.asOf(x, y)
 		reasons = append(reasons, w.letIn(x, y).of(x))
 	}
 	if len(reasons) == 0 {
 		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
 	}
-	// Nodes on which the first party had nothing were free anyway.
+	// The second party needed no cause on nodes where the first had nothing.
 	needed := max(1, w.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
 
-// nodesOf counts the nodes on which the grants are.
 func nodesOf(grants []*keyspace.Grant) int {
 	nodes := map[string]bool{}
 	for _, g := range grants {
@@ -123,8 +122,8 @@ func earliest(lives []*keyspace.Grant) int {
 	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
-// party are the client's grants that the finding is about, in order of node. A re-entry
-// that sent nothing rests on an earlier acquire.
+// party returns the client's grants that the finding is about, in order of node. A
+// re-entry that sent no command rests on an earlier acquire.
 func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
@@ -146,10 +145,10 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	latest := map[carrier]*keyspace.Grant{}
 	for _, g := range w.ownOf(last) {
 		if g.Came > f.To {
-			continue // a copy that came to its node later does not count either
+			continue // a copy that came after the finding does not count
 		}
 		at := carrier{g.NodeKey(), g.Place}
-		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of copies the latest
+		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of several copies, keep the latest
 			latest[at] = g
 		}
 	}
@@ -158,9 +157,8 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	})
 }
 
-// latestBefore is the client's latest acquire of the finding's lock that put something on
-// a node; -1 if there is none. The acquire is known to have succeeded by the beginning of
-// the finding.
+// latestBefore returns the client's latest acquire of the finding's lock that had
+// succeeded by the start of the finding and put something on a node; -1 if there is none.
 func (w *wire) latestBefore(f Finding, client int) int {
 	last := -1
 	for _, h := range w.holds {
@@ -176,8 +174,8 @@ func (w *wire) latestBefore(f Finding, client int) int {
 	return last
 }
 
-// sufficient keeps each cause that freed enough nodes by itself. If none did, it keeps
-// all of them.
+// sufficient returns the reasons whose cause freed enough nodes by itself. If there are
+// none, it returns all reasons.
 func sufficient(reasons []reason, needed int) []reason {
 	count := map[Cause]int{}
 	for _, r := range reasons {
@@ -192,7 +190,7 @@ func sufficient(reasons []reason, needed int) []reason {
 	return reasons
 }
 
-// known drops unclear reasons and joins the reasons of one cause.
+// known drops unclear reasons and merges the reasons that share a cause.
 func known(reasons []reason) []reason {
 	var joined []reason
 	for _, r := range reasons {
@@ -213,7 +211,7 @@ func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
 	case w.Claims.NodeQuorum() <= 1 && first.EndedBefore(second):
-		return w.letIn(first, second) // and another node was promoted since
+		return w.letIn(first, second) // another node was promoted since
 	case w.Claims.NodeQuorum() <= 1:
 		return w.byTwoPrimaries(first, second)
 	}
@@ -221,7 +219,6 @@ func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		Fact{What: byOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
-// byTwoPrimaries explains two grants by two primaries, one each.
 func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := w.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
@@ -233,8 +230,8 @@ func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	})
 }
 
-// letIn tells why second was granted on a node where first had been granted. Without a
-// second it tells what ended first.
+// letIn returns the reason why second was granted on a node where first had been granted.
+// Without a second it returns how first ended.
 func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	before := w.Last + 1
 	if second != nil {
@@ -242,6 +239,12 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	}
 	end := first.End
 	if end != nil && end.Seq > before && !(second != nil && first.EndedBefore(second)) {
+		// The changes of one command have an order, but no time between them.
+		if second != nil && end.How == keyspace.Deleted && end.Cmd >= 0 && end.Cmd == second.Cmd {
+			if r, stale := w.tookOver(first, end.Cmd); stale {
+				return r
+			}
+		}
 		end = nil
 	}
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
@@ -259,7 +262,10 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	switch end.How {
 	case keyspace.Deleted:
 		if end.Cmd < 0 {
-			return unclear // no command of the one who did it is on record
+			return unclear // the command that did it is not on record
+		}
+		if g := w.usurped(first, w.Commands[end.Cmd].Client, end.Seq); g != nil {
+			return w.overwritten(g, g.Over)
 		}
 		return w.deletedBy(first, end)
 	case keyspace.Expired:
@@ -268,16 +274,16 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 		return w.lostBy(first, end)
 	}
 	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
-		return w.expiredUnder(first, second) // its life was over at that time anyway
+		return w.expiredUnder(first, second) // its TTL had run out by then anyway
 	}
 	return unclear
 }
 
-// overwritten explains a grant whose place another's grant took.
+// overwritten explains a grant whose place another grant took over.
 //
-// A read-write lock may keep one record for all readers. Then the protocol itself forgets
-// the first reader when it grants the second. No command removes a grant of another
-// client, so the cause is a race and no foreign delete.
+// A read-write lock may keep one record for all readers. Then granting the second reader
+// overwrites the record of the first. No command removes a grant of another client, so the
+// cause is a race and no foreign delete.
 func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
@@ -297,7 +303,7 @@ func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 	return because(Race, cmds, w.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
-// beside explains a second grant that was made while the whole of the first still stood.
+// beside explains a second grant that was made while the first still stood.
 func (w *wire) beside(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
@@ -308,7 +314,7 @@ func (w *wire) beside(first, second *keyspace.Grant) reason {
 	return because(Race, []int{first.Cmd, second.Cmd}, w.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
 }
 
-// deed is the fact that a client's command did something to another client's grant.
+// deed returns the fact that a client's command did something to another client's grant.
 func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
 	return Fact{
 		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
@@ -318,10 +324,10 @@ func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.G
 
 // deletedBy explains a grant that a command removed.
 //
-// The sender of the command decides. A command that the first party sent before this grant
-// is a ghost: late-command. So is a command of an acquire that ran when that attempt was
-// over. An acquire that removes the grant it found is a takeover. Every other command of
-// another client, late or not, is a foreign delete.
+// The sender of the command determines the cause. If the first party sent the command
+// before this grant, the cause is late-command. It is late-command too if the command
+// belongs to an acquire that had already ended. An acquire that removes a grant it found
+// is a takeover. Every other command of another client, late or not, is a foreign delete.
 func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := w.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
@@ -330,7 +336,7 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	hasOp := w.has(c.Op)
 	granted := &w.operation(first.Op).Invoke
 	if r, stale := w.tookOver(first, end.Cmd); stale && c.Op < 0 {
-		return r // the command is a reaper's
+		return r // a reaper sent the command
 	}
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
@@ -354,5 +360,5 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	return because(ForeignDelete, cmds, did(removedKey))
 }
 
-// losses are the ways in which nodes lose keys.
+// losses maps the event of a node to the way in which it lost keys.
 var losses = map[string]What{history.FEvict: evictedUnder, history.FSplit: splitWithout, history.FPromote: promotedWithout}

@@ -23,15 +23,33 @@ func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
 	}) {
-		return unclear // no server lost anything in this trial, so the reason is hidden from us
+		return unclear // no server lost anything in this trial, so the reason is unknown
 	}
 	return because(ServerLostKey, cmds, Fact{
 		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
 	})
 }
 
-// entryGone tells of a lock that counts its owner's entries. The lock was given back before
-// the owner left its last entry, because an earlier entry had gone.
+// asOf returns what stood in first's place when second was granted. A node that restarts
+// without its last writes gets old keys back as copies. A copy that came after second does
+// not explain why second got in; the grant or copy before it does.
+func (w *wire) asOf(first, second *keyspace.Grant) *keyspace.Grant {
+	if !first.Copied || first.Came <= second.At.Hi {
+		return first
+	}
+	was := first
+	for _, g := range w.Of(first.Op) {
+		same := g.NodeKey() == first.NodeKey() && g.Place == first.Place && g.Seq == first.Seq
+		if same && g.Came <= second.At.Lo && (was == first || g.Came >= was.Came) {
+			was = g
+		}
+	}
+	return was
+}
+
+// entryGone explains the end of a lock that counts its owner's entries: a release ended
+// the lock before the owner left its last entry, because an earlier entry had been lost or
+// had expired.
 func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := w.hold(first)
 	if h == nil || len(h.Again) == 0 {

@@ -52,6 +52,26 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 			leaveTwo(s, 50, 2, history.Write, "1")
 			leaveTwo(s, 60, 0, history.Read, "0")
 		}, []string{"exclusion: race", "ownership: foreign-delete"}},
+		{"a writer's script drops a reader whose time is over", "rw-two-keys", func(s *story) {
+			s.invoke(9, 0, history.FAcquire, history.Read)
+			s.cmd(10, 0, "1", "EVAL", "redis.call('hset', KEYS[2], ARGV[1], 1) return redis.call('pexpire', KEYS[2], 3000)", "2", "lock:a", "lock:b", "r0")
+			s.done(11, 0, history.OK)
+			s.invoke(1099, 1, history.FAcquire, history.Write)
+			s.cmd(1100, 1, "1", "EVAL", "redis.call('del', KEYS[2]) redis.call('set', KEYS[1], ARGV[1], 'PX', 1000) return 1", "2", "lock:a", "lock:b", "w1")
+			s.done(1101, 1, history.OK)
+			s.give(1200, 1, "1", "DEL", "lock:a")
+			s.give(1300, 0, "0", "HDEL", "lock:b", "r0")
+		}, []string{"exclusion: lease-outlived"}},
+		{"a writer's script drops a reader whose time is not over", "rw-two-keys", func(s *story) {
+			s.invoke(9, 0, history.FAcquire, history.Read)
+			s.cmd(10, 0, "1", "EVAL", "redis.call('hset', KEYS[2], ARGV[1], 1) return redis.call('pexpire', KEYS[2], 3000)", "2", "lock:a", "lock:b", "r0")
+			s.done(11, 0, history.OK)
+			s.invoke(799, 1, history.FAcquire, history.Write)
+			s.cmd(800, 1, "1", "EVAL", "redis.call('del', KEYS[2]) redis.call('set', KEYS[1], ARGV[1], 'PX', 1000) return 1", "2", "lock:a", "lock:b", "w1")
+			s.done(801, 1, history.OK)
+			s.give(900, 1, "1", "DEL", "lock:a")
+			s.give(1300, 0, "0", "HDEL", "lock:b", "r0")
+		}, []string{"exclusion: race", "ownership: foreign-delete"}},
 		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
 			two(s, 10, 0, history.Write)
 			s.down(20)

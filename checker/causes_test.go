@@ -28,8 +28,7 @@ func setPX(token string) []string { return []string{"SET", "lock", token, "NX", 
 // twoHoldersByExpiry: c0 overruns its lease and c1 gets in.
 func twoHoldersByExpiry(s *story) {
 	s.take(10, 0, "OK", setPX("t0")...)
-	s.take(1100, 1, "OK", setPX("t1")...)
-	s.give(1200, 1, "1", s.cad("t1")...)
+	s.hold(1100, 1200, 1, "t1")
 	s.give(1300, 0, "0", s.cad("t0")...)
 }
 
@@ -60,8 +59,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.give(1200, 0, "1", "DEL", "lock")
-			s.take(1210, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(1250, 2, "1", "DEL", "lock")
+			s.holdEX(1210, 1250, 2)
 			s.give(1300, 1, "0", "DEL", "lock")
 		}, []string{"exclusion: foreign-delete", "exclusion: lease-outlived", "ownership: foreign-delete"}},
 		{"a bare DEL that arrives late is a foreign delete without any overrun", "set-nx-ex", func(s *story) {
@@ -70,8 +68,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.done(600, 0, history.Info)
 			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.late(100, 1150, 0, "1", "DEL", "lock").Replied = 0
-			s.take(1210, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(1250, 2, "1", "DEL", "lock")
+			s.holdEX(1210, 1250, 2)
 			s.give(1300, 1, "0", "DEL", "lock")
 		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
 		{"a pause between GET and DEL removes another's lock", "set-nx-ex-get-del", func(s *story) {
@@ -100,16 +97,14 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
 			s.up(150, allKeys)
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a restart after which the key expired anyway is not to blame", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
 			s.up(150, noKeys)
-			s.take(1200, 1, "OK", setPX("t1")...)
-			s.give(1250, 1, "1", s.cad("t1")...)
+			s.hold(1200, 1250, 1, "t1")
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"a restarted node grants by a script", "lua-setnx-expire-owner", func(s *story) {
@@ -131,22 +126,19 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"somebody else cut the key's life short", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.cmd(50, 2, "1", "PEXPIRE", "lock", "100")
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: foreign-renewal", "ownership: foreign-renewal"}},
 		{"a key that was to live until an instant", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX")
 			s.cmd(12, 0, "1", "PEXPIREAT", "lock", millisOf(300))
-			s.take(500, 1, "OK", setPX("t1")...)
-			s.give(550, 1, "1", s.cad("t1")...)
+			s.hold(500, 550, 1, "t1")
 			s.give(600, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"a set that keeps the key's life", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.cmd(500, 0, "OK", "SET", "lock", "t0", "XX", "KEEPTTL")
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"a grant in flight when the node is killed changes nothing", "setnx-expire", func(s *story) {
@@ -167,8 +159,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica grants by a script", "redisson", func(s *story) {
@@ -183,22 +174,19 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a key that vanishes for a reason that nobody saw", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.unexplained(100, "DEL", "lock")
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: unclassified", "ownership: unknown"}},
 		{"a key that somebody takes away who is no client", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.stranger(100, "DEL", "lock")
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: unclassified"}},
 		{"a node's clock that jumps lets the key expire early", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(5000)})
-			s.take(200, 1, "OK", setPX("t1")...)
-			s.give(250, 1, "1", s.cad("t1")...)
+			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 	})
@@ -212,8 +200,7 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 		s := tell(t, "set-nx-px")
 		s.take(10, 0, "OK", setPX("t0")...)
 		s.nemesis(100, history.Op{Client: history.NoClient, F: f, Node: "n0"})
-		s.take(200, 1, "OK", setPX("t1")...)
-		s.give(250, 1, "1", s.cad("t1")...)
+		s.hold(200, 250, 1, "t1")
 		s.give(300, 0, "0", s.cad("t0")...)
 		v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
 		if err != nil || len(v.Findings) != 1 || !strings.HasSuffix(plain.Summary(v.Findings[0]), want) {
@@ -223,9 +210,13 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 }
 
 func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
-	// robGetset: c1 finds c0's stamp in the past at that time and takes over.
-	robGetset := func(s *story, at float64, c0s, c1s string) {
+	// robGetset: c1 finds c0's stamp in the past at that time and takes over. The events
+	// happen between the invocation and the first command.
+	robGetset := func(s *story, at float64, c0s, c1s string, events ...history.Op) {
 		s.invoke(at-1, 1, history.FAcquire)
+		for _, e := range events {
+			s.nemesis(at-0.5, e)
+		}
 		s.cmd(at, 1, "0", "SETNX", "lock", c1s)
 		s.cmd(at+1, 1, quoted(c0s), "GET", "lock")
 		s.cmd(at+2, 1, quoted(c0s), "GETSET", "lock", c1s)
@@ -245,6 +236,11 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.nemesis(1, skew(1, 1, 60000))
 			takeGetset(s, 10, stampOf(10))
 			robGetset(s, 100, stampOf(10), stampOf(60100))
+		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
+		{"a rival's clock that is set right behind its reading takes over", "getset", func(s *story) {
+			s.nemesis(1, skew(1, 1, 60000))
+			takeGetset(s, 10, stampOf(10))
+			robGetset(s, 100, stampOf(10), stampOf(60099), skew(99.5, 1, 0))
 		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
 		{"a pause before the first command writes a time that is past", "getset", func(s *story) {
 			s.invoke(5, 0, history.FAcquire)

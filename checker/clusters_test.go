@@ -20,8 +20,7 @@ func TestAKeyThatMovesWithItsSlotIsTheSameGrant(t *testing.T) {
 			s.migrate(50)
 			s.busy(60, 1, "nil", setPX("t1")...)
 			s.give(100, 0, "1", s.cad("t0")...)
-			s.take(110, 1, "OK", setPX("t1")...)
-			s.give(120, 1, "1", s.cad("t1")...)
+			s.hold(110, 120, 1, "t1")
 		}, nil},
 		{"asked for at the old node first", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
@@ -39,23 +38,20 @@ func TestAKeyThatMovesWithItsSlotIsTheSameGrant(t *testing.T) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.migrate(50)
 			s.give(60, 1, "1", "DEL", "lock")
-			s.take(70, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(90, 1, "1", "DEL", "lock")
+			s.holdEX(70, 90, 1)
 			s.give(100, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
 		{"expired at the new node", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.migrate(50)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"granted again beside the old one", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, From: "n0", Node: "n3"})
 			s.at("n3")
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 	})
@@ -73,8 +69,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 		s.at("n1")
 		s.take(60, 0, "OK", setPX("t0")...)
 		s.at("n4")
-		s.take(100, 1, "OK", setPX("t1")...)
-		s.give(200, 1, "1", s.cad("t1")...)
+		s.hold(100, 200, 1, "t1")
 		s.at("n1")
 		s.give(300, 0, "1", s.cad("t0")...)
 	}
@@ -102,8 +97,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 			s.busy(150, 2, "nil", setPX("t2")...)
 			promote(s, 200, "n1", "n4")
 			s.at("n4")
-			s.take(250, 1, "OK", setPX("t1")...)
-			s.give(300, 1, "1", s.cad("t1")...)
+			s.hold(250, 300, 1, "t1")
 			s.give(400, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 	})

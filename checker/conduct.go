@@ -6,8 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// breakdowns are the ways in which the code under test can end a trial itself, by the event
-// that the history has for each.
+// breakdowns maps each event by which the code under test ends a trial to its cause.
 var breakdowns = map[string]struct {
 	cause Cause
 	what  What
@@ -17,8 +16,8 @@ var breakdowns = map[string]struct {
 	history.FRunaway:  {Runaway, DidNotStop},
 }
 
-// conduct decides whether the code under test let the trial end in its own
-// time: no deadlock, no panic, no runaway.
+// conduct decides whether the code under test finished without a deadlock, panic or
+// runaway.
 func conduct(_ context.Context, f *caseFile) Verdict {
 	if _, err := f.pairs(); err != nil {
 		return impossible(err)
@@ -39,8 +38,8 @@ func conduct(_ context.Context, f *caseFile) Verdict {
 	return Verdict{Result: Violated, Findings: []Finding{told}}
 }
 
-// brokeDown finds the first event of a breakdown. Anything that had not happened by then
-// proves nothing: the trial gave it no time.
+// brokeDown returns the first event of a breakdown. After a breakdown, missing events
+// prove nothing: the trial gave them no time.
 func brokeDown(ops []history.Op) (history.Op, bool) {
 	for _, op := range ops {
 		if _, ok := breakdowns[op.F]; ok && op.Process == history.Nemesis && op.Window == nil {

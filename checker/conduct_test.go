@@ -16,8 +16,7 @@ func breakdown(f, detail string) history.Op {
 
 func TestConductIsViolatedByWhatEndsTheTrial(t *testing.T) {
 	calm := func(s *story) {
-		s.take(10, 0, "OK", setPX("t0")...)
-		s.give(20, 0, "1", s.cad("t0")...)
+		s.hold(10, 20, 0, "t0")
 	}
 	tales(t, []tale{
 		{"an orderly trial", "set-nx-px", calm, nil},
@@ -86,8 +85,7 @@ func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 			s.nemesis(20, crash(0))
 			s.healed(25)
 			s.busy(40, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 			s.nemesis(1200, breakdown(history.FPanic, "c1"))
 		}, []string{"conduct: panic", "liveness: orphaned-key"}},
 	})

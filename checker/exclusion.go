@@ -11,10 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// maxFindings bounds how many findings a verdict lists.
+// maxFindings is the greatest number of findings that a verdict lists.
 const maxFindings = 100
 
-// exclusion decides whether no two believed holds overlap, twice.
+// exclusion decides, by two independent methods, whether no two believed holds overlap.
 func exclusion(ctx context.Context, f *caseFile) (Verdict, error) {
 	return exclusionBy(ctx, f, sweepHolds, linearize)
 }
@@ -27,7 +27,7 @@ func sweepHolds(f *caseFile) (overlaps, error) {
 	return sweep(holds, permitsOf(f.Claims)), nil
 }
 
-// overlaps is what a sweep found, and among which holds.
+// overlaps holds the overlaps that a sweep found, and all holds that it searched.
 type overlaps struct {
 	linear.Overlaps
 	holds []Hold // in order of From
@@ -41,8 +41,6 @@ func sweep(holds []Hold, permits int) overlaps {
 	return overlaps{linear.Sweep(plain, permits), holds}
 }
 
-// linearize lets porcupine decide, per lock, whether the believed holds
-// exclude each other.
 func linearize(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
 	byLock, err := spans(f)
 	if err != nil {
@@ -51,7 +49,7 @@ func linearize(ctx context.Context, f *caseFile) (map[string]linear.Answer, erro
 	return linear.CheckSpans(ctx, f.Claims, byLock), nil
 }
 
-// spans reads the believed acquires for porcupine's side.
+// spans returns the believed acquires in the form that porcupine's side needs.
 func spans(f *caseFile) (map[string][]linear.Span, error) {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -60,8 +58,8 @@ func spans(f *caseFile) (map[string][]linear.Span, error) {
 	return linear.Spans(f.Evidence, pairs.all), nil
 }
 
-// permitsOf is how many owners may hold a lock at a time. For a read-write lock, whose
-// modes decide this, it is 1.
+// permitsOf returns the number of owners that may hold a lock at a time. It is 1 for a
+// read-write lock, where the modes decide.
 func permitsOf(c history.Claims) int {
 	if c.ReadWrite {
 		return 1
@@ -69,8 +67,8 @@ func permitsOf(c history.Claims) int {
 	return max(1, c.Permits)
 }
 
-// exclusionBy decides with the two checkers it is given, so that tests can
-// give it wrong ones.
+// exclusionBy decides exclusion with the given checkers, so that tests can pass wrong
+// ones.
 func exclusionBy(ctx context.Context, f *caseFile,
 	first func(*caseFile) (overlaps, error),
 	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
@@ -106,12 +104,11 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	return v, nil
 }
 
-// impossible is the verdict on a history that cannot have happened.
 func impossible(err error) Verdict {
 	return unknown(Fact{What: HistoryImpossible, Text: err.Error()})
 }
 
-// compare returns an error if the sweep and porcupine differ on a lock. It also returns
+// compare returns an error if the sweep and porcupine disagree on a lock. It also returns
 // the locks that porcupine did not decide.
 func compare(overlap map[string]bool, results map[string]linear.Answer) (undecided []string, err error) {
 	locks := maps.Clone(overlap)
@@ -137,8 +134,9 @@ func compare(overlap map[string]bool, results map[string]linear.Answer) (undecid
 	return undecided, nil
 }
 
-// conclude makes a verdict of findings about believed holds, and classifies the findings.
-// Overlaps within the harness's own slack do not count.
+// conclude returns the verdict on findings about believed holds, and classifies the
+// findings. If overlaps is true, overlaps shorter than the harness's longest stall do not
+// count.
 func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
@@ -164,7 +162,6 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	return Verdict{Result: Violated, Findings: kept, Reasons: reasons, Doubtful: doubtful}
 }
 
-// finding tells one overlap.
 func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 	later, earlier := found.holds[o.Later], found.holds[o.Earlier]
 	f := Finding{
@@ -197,7 +194,7 @@ func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 	return f
 }
 
-// within clips an instant to the history's last entry.
+// within limits an instant to the time of the history's last entry.
 func within(e history.Evidence, d time.Duration) time.Duration {
 	if len(e.Ops) == 0 {
 		return d
@@ -205,7 +202,7 @@ func within(e history.Evidence, d time.Duration) time.Duration {
 	return min(d, e.Ops[len(e.Ops)-1].Time)
 }
 
-// indices sorts the indices of entries. It drops negative ones, which stand for none.
+// indices sorts the indices of entries and drops duplicates and negative ones.
 func indices(all ...int) []int {
 	kept := slices.DeleteFunc(all, func(i int) bool { return i < 0 })
 	slices.Sort(kept)

@@ -9,12 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// extension decides whether every extension that answered ok found its lease still
-// standing: nobody else was granted the lock since the extending client had it. The
-// client is known to have it since its latest acquire or extension that answered ok. A
-// grant came in between if it was invoked after that answer and answered before the
-// extension was invoked. If operations overlap, or an acquire of unknown outcome may have
-// renewed the lease, the oracle finds nothing.
+// extension decides whether every successful extension came in time: no other client was
+// granted the lock since the extending client was known to have it, that is since its
+// latest successful acquire or extension. A grant came in between if it was invoked after
+// that reply and answered before the extension was invoked. If operations overlap, or an
+// acquire of unknown outcome may have renewed the lease, the oracle finds nothing.
 func extension(ctx context.Context, f *caseFile) Verdict {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -40,31 +39,30 @@ func extension(ctx context.Context, f *caseFile) Verdict {
 	return conclude(f, findings, false)
 }
 
-// extended is an extension that answered ok, with the answer that it prolonged.
+// extended is a successful extension of a lease that its client was known to have.
 type extended struct {
 	history.Pair
-	// since is the earlier answer by which the client knew that it had the lease.
+	// since is the earlier reply from which the client knew that it had the lease.
 	since *history.Op
 }
 
-// extensions are the extensions and grants of a history.
 type extensions struct {
-	modes  bool // of a read-write lock
-	ok     int  // extensions that answered ok
+	modes  bool // the lock is a read-write lock
+	ok     int  // number of successful extensions
 	all    []extended
 	grants map[string][]history.Pair // by lock, in order of their oks
 }
 
-// tenure is what a client knows of its lease on one lock, in one mode.
+// tenure is one client's knowledge of its lease on one lock, in one mode.
 type tenure struct {
-	since *history.Op // nil: it has none
+	since *history.Op // nil without a lease
 	token string
-	// unsure are the tokens of acquires of unknown outcome, which may take the lock
-	// anew at any time; "" = an acquire without a token.
+	// unsure holds the tokens of acquires of unknown outcome, which may take the lock
+	// again at any time; "" = an acquire without a token.
 	unsure map[string]bool
 }
 
-// certain says whether an extension can only have extended this lease.
+// certain reports whether an extension can have extended only this lease.
 func (t *tenure) certain() bool {
 	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
 }
@@ -90,7 +88,7 @@ func extensionsOf(pairs pairing, modes bool) extensions {
 	return x
 }
 
-// entry takes in the next entry, which belongs to p.
+// entry processes the next entry, which belongs to p.
 func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	switch {
 	case op.F == history.FRelease && op.Type == history.Invoke:
@@ -110,8 +108,8 @@ func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	}
 }
 
-// between finds the latest grant to another client that was invoked and answered between
-// the last answer about the lease and its extension; nil if there is none.
+// between returns the latest grant to another client that was invoked and answered between
+// e.since and the extension; nil if there is none.
 func (x *extensions) between(e extended) *history.Pair {
 	grants := x.grants[e.Invoke.Lock]
 	past, _ := slices.BinarySearchFunc(grants, e.Invoke.Index, func(g history.Pair, index int) int {
@@ -127,7 +125,6 @@ func (x *extensions) between(e extended) *history.Pair {
 	return nil
 }
 
-// extensionFinding tells of an extension that answered ok too late.
 func extensionFinding(e extended, g history.Pair) Finding {
 	return Finding{
 		Cause: Unclassified,

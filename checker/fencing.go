@@ -13,20 +13,21 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// fencedGrant is an acquire that ended with ok, with the fencing token that it returned.
+// fencedGrant is a successful acquire with the fencing token that it returned.
 type fencedGrant struct {
 	lock  string
 	owner int
 	fence int64
-	// invoke and reply bound when it happened, as ranks. The bounds are instants of the
-	// node if the keys show it, else those of the entries.
+	// invoke and reply bound the time of the grant, as ranks. The bounds are instants on
+	// the node if the keys show it, otherwise those of the history's entries.
 	invoke, reply int
-	made          time.Duration // on the node, if that is known
+	made          time.Duration // on the node; 0 if unknown
 	entry         *history.Pair
 }
 
-// heardBy is when the owner heard of the grant, if that was before the other owner heard
-// of the other grant; else when the node granted it.
+// heardBy returns the time of the reply to the grant, if it came before the reply to the
+// other grant or if the node's time is unknown; otherwise the time at which the node
+// granted it.
 func (g *fencedGrant) heardBy(other *fencedGrant) time.Duration {
 	if told := g.entry.Complete.Time; g.made == 0 || told <= other.entry.Complete.Time {
 		return told
@@ -34,21 +35,20 @@ func (g *fencedGrant) heardBy(other *fencedGrant) time.Duration {
 	return g.made
 }
 
-// entries are the indices of its entries in the history.
+// entries returns the indices of the invocation and the reply in the history.
 func (g *fencedGrant) entries() []int { return []int{g.entry.Invoke.Index, g.entry.Complete.Index} }
 
-// fencing decides whether fencing tokens do their work. Three things are asked of them:
+// fencing decides whether fencing tokens do their work. It checks three rules:
 //
-//   - Of two grants of a lock, the later has the greater fence. It is later if the node made
-//     it later; if the keys do not show that, it must have been asked for after the other
-//     was answered.
+//   - Of two grants of a lock, the later one has the greater fence. The order of the grants
+//     on the node counts. If the keys do not show that order, a grant is later if it was
+//     invoked after the reply to the other.
 //   - Two owners never get the same fence. The owner of a reentrant lock may get its own
 //     fence again.
-//   - The guarded resource accepts nothing under an older fence than one that it has seen.
+//   - The guarded resource never accepts an older fence than one that it has seen.
 //
-// How long a grant was held does not matter.
-//
-// It is decided twice, as exclusion is.
+// A sweep and porcupine both decide it, as with exclusion. How long a grant was held does
+// not matter.
 func fencing(ctx context.Context, f *caseFile) (Verdict, error) {
 	return fencingBy(ctx, f, sweepFences, linearizeFences)
 }
@@ -91,7 +91,8 @@ func fencingBy(ctx context.Context, f *caseFile,
 	return conclude(f, findings, false), nil
 }
 
-// fences is what a history says of fencing tokens, by lock.
+// fences holds the grants and resource operations of a history that carry fencing tokens,
+// by lock.
 type fences struct {
 	grants  map[string][]fencedGrant // in order of their earliest possible instants
 	touches map[string][]touch       // of the resource, in its own order
@@ -129,7 +130,8 @@ func (a instant) compare(b instant) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tie, b.tie))
 }
 
-// rankGrants bounds when each grant happened, all on one scale, and sorts them by it.
+// rankGrants ranks the bounds of all grants of a lock on one scale and sorts the grants by
+// them.
 func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 	w, err := f.wire()
 	if err != nil {
@@ -158,10 +160,10 @@ func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 	}
 }
 
-// happened bounds when the acquire was granted. If one node grants the lock and its keys
-// were seen, this is the last instant at which the acquire put something there that keeps
-// others out. Else the entries of the acquire bound it. The counter of the fences keeps
-// nobody out, so it does not count.
+// happened returns bounds of the time at which the acquire was granted. If one node grants
+// the lock and its keys were seen, both are the last instant at which the acquire put
+// something there that keeps others out. Otherwise they are the entries of the acquire.
+// The counter of the fences keeps nobody out, so it does not count.
 func (w *wire) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
@@ -177,9 +179,10 @@ func (w *wire) happened(g fencedGrant) [2]instant {
 	return [2]instant{at, at}
 }
 
-// unordered tells of two concurrent grants whose order is unknown, because one of the two
-// was not seen on the node; "" if there are none. If no commands are on record, or several
-// nodes make a grant, the entries alone give the order, and nothing is unordered.
+// unordered describes two concurrent grants whose order is unknown because one of the two
+// was not seen on the node. It returns "" if there are none. If no commands are on record,
+// or several nodes make a grant, the entries alone give the order, and nothing is
+// unordered.
 func (given fences) unordered(f *caseFile) string {
 	w, err := f.wire()
 	if err != nil || w.Claims.NodeQuorum() > 1 || !w.Touched() {
@@ -219,17 +222,18 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 	return linear.CheckFences(ctx, c.Reentrant, grants, accepted)
 }
 
-// regress is a grant, or an operation of the resource, whose fence is not greater than an
-// earlier one.
+// regress is a grant, or an operation on the resource, with a fence that is too small for
+// its place in the order.
 type regress struct {
 	lock        string
 	late, newer *fencedGrant
-	// of the resource
+	// operations on the resource: the one it should have refused, and an earlier one
 	accepted, seen *touch
 }
 
-// sweepFences finds, in O(n log n), every grant whose fence regressed, and every operation
-// that the resource should have refused. Each comes with an earlier one that shows it.
+// sweepFences finds, in O(n log n), every grant whose fence regressed and every operation
+// that the resource should have refused. It pairs each with an earlier grant or operation
+// that proves it, if the proof needs one.
 func sweepFences(c history.Claims, given fences) []regress {
 	var found []regress
 	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
@@ -250,8 +254,8 @@ func sweepFences(c history.Claims, given fences) []regress {
 	return found
 }
 
-// sweepGrants goes through the grants of a lock in their order. It keeps the greatest
-// fence that had been answered before each.
+// sweepGrants goes through the grants of a lock in order. It compares each with the
+// greatest fence among the grants that were answered before.
 func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	answered := slices.Clone(grants)
 	slices.SortFunc(answered, func(a, b fencedGrant) int { return cmp.Compare(a.reply, b.reply) })
@@ -290,7 +294,6 @@ func (t touch) fence() int64 {
 	return t.op.Lease.Fence
 }
 
-// regressFinding tells of one regress.
 func regressFinding(f *caseFile, r regress) Finding {
 	if r.accepted != nil {
 		a, s := r.accepted, r.seen

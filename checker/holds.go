@@ -13,7 +13,7 @@ import (
 // Never is Hold.To of a hold that nothing in the history ended.
 const Never = keyspace.Forever
 
-// What ended a hold, as Hold.ToWhy says it.
+// The values of Hold.ToWhy: what ended the hold.
 const (
 	ByRelease  = "release"
 	ByDeadline = "deadline"
@@ -24,8 +24,8 @@ const (
 
 // Hold is one span of time during which a client believed that it held a lock. It begins
 // with the acquire's ok. It ends with the first of these: the invocation of the release,
-// the claimed deadline on the client's own clock, the loss that the client was told of,
-// its crash. Nested acquires of one client belong to the same hold.
+// the claimed deadline on the client's own clock, a reported loss of the lock, the
+// client's crash. Nested acquires of one client belong to the same hold.
 type Hold struct {
 	Lock   string
 	Mode   history.Mode // empty unless the recipe claims a read-write lock
@@ -34,28 +34,27 @@ type Hold struct {
 	// A deadline may lie beyond the history's last entry.
 	From, To time.Duration
 	ToWhy    string // ByRelease, ByDeadline, ByLost, ByCrash or ByNothing
-	// Acquire is the index of the (outermost) acquire's ok, End that of the
-	// entry that ended the hold; -1 if it was the deadline or nothing.
+	// Acquire is the index of the (outermost) acquire's ok. End is the index of the entry
+	// that ended the hold; -1 if the deadline or nothing ended it.
 	Acquire, End int
-	// Extended is the index of the extension's ok with which the hold began: the
-	// deadline had passed before. 0 = the hold began with Acquire.
+	// Extended is the index of the ok of the extension that began the hold after the old
+	// deadline had passed. 0 = the hold began with Acquire.
 	Extended int
 	// Again lists the indices of the ok of nested acquires.
 	Again []int
-	// Released lists the indices of the invocations of releases that did not
-	// end the hold.
+	// Released lists the indices of the release invocations that did not end the hold.
 	Released []int
 }
 
-// Holds returns the believed holds of a history, in order of From. No hold is
-// empty. It returns an error if the history is impossible.
+// Holds returns the believed holds of a history, in order of From. No hold is empty. The
+// error means that the history is impossible.
 //
 // A release belongs to the client's latest unreleased acquire of that lock and mode with
-// the same token, else to the latest without regard to tokens. An acquire that ended with
-// info makes no hold, and its release counts for nothing; such a release is known by its
-// token, or because nothing else is left to release. Once a hold has ended early, the
-// releases that are still owed for it count for nothing either. The function moded gives
-// a release without a mode the mode of its acquire.
+// the same token or, if none has the token, to the latest unreleased acquire. An acquire
+// that ended with info makes no hold, and its release is ignored. A release belongs to
+// such an acquire if it has the acquire's token, or if no other acquire is left. After a
+// hold has ended early, the releases that are still owed for it are ignored too. The
+// function moded gives a release without a mode the mode of its acquire.
 func Holds(e history.Evidence) ([]Hold, error) { return readHolds(newCaseFile(e)) }
 
 func readHolds(f *caseFile) ([]Hold, error) {
@@ -82,16 +81,16 @@ func readHolds(f *caseFile) ([]Hold, error) {
 	return s.finish(), nil
 }
 
-// stake is one ok acquire that was not released yet.
+// stake is a successful acquire that was not released yet.
 type stake struct {
 	token  string
 	ok     int           // index of the acquire's ok
-	until  time.Duration // when the client's clock shows its deadline; Never without one
-	live   bool          // still believed in
-	lapsed bool          // its deadline, and nothing else, ended the belief in it
+	until  time.Duration // when the deadline passes on the client's clock; Never without one
+	live   bool          // the client still believes in it
+	lapsed bool          // the deadline, and nothing else, ended that belief
 }
 
-// belief is what one owner believes of one lock.
+// belief is the state of one owner's beliefs about one lock.
 type belief struct {
 	stakes  []stake
 	unknown map[string]bool // tokens of acquires that ended with info
@@ -124,7 +123,7 @@ func (s *scan) belief(p seat) *belief {
 	return b
 }
 
-// entry takes in the next entry; p is the operation that it belongs to, if any.
+// entry processes the next entry; p is the operation that it belongs to, if any.
 func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
@@ -152,7 +151,6 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 	}
 }
 
-// acquired takes in the completion of an acquire.
 func (s *scan) acquired(p *history.Pair) {
 	at := s.seat(&p.Invoke)
 	if s.crashed[at.client] {
@@ -176,7 +174,7 @@ func (s *scan) acquired(p *history.Pair) {
 	st.lapsed = !st.live
 	b.stakes = append(b.stakes, st)
 	switch {
-	case !st.live: // its clock showed the deadline before the acquire returned: no hold
+	case !st.live: // the deadline passed before the acquire returned: no hold
 	case b.open != nil:
 		b.open.Again = append(b.open.Again, p.Complete.Index)
 	default:
@@ -184,9 +182,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of the stakes that are still believed in. A stake whose
-// old deadline has passed is believed in anew if the client hears of the extension before
-// the new deadline.
+// extended moves the deadlines of all stakes. It revives a stake whose old deadline has
+// passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.seat(&p.Invoke)
 	if s.crashed[at.client] {
@@ -214,7 +211,7 @@ func (s *scan) extended(p *history.Pair) {
 	}
 }
 
-// release takes in the invocation of a release, whatever its outcome.
+// release processes the invocation of a release, whatever its outcome.
 func (s *scan) release(op *history.Op) {
 	if s.crashed[op.Client] {
 		return
@@ -249,7 +246,7 @@ func (s *scan) release(op *history.Op) {
 	s.end(b, op.Time, ByRelease, op.Index)
 }
 
-// expire ends the stakes of b whose deadlines the client's clock has shown by now.
+// expire ends the stakes of b whose deadlines have passed on the client's clock by now.
 func (s *scan) expire(b *belief, now time.Duration) {
 	last, live := time.Duration(0), false
 	for i := range b.stakes {
@@ -265,7 +262,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 	}
 }
 
-// endAll ends what a client believes at the chosen places.
+// endAll ends the beliefs of all seats for which at is true.
 func (s *scan) endAll(op *history.Op, why string, at func(seat) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {
@@ -291,7 +288,7 @@ func (s *scan) end(b *belief, at time.Duration, why string, index int) {
 	}
 }
 
-// finish closes what is still open and sorts.
+// finish closes the open holds and returns all holds, sorted.
 func (s *scan) finish() []Hold {
 	for _, b := range s.beliefs {
 		s.expire(b, Never-1)
@@ -309,7 +306,8 @@ func sortHolds(holds []Hold) {
 	})
 }
 
-// leaseOf is what an acquire or extension returned; the zero Lease if nothing.
+// leaseOf returns the lease that an operation returned, or else was invoked with; the zero
+// Lease if there is none.
 func leaseOf(p *history.Pair) history.Lease {
 	switch {
 	case p.Complete != nil && p.Complete.Lease != nil:
@@ -320,7 +318,8 @@ func leaseOf(p *history.Pair) history.Lease {
 	return history.Lease{}
 }
 
-// clock is a client's wall clock: by how much it was ahead since when.
+// clock is a wall clock, as a list of its offsets: each is how far the clock was ahead
+// from since on.
 type clock []offset
 
 type offset struct{ since, ahead time.Duration }
@@ -349,7 +348,7 @@ func (c clock) shows(wall, from time.Duration) time.Duration {
 }
 
 // sound returns an error if the entries are out of order or their times make no sense. It
-// is about the input only: each checker reads for itself what the entries mean.
+// checks only the input; each checker interprets the entries itself.
 func sound(ops []history.Op) error {
 	inRange := func(d time.Duration) bool { return -keyspace.Lifetime < d && d < keyspace.Lifetime }
 	dead := map[int]bool{}

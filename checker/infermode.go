@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// moded returns the entries of a read-write lock with their modes filled in: a release need
-// not say how the lock was taken. An operation under an acquire has the mode of that
-// acquire. If there are several acquires, the one with the same token counts, else the
+// moded returns the entries of a read-write lock with their modes filled in, since a
+// release need not name the mode. An operation under an acquire gets the mode of that
+// acquire. If there are several acquires, it is the one with the same token, else the
 // latest that is still believed in, else the latest.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
@@ -31,8 +31,8 @@ func modeless(op history.Op) bool { return op.Process != history.Nemesis && op.M
 type taken struct {
 	mode  history.Mode
 	token string
-	sure  bool          // it ended with ok
-	until time.Duration // as a stake's
+	sure  bool          // the acquire ended with ok
+	until time.Duration // see stake.until
 }
 
 type moder struct {
@@ -81,7 +81,7 @@ func (m *moder) entry(op *history.Op) {
 	}
 }
 
-// under gives an invocation the mode of the acquire that it belongs to.
+// under sets the mode of an invocation to that of the acquire that it belongs to.
 func (m *moder) under(op *history.Op, at errand) {
 	best, rank := -1, 0
 	for i, x := range m.taken[at] {

@@ -7,11 +7,12 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells of grants that left no key, or whose key lived too short. The client gave
-// the key's end as an instant of its wall clock, and the node's clock was ahead of that.
+// This file explains grants that left no key, or whose key expired too soon. The client
+// set the key's expiry as a time of its own wall clock, and the node's clock was ahead of
+// that clock.
 
-// gap is by how much the node's wall clock was ahead of the client's at that time, with the
-// cause: the clock that was further from the truth.
+// gap returns how far the node's wall clock was ahead of the client's at that time, and
+// the cause: the clock that was further from the truth.
 func (w *wire) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := w.nodeAhead(node, at), w.aheadAt(client, at)
 	if n.Abs() >= c.Abs() {
@@ -20,13 +21,13 @@ func (w *wire) gap(node string, client int, at time.Duration) (time.Duration, Ca
 	return n - c, ClientClock
 }
 
-// bornShort tells of a life that was too short: it was shorter than the lease by as much
-// as the node's wall clock was ahead of the client's.
+// bornShort explains a TTL that was shorter than the lease by as much as the node's wall
+// clock was ahead of the client's.
 func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	lease := w.Claims.TTL
-	life := last.Fair.Lo - last.At.Lo
+	life, longest := last.Fair.Lo-last.At.Lo, last.Fair.Hi-last.At.Lo
 	gap, cause := w.gap(first.Node, last.Client, last.At.Lo)
-	if gap <= 0 || last.Client != first.Client || life >= lease-termSlack || life+gap < lease-lease/10 || life+gap > 2*lease {
+	if gap <= 0 || last.Client != first.Client || longest >= lease-termSlack || life+gap < lease-lease/10 || life+gap > 2*lease {
 		return reason{}, false
 	}
 	why := w.deed(bornShort, first.Client, last.Cmd, last.At.Lo, first)
@@ -34,8 +35,8 @@ func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	return because(cause, []int{first.Cmd, last.Cmd}, why), true
 }
 
-// stillborn tells of an acquire that succeeded though it left no key: by the node's clock,
-// the life that it gave the key was over already.
+// stillborn explains an acquire that succeeded but left no key: by the node's clock, the
+// expiry that it set had already passed.
 func (w *wire) stillborn(op int) (reason, bool) {
 	pos := w.lastOf(op)
 	if pos < 0 || len(w.Of(op)) > 0 {
@@ -52,12 +53,11 @@ func (w *wire) stillborn(op int) (reason, bool) {
 	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
 }
 
-// wouldBe is the grant that the command would have made on its node.
 func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
 	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
 
-// lastOf is the place of the last command of that operation that ran; -1 for none.
+// lastOf returns the place of the last command of that operation that ran; -1 for none.
 func (w *wire) lastOf(op int) int {
 	if w.lastRan == nil {
 		w.lastRan = map[int]int{}
@@ -73,7 +73,8 @@ func (w *wire) lastOf(op int) int {
 	return -1
 }
 
-// acquireIn is the client's latest acquire that the finding is about; -1 if there is none.
+// acquireIn returns the client's latest acquire that the finding is about; -1 if there is
+// none.
 func (w *wire) acquireIn(f Finding, client int) int {
 	last := -1
 	for _, i := range f.Ops {
@@ -85,7 +86,8 @@ func (w *wire) acquireIn(f Finding, client int) int {
 	return last
 }
 
-// explainKeyless gives the causes of a finding about two grants if one of them left no key.
+// explainKeyless returns the causes of a finding about two grants if one of them left no
+// key.
 func (w *wire) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
 	first, second := w.acquireIn(f, f.Clients[0]), w.acquireIn(f, f.Clients[1])
 	if first < 0 || second < 0 {
@@ -109,8 +111,8 @@ func (w *wire) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []rea
 	return known([]reason{w.letIn(last, nil).of(last)})
 }
 
-// explainCrowd gives the causes of a finding about one owner too many: the ends of the other
-// owners' grants, else the fact that the owner was let in beside them.
+// explainCrowd returns the causes of a finding about one owner too many: how the other
+// owners' grants ended, or else that the owner was let in while they still stood.
 func (w *wire) explainCrowd(f Finding) []reason {
 	b := w.party(f, f.Clients[0])
 	var ended, beside []reason
@@ -138,11 +140,10 @@ func (w *wire) explainCrowd(f Finding) []reason {
 	return known(beside)
 }
 
-// sentSomething says whether commands of that operation ran.
 func (w *wire) sentSomething(op int) bool { return op >= 0 && w.lastOf(op) >= 0 }
 
-// restsOnNothing says whether the hold's grant left no key though its commands ran, for
-// a reason that is known. No command can have ended such a grant.
+// restsOnNothing reports whether a successful acquire left no key for the known reason
+// that stillborn finds. No command can have ended such a grant.
 func (w *wire) restsOnNothing(op int) bool {
 	_, ok := w.stillborn(op)
 	return ok && w.operation(op).Done() == history.OK

@@ -2,22 +2,22 @@ package checker
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells the causes that are about time. Examples are leases that clients' clocks
-// ended, keys that expired, and renewals that did not come.
+// This file finds the causes that are about time. Examples are leases that ended by
+// clients' clocks, keys that expired, and renewals that were missing.
 
-// takenOver explains the end of a claim in a lock that clients' clocks decide. The command
-// at that place ended the first party's claim, because its sender took it for stale.
+// takenOver explains the end of a grant in a lock that judges by clients' clocks. The
+// command at place pos ended the first party's grant because its sender took the grant for
+// stale.
 //
-// The cause is a race if the sender had looked at an older claim and not at this one. If it
-// had looked at this one, somebody's clock was wrong, or the first party's reading was old
-// when it arrived, or the lease had really been overrun.
+// The cause is a race if the sender had read an older grant and not this one. If it had
+// read this one, there are three explanations: a client's clock was wrong, the first
+// party's clock reading was old when it arrived, or the lease had really ended.
 func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	c := w.Commands[pos]
 	at := w.Ran(pos)
@@ -36,7 +36,11 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 		asked = p.Invoke.Time
 	}
 	stale := first.At.Lo - asked
-	skew := w.aheadAt(c.Client, at.Lo) - w.aheadAt(first.Client, asked)
+	ahead := w.aheadAt(first.Client, asked)
+	skew := w.aheadAt(c.Client, at.Lo) - ahead
+	if skew == 0 && w.has(c.Op) { // the sender may have read its clock before that was set right
+		skew = max(0, w.aheadAt(c.Client, w.operation(c.Op).Invoke.Time)-ahead)
+	}
 	why := w.deed(oldTakenOver, c.Client, pos, at.Lo, first)
 	why.Age = lasted.Round(time.Millisecond)
 	switch {
@@ -54,8 +58,8 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// lookedAt is the value of the key that the sender of the command at that place had read
-// last, in the same operation.
+// lookedAt returns the value of the key that the sender of the command at place pos had
+// read last in the same operation, and the place of the reading command.
 func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	op := w.Commands[pos].Op
 	for i := pos; i >= 0 && op >= 0; i-- {
@@ -76,8 +80,8 @@ func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	return "", -1, false
 }
 
-// wrote says whether the value belongs to the grant, or to a later grant that overwrote it
-// though its owner was not granted the lock.
+// wrote reports whether the value belongs to the grant, or to a grant that overwrote it
+// directly or in turn.
 func wrote(g *keyspace.Grant, value string) bool {
 	for n := 0; g != nil && n < 1000; g, n = g.Over, n+1 {
 		if g.Wrote(value) {
@@ -87,11 +91,11 @@ func wrote(g *keyspace.Grant, value string) bool {
 	return false
 }
 
-// termSlack is how much rounding may shorten a lease.
+// termSlack is the amount by which rounding may shorten a lease.
 const termSlack = 2 * time.Millisecond
 
-// aged is how old the grant was at that time, counted since its owner last saw to it: the
-// true age, and the age by its node's wall clock.
+// aged returns the age of the grant at that time, counted from its owner's last renewal:
+// the true age, and the age by its node's wall clock.
 func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since := g.At.Lo
 	for _, t := range g.Lives() {
@@ -104,7 +108,7 @@ func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Du
 	return really, really + w.nodeAhead(g.Node, at) - w.nodeAhead(g.Node, since)
 }
 
-// nodeAhead is by how much the node's wall clock was ahead at that time.
+// nodeAhead returns how far the node's wall clock was ahead at that time.
 func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
 	for _, o := range w.nodeClocks[node] {
 		if o.since <= at {
@@ -114,20 +118,22 @@ func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
 	return ahead
 }
 
-// lapsedByNode says whether the grant was as old as its lease by its node's clock.
+// lapsedByNode reports whether the grant was at least as old as its lease, by its node's
+// clock.
 func (w *wire) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	_, byNode := w.aged(g, at)
 	return byNode >= w.Claims.TTL-termSlack
 }
 
-// tookOver tells of an acquire, at that place, that ended a grant whose lease was over by
-// its node's clock. A lock that keeps its times in values lets grants lapse in this way.
+// tookOver explains a command that ended a grant whose lease was over by its node's clock.
+// Locks that keep times in values let grants lapse in this way.
 func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	at := w.Ran(pos)
 	really, byNode := w.aged(first, at.Lo)
 	c, cmds := w.Commands[pos], []int{first.Cmd, pos}
 	switch {
-	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0: // such a lock lets nothing lapse
+	// A lock without a recovery time lets nothing lapse.
+	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0:
 		return reason{}, false
 	case really < w.Claims.TTL-termSlack:
 		why := w.deed(nodeClockTook, c.Client, pos, at.Lo, first)
@@ -136,12 +142,12 @@ func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	}
 	cause := LeaseOutlived
 	if w.Claims.Renews && !w.frozen(first.Client, max(first.At.Lo, w.seenTo(first, at.Lo)), at.Lo) {
-		cause = RenewalFailed // its owner ran, and sent renewals that did not come
+		cause = RenewalFailed // its owner ran, and its renewals failed
 	}
 	return because(cause, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
-// expiredUnder explains a key whose life ended while its owner believed.
+// expiredUnder explains a key that expired while its owner believed that it held the lock.
 func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	last := *first.Last()
 	cmds := []int{first.Cmd, last.Cmd}
@@ -151,8 +157,8 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	}
 	owner := w.operation(first.Op)
 	why := Fact{What: expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
-	// A clock that was a little ahead is seen by where the key ended: that the grant
-	// came before its fair end may be within the doubt about that.
+	// If the key certainly ended before its fair end, it is enough that the grant may have
+	// come before that fair end.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
 		why.What, why.Until = expiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
@@ -166,9 +172,7 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, forgot := w.renewalLost(first, last, granted); forgot {
 		return r
 	}
-	if last.Client != first.Client && first.AnyLife(func(t *keyspace.Term) bool {
-		return t.Client == first.Client && (!t.Mortal || t.Fair.Lo > granted)
-	}) {
+	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
 		return because(ForeignRenewal, cmds, w.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
 	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.Client, owner.Invoke.Time, granted) {
@@ -188,7 +192,17 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// renewalLost tells of a node that had forgotten the renewal of the key.
+// ownLife returns the last life that the grant's owner gave it, nil if there is none.
+func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
+	for _, t := range g.Lives() {
+		if t.Client == g.Client {
+			own = t
+		}
+	}
+	return own
+}
+
+// renewalLost explains a node that had lost the renewal of the key.
 func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Lives() {
 		if i == first.LifeCount()-1 {
@@ -203,13 +217,12 @@ func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted ti
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
-	if last.Event >= 0 { // the key had an older life again, and that was over
+	if last.Event >= 0 { // the key fell back to an older term that was over
 		return w.lostBy(first, &keyspace.End{Event: last.Event}), true
 	}
 	return reason{}, false
 }
 
-// event is the history's entry of that index.
 func (w *wire) event(index int) (history.Op, bool) {
 	if at := w.pairing.place(index); at >= 0 {
 		return w.Ops[at], true
@@ -217,8 +230,8 @@ func (w *wire) event(index int) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// elsewhere tells of a key that expired on one of two primaries. On the other it was
-// renewed and lived on, or it was released.
+// elsewhere explains a key that expired on one of two primaries, while on the other the
+// key was renewed and lived on, or was released.
 func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range w.Of(first.Op) {
 		p := w.Parted(first.Node, l.Node, first.End.Seq)
@@ -234,8 +247,9 @@ func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, 
 	return reason{}, false
 }
 
-// foreclosed finds a renewal by the owner that came too late only because the node's clock
-// had jumped. Without the jump the key would still have been there.
+// foreclosed finds a renewal by the owner that was late only because the node's clock had
+// jumped. Without the jump the key would still have been there. A renewal may have put its own
+// value in the place of what it found there.
 func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false
@@ -246,137 +260,23 @@ func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool)
 			return pos, true
 		}
 	}
+	for _, t := range w.tendings()[tended{first.Key, first.Client}] {
+		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || w.operation(t.op).Invoke.F == history.FExtend) {
+			return t.cmd, true
+		}
+	}
 	return 0, false
 }
 
-// unrenewed tells how the watchdog failed its owner. The watchdog did not fail if the owner
-// heard of its grant too late, or was frozen when a renewal was due.
-func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
-	due := first.End.At
-	if h := w.hold(first); h == nil || h.From >= due.Lo {
-		return reason{}, false
-	}
-	cmds := []int{first.Cmd, last.Cmd}
-	failed := func(what What, renewals ...int) (reason, bool) {
-		why := Fact{
-			What: what, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key,
-			Since: last.At.Lo, At: due.Mid(),
-		}
-		if len(renewals) > 0 {
-			why.Command = w.call(renewals[0])
-		}
-		return because(RenewalFailed, append(cmds, renewals...), why), true
-	}
-	var tardy []int
-	for _, pos := range w.renewals() {
-		c := w.Commands[pos]
-		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
-			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(pos, first) {
-			continue
-		}
-		switch {
-		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
-			return failed(renewalUnheard, pos)
-		case c.Arrived > due.Lo || c.Replied > due.Lo:
-			tardy = append(tardy, pos)
-		case c.Replied == 0:
-			return failed(renewalNoAnswer, pos)
-		case len(w.Effects[pos]) == 0 && !stoodAt(first, w.Ran(pos).Lo):
-			return failed(renewalRefused, pos)
-		}
-	}
-	switch {
-	case w.frozen(first.Client, last.At.Hi, due.Lo):
-		return reason{}, false
-	case len(tardy) > 0:
-		return failed(renewalTardy, tardy...)
-	}
-	return failed(renewalMissing)
-}
-
-// sent is when the command of that life was sent.
-func (w *wire) sent(t keyspace.Term) time.Duration {
-	if t.Cmd < 0 {
-		return t.At.Lo
-	}
-	return w.Commands[t.Cmd].Sent
-}
-
-// stoodAt says whether the grant was there at that time, overwritten or not.
-func stoodAt(g *keyspace.Grant, at time.Duration) bool {
-	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
-}
-
-// renewals are the places of the commands that only prolong a key's life, arrived or not:
-// EXPIRE and its like, and scripts outside of acquires and releases that only change lives.
-func (w *wire) renewals() []int {
-	if w.renewing != nil {
-		return w.renewing
-	}
-	w.renewing = []int{}
-	does := w.scriptDeeds()
-	for pos, c := range w.Commands {
-		if len(c.Args) < 2 {
-			continue
-		}
-		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
-		if sha, ok := c.Script(); ok {
-			d = does[sha]
-			kept := c.Op < 0 || w.operation(c.Op).Invoke.F == history.FExtend
-			d.prolongs = d.prolongs || kept
-		} else if !d.prolongs {
-			d = w.deedsOf(pos)
-		}
-		if d.prolongs && !d.more {
-			w.renewing = append(w.renewing, pos)
-		}
-	}
-	return w.renewing
-}
-
-// expires are the commands that set lives.
-var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
-
-// deeds are the effects that a command was seen to have on keys.
-type deeds struct {
-	prolongs bool // it set the life of a key and left its value
-	more     bool
-}
-
-// deedsOf are the deeds of the command at that place.
-func (w *wire) deedsOf(pos int) (d deeds) {
-	for _, i := range w.Effects[pos] {
-		c := w.Evidence.Keys[i]
-		same := c.Before.SameValue(c.After)
-		d.prolongs, d.more = d.prolongs || same, d.more || !same
-	}
-	return d
-}
-
-// scriptDeeds are the deeds of scripts in the whole trial, by SHA-1.
-func (w *wire) scriptDeeds() map[string]deeds {
-	all := map[string]deeds{}
-	for pos, c := range w.Commands {
-		if sha, ok := c.Script(); ok {
-			d, was := w.deedsOf(pos), all[sha]
-			all[sha] = deeds{d.prolongs || was.prolongs, d.more || was.more}
-		}
-	}
-	return all
-}
-
-// renews says whether the renewal at that place renews this grant: the grant's owner sent it
-// for the grant's key.
-func (w *wire) renews(pos int, g *keyspace.Grant) bool {
-	return w.Reaches(pos, g.Key) && w.Commands[pos].Client == g.Client
-}
-
-// frozen says whether the client stood still under a fault of its own until the end of a
-// lease that was given at since. It must have stood still before a renewal was due: the
-// nemesis had a window open on the client, and within the window the client recorded
-// nothing and sent nothing.
+// frozen reports whether a fault froze the client through the end of a lease that ran from
+// since to end. The freeze must begin before end: the nemesis had a window open on the
+// client, of a fault that pauses or whose effect is not on record, and within the window the
+// client recorded nothing and sent nothing.
 func (w *wire) frozen(client int, since, end time.Duration) bool {
 	for _, win := range w.windows {
+		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {
+			continue
+		}
 		from, to := win.Invoke.Time, Never
 		if win.Complete != nil {
 			to = win.Complete.Time

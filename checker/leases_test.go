@@ -39,8 +39,7 @@ var (
 func TestCausesOfLostRenewals(t *testing.T) {
 	// c1 gets in at 2100 beside c0, which believes until 2300.
 	rob := func(s *story) {
-		s.take(2100, 1, "OK", setPX("t1")...)
-		s.give(2200, 1, "1", s.cad("t1")...)
+		s.hold(2100, 2200, 1, "t1")
 		s.give(2300, 0, "0", s.cad("t0")...)
 	}
 	tales(t, []tale{
@@ -51,13 +50,10 @@ func TestCausesOfLostRenewals(t *testing.T) {
 			rob(s)
 		}, []string{"exclusion: renewal-failed"}},
 		{"renewals that do not arrive", "reentrant-hash-watchdog", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.lost(343, 0, s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
-			s.take(1200, 1, "1", enter("owner-one")...)
-			s.give(1250, 1, "1", leave("owner-one")...)
-			s.give(1300, 0, "nil", leave("owner-zero")...)
+			s.holdHash(1200, 1250, 1, "owner-one")
+			s.give(1300, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: renewal-failed"}},
 		{"a renewal that loses its race with the expiry", "set-nx-ex-bounded-renewal", func(s *story) {
 			renew := s.script("compare-and-expire", []string{"lock"}, "token-zero", "1")
@@ -77,8 +73,7 @@ func TestCausesOfLostRenewals(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(400, history.Invoke, 0)
 			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
-			s.take(1500, 1, "OK", setPX("t1")...)
-			s.give(1600, 1, "1", s.cad("t1")...)
+			s.hold(1500, 1600, 1, "t1")
 			s.fault(1900, history.Info, 0)
 			s.cmd(1901, 0, "0", "EXPIRE", "lock", "1")
 			s.give(2300, 0, "0", s.cad("t0")...)
@@ -99,12 +94,25 @@ func TestCausesOfLostRenewals(t *testing.T) {
 		{"a holder whose renewals are held up is not frozen", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(300, history.Invoke, 0)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.fault(1900, history.Info, 0)
 			s.late(343, 1901, 0, "0", "EXPIRE", "lock", "1")
 			s.give(2300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: renewal-failed"}},
+		{"no renewal while connections are reset is no freeze", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(900, history.Invoke, 0, history.Reset)
+			s.hold(1100, 1200, 1, "t1")
+			s.fault(1300, history.Info, 0, history.Reset)
+			s.give(1900, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"no renewal while the client is paused is one", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(900, history.Invoke, 0, history.Paused)
+			s.hold(1100, 1200, 1, "t1")
+			s.fault(1300, history.Info, 0, history.Paused)
+			s.give(1900, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
 		{"a renewal of another lease is none of this one", "set-nx-ex-bounded-renewal", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "token-zero", "EX", "1", "NX")
 			s.cmd(500, 0, "0", s.script("compare-and-expire", []string{"lock"}, "token-older", "1")...)
@@ -231,14 +239,11 @@ func TestCausesOfReentry(t *testing.T) {
 			s.give(300, 1, "1", s.cad("token-one")...)
 		}, []string{"exclusion: server-lost-key", "reentrancy: server-lost-key"}},
 		{"an early release of one's own is the protocol's own fault", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
-			s.take(20, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
+			s.take(20, 0, "1", s.enter("owner-zero")...)
 			s.give(30, 0, "1", "DEL", "lock")
-			s.take(40, 1, "1", enter("owner-one")...)
-			s.give(50, 1, "1", leave("owner-one")...)
-			s.give(60, 0, "nil", leave("owner-zero")...)
+			s.holdHash(40, 50, 1, "owner-one")
+			s.give(60, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: race", "reentrancy: race"}},
 	})
 }
@@ -264,8 +269,7 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 			s.late(1102, 1111, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.done(1120, 0, history.OK)
 			s.done(1120, 1, history.OK)
-			s.take(1130, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(1140, 2, "1", "DEL", "lock")
+			s.holdEX(1130, 1140, 2)
 			s.give(1150, 1, "0", "DEL", "lock")
 			for i := range s.e.Commands {
 				c := &s.e.Commands[i]
@@ -293,12 +297,10 @@ func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
 
 func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
 	s := tell(t, "reentrant-hash-watchdog")
-	enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-	s.take(10, 0, "1", enter("owner-zero")...)
+	s.take(10, 0, "1", s.enter("owner-zero")...)
 	s.unanswered(343, 0, "NOSCRIPT No matching script. Please use EVAL.", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
-	s.take(1200, 1, "1", enter("owner-one")...)
-	s.give(1250, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
-	s.give(1300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+	s.holdHash(1200, 1250, 1, "owner-one")
+	s.give(1300, 0, "nil", s.leave("owner-zero")...)
 	v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)

@@ -11,21 +11,21 @@ import (
 
 // leftover is a key of a lock that a post-mortem found.
 type leftover struct {
-	blocks  bool // it is on so many nodes that nobody gets in
+	blocks  bool // the key is on so many nodes that no client gets in
 	forever bool
 	cause   Cause
 	why     []Fact
 	cmds    []int
-	first   *keyspace.Grant // the claim that it carries; nil if that is not known
-	// young: it is no older than the recipe lets a lock become, so that its owner may be
-	// about to give it back.
+	first   *keyspace.Grant // the grant that it carries; nil if unknown
+	// young: the key is no older than the recipe lets a lock become, so that its owner may
+	// still give it back.
 	young bool
 	// atAnyPace: see Finding
 	atAnyPace bool
-	at        time.Duration // of the post-mortem
+	at        time.Duration // time of the post-mortem
 }
 
-// leftovers reads the last post-mortem of every node.
+// leftovers combines the last post-mortems of all nodes.
 func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftover {
 	last := map[string]history.Op{}
 	for _, op := range w.Ops {
@@ -46,7 +46,7 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 		}
 		found.at = max(found.at, op.Time)
 	}
-	need := max(1, len(last)-w.Claims.NodeQuorum()+1) // so many nodes leave no quorum
+	need := max(1, len(last)-w.Claims.NodeQuorum()+1) // this many blocked nodes leave no quorum
 	if w.Claims.NodeQuorum() <= 1 {
 		need = 1
 	}
@@ -63,8 +63,8 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 	return all
 }
 
-// reached says whether an acquire of one of these clients came to the node. A key on the
-// node keeps only such clients out.
+// reached reports whether an acquire of one of these clients reached the node since start.
+// A key on the node can keep only such clients out.
 func (w *wire) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
 		_, isAcquire := w.acquired(c.Op)
@@ -72,7 +72,7 @@ func (w *wire) reached(node string, clients []int, start time.Duration) bool {
 	})
 }
 
-// leftOn reads the post-mortem of one node, for clients that wait.
+// leftOn judges the post-mortem of one node for the waiting clients.
 func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
 	if !w.reached(op.Node, waiting, start) {
 		return leftover{at: op.Time}
@@ -88,17 +88,33 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 		if l != nil {
 			because, found.cmds = []Fact{w.abandoned(l)}, []int{l.Cmd}
 		}
-		switch renewal := w.lastUnowned(l, start, op.Time); {
-		case w.Claims.ClientClock: // the time in the key keeps others out, not the key
+		renewal := w.lastUnowned(l, start, op.Time)
+		switch last, hanging := w.hangingOn(l, op.Time); {
+		case hanging:
+			found.forever, found.cause, found.atAnyPace = true, HungHolder, true
+			left.What, left.Clients, left.Command, left.At = leftHungOn, []int{l.Client}, w.call(last.cmd), last.at
+			since, _ := w.hungUnder(l)
+			left.Span = (last.at - since).Round(time.Millisecond)
+			found.cmds = append(found.cmds, last.cmd)
+		case w.Claims.ClientClock: // the time in the key keeps others out, not the key itself
 			ahead, waits, ok := w.clockAhead(l, waiting, op.Time)
 			if !ok {
 				continue
 			}
 			found.cause = ClientClock
 			left.What, left.Clients, left.Offset = leftTimeAhead, []int{l.Client, waits}, ahead
+		case k.TTL < 0 && l != nil && w.keptByClock(l, op.Time):
+			x := w.prolongedByClock(l, l.Last())
+			found.cause = x.cause
+			left = x.why
 		case k.TTL < 0:
 			found.forever, found.cause, found.atAnyPace = true, NoExpiry, w.leftAtAnyPace(l)
 			left.What = leftImmortal
+			if l != nil {
+				if _, hangs := w.hungUnder(l); hangs {
+					left.What, left.Clients = leftHung, []int{l.Client}
+				}
+			}
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
 			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.Client, lock)
@@ -118,25 +134,27 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 	return leftover{at: op.Time}
 }
 
-// standing is the grant that the key is told by. It is the earliest grant that nobody sees
-// to any more, else the latest grant; nil if no grant could keep anybody out.
+// standing returns the grant that represents the key: the earliest grant that nobody will
+// give back any more, or else the latest grant. It returns nil if no grant can keep anybody
+// out.
 func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range w.Grants {
 		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.keepsNobodyOut(g) {
 			continue
 		}
-		if on = g; !w.cared(g, keyspace.At(now)) {
+		on = g
+		if _, hangs := w.hungUnder(g); hangs || !w.cared(g, keyspace.At(now)) {
 			return g
 		}
 	}
 	return on
 }
 
-// keepsNobodyOut says whether the grant is a share in a count that everybody may raise, or
-// part of a record beside the lock.
+// keepsNobodyOut reports whether the grant is a share in a count that every client may
+// raise, or stands in a record beside the lock.
 func (w *wire) keepsNobodyOut(g *keyspace.Grant) bool { return w.isShared(g) || w.isRecord(g) }
 
-// harmless says whether all grants that the key carries keep nobody out.
+// harmless reports whether the key carries grants and none of them keeps anybody out.
 func (w *wire) harmless(node, key string) bool {
 	any := false
 	for _, g := range w.Grants {
@@ -150,8 +168,8 @@ func (w *wire) harmless(node, key string) bool {
 	return any
 }
 
-// leftAtAnyPace says whether the grant was left behind for another reason than a timeout: its
-// owner crashed, or its owner was granted the lock and got every answer.
+// leftAtAnyPace reports whether something other than a timeout caused the grant to be left
+// behind: its owner crashed, or was granted the lock and got every reply.
 func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
@@ -170,17 +188,46 @@ func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
 	return h != nil && h.ToWhy == ByCrash || !w.gaveUp(l.Client, l.Lock)
 }
 
-// gaveUp says whether an operation of the client on that lock ended unknown.
+// gaveUp reports whether the outcome of an operation of the client on that lock is
+// unknown, or a command of it got no reply, whatever the lock says.
 func (w *wire) gaveUp(client int, lock string) bool {
 	return slices.ContainsFunc(w.pairing.all, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
-			p.Complete != nil && p.Complete.Type == history.Info
+			p.Complete != nil && (p.Complete.Type == history.Info || w.unanswered[p.Invoke.Index])
 	})
 }
 
-// lastUnowned is the last renewal, since start, by a client that did not hold the lock. It
-// is recent enough to keep the key alive. Nil if there were fewer than two: a single
-// renewal may be the last.
+// endless is the number of leases after which a watchdog that still renews counts as one that
+// never ends. D3's ends earlier: its fourth and last renewal comes three leases after the
+// grant.
+const endless = 4
+
+// hangingOn reports whether the grant's owner hangs in its work for ever while its process
+// has renewed the grant for so long that it will not end, and still keeps others out; last is
+// the last renewal.
+func (w *wire) hangingOn(l *keyspace.Grant, now time.Duration) (last tending, hanging bool) {
+	if l == nil {
+		return last, false
+	}
+	since, hangs := w.hungUnder(l)
+	if h := w.hold(l); !hangs || h.To <= now {
+		return last, false
+	}
+	keeps := false
+	if t := l.Last(); t.Cmd >= 0 && t.Client == l.Client {
+		last = tending{at: t.At.Lo, cmd: t.Cmd}
+		keeps = !t.Mortal || t.Expiry.Hi >= now
+	}
+	// A lease may be kept in the value.
+	if t, found := w.lastTending(l, now); found && t.at > last.at {
+		last, keeps = t, keeps || t.at >= now-w.Claims.TTL
+	}
+	return last, keeps && w.Commands[last.cmd].Sent > since && last.at-since >= endless*w.Claims.TTL
+}
+
+// lastUnowned returns the last renewal since start by a client that was not responsible
+// for the grant, if this renewal still keeps the key alive. It returns nil if there were
+// fewer than two such renewals: a single one may have been the last.
 func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil

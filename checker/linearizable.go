@@ -12,27 +12,25 @@ import (
 // LinearizableName is the name of Linearizable's verdicts.
 const LinearizableName = "linearizable"
 
-// linearLimit bounds the time for the verdict on one history.
+// linearLimit is the time for the verdict on one history.
 const linearLimit = 15 * time.Second
 
-// Linearizable decides whether the operations on each lock, as they were
-// answered, can have happened one after the other on the model of that name
-// (see linear.ModelNamed and linear.Check).
-// An operation takes effect at one instant between its invocation and its ok. One
-// that failed did not happen. One of unknown outcome takes effect at any time
-// from its invocation on, or never. Nothing else counts: no deadline, no crash,
-// no loss, and no belief.
+// Linearizable decides whether the operations on each lock, with their recorded replies,
+// can have happened one after the other on the model of that name (see linear.ModelNamed
+// and linear.Check). An operation takes effect at one instant between its invocation and
+// its ok. A failed operation did not happen. An operation of unknown outcome takes effect
+// at any time from its invocation on, or never. Deadlines, crashes, losses and beliefs are
+// ignored.
 //
-// A violation names a minimal conflict: operations that cannot all have happened,
-// whichever of the others did; without any one of them, the rest could have. What
-// could not be decided in time, by ctx or by a bound of its own on the whole
-// verdict, is unknown. Why says so if no minimal conflict of a violation was found in
-// time.
+// A violation names a minimal conflict: operations that cannot all have happened, no
+// matter which others did; without any one of them, the rest could have happened. The
+// result is Unknown if ctx, or a time limit on the whole verdict, ended the search. Why
+// states if no minimal conflict of a violation was found in time.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
-	o := oracle{name: LinearizableName, judge: agreed(func(ctx context.Context, f *caseFile) Verdict {
+	o := Oracle{Name: LinearizableName, judge: agreed(func(ctx context.Context, f *caseFile) Verdict {
 		return linearizable(ctx, model, f, linearLimit)
 	})}
-	v, _ := o.ask(ctx, newCaseFile(e)) // it cannot disagree with itself
+	v, _ := o.ask(ctx, newCaseFile(e)) // a judge made by agreed returns no error
 	return v
 }
 
@@ -58,11 +56,16 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 	}
 	var findings []Finding
 	var undecided []string
-	var why, unheld []Fact
+	var why, unheld, alone []Fact
 	for _, r := range linear.Check(ctx, m, operations, limit) {
+		if r.Alone {
+			alone = append(alone, Fact{What: SweptAlone, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
+		}
 		switch {
-		case r.Doubt == linear.TooMany:
-			unheld = append(unheld, Fact{What: TooManyOperations, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
+		case r.Doubt == linear.Disagree:
+			unheld = append(unheld, Fact{What: CheckersDisagree, Text: "the sweep and porcupine disagree on " + r.Lock})
+		case r.Doubt == linear.TooWide:
+			unheld = append(unheld, Fact{What: TooWide, Locks: []string{r.Lock}})
 		case r.Answer == linear.Undecided:
 			undecided = append(undecided, r.Lock)
 		case r.Answer == linear.Illegal:
@@ -76,7 +79,7 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 	if len(undecided) > 0 {
 		why = append(why, Fact{What: NotDecided, Locks: undecided})
 	}
-	v := Verdict{Result: Held, Findings: findings, Reasons: append(why, unheld...)}
+	v := Verdict{Result: Held, Findings: findings, Reasons: slices.Concat(why, unheld, alone)}
 	switch {
 	case len(findings) > 0:
 		v.Result = Violated
@@ -92,7 +95,6 @@ type answered struct {
 	pair *history.Pair
 }
 
-// answers reads the operations on each lock, in order of invocation.
 func answers(f *caseFile) (map[string][]answered, error) {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -117,18 +119,19 @@ func answers(f *caseFile) (map[string][]answered, error) {
 	return byLock, nil
 }
 
-// dispute is a conflict with the operations that it was found in.
+// dispute is a conflict with the operations in which it was found.
 type dispute struct {
 	*linear.Conflict
 	lock, model string
 	all         []answered
 }
 
-// mostSilent bounds how many releases that freed nothing are told beside a conflict.
+// mostSilent is the greatest number of releases without effect that are reported beside a
+// conflict.
 const mostSilent = 4
 
-// finding tells of the conflict. It also tells of the releases that dispute.silent lists: a
-// reader asks for them.
+// finding returns the finding about the conflict. It includes the releases that silent
+// returns, since a reader will ask for them.
 func (c dispute) finding(f *caseFile) Finding {
 	last := c.all[c.Last].pair
 	told := Finding{
@@ -155,7 +158,7 @@ func (c dispute) finding(f *caseFile) Finding {
 	return told
 }
 
-// how says what the operations that are listed show.
+// how returns the kind of conflict that the finding reports.
 func (c dispute) how() What {
 	switch {
 	case !c.Minimal:
@@ -166,9 +169,9 @@ func (c dispute) how() What {
 	return NoOrder
 }
 
-// silent finds the releases, between the conflict's acquires and its end, that
-// failed or whose outcome is unknown: those of an acquire's owner until it acquired
-// again.
+// silent returns the releases, between the conflict's acquires and its end, that failed or
+// whose outcome is unknown. For each acquire, it considers its owner's releases until the
+// owner acquired again.
 func (c dispute) silent(f *caseFile) []*history.Pair {
 	pairs, err := f.pairs()
 	if err != nil || !c.Minimal {

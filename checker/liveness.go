@@ -13,27 +13,28 @@ import (
 
 // liveness decides whether waiting clients get in. Four things violate it:
 //
-//   - blocked for ever: a post-mortem shows a key without TTL and without a
-//     living owner, or a key that somebody without a hold keeps renewing, and the key
-//     kept a living client out to the end;
+//   - blocked for ever: the post-mortem shows a key that kept a living client out to the end.
+//     The key has no TTL and no living owner, or a client keeps renewing it that has no hold
+//     or never comes back from its work under it;
 //
-//   - blocked up to TTL: a key with a TTL kept others out until it expired, while
-//     nobody living believed in it (its owner crashed, never learnt of its grant, or
-//     failed to release);
+//   - blocked up to TTL: a key with a TTL kept others out until it expired, and no living
+//     client believed in it (its owner crashed, never learnt of its grant, or failed to
+//     release);
 //
-//   - overdue: the TTL of a key outlasts the recovery time that the recipe claims;
+//   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
-//   - starvation: a living client never got in, though it had the time, no key was left
-//     behind and the lock was granted to others meanwhile.
+//   - starvation: a living client never got the lock in sufficient time, although others
+//     got it meanwhile and no key was left behind.
 //
-// Three things give unknown: a client that was let in late although no key explains it, a
-// lock that nobody was let into although no key was in the way, and a run that ended before
-// it healed. Late means later than the recovery time plus a turn for every client. This
-// time begins with the last of three events: the healing of the last fault, the last
-// crash, the last arrival of a dead client's command.
+// The verdict is unknown in three cases: a client got in late and no key explains it;
+// nobody got in and no key was in the way; the run ended before it healed. Late means
+// later than the recovery time plus a turn for every client, counted from the last of
+// these events: the healing of the last fault, the last crash, the last arrival of a command
+// of a dead client. A client that hangs in its work may keep others out for as long again
+// after its last command.
 //
-// A recipe with a quorum promises nothing while a majority is out of reach. A wait before
-// the healing counts only if keys, and not the network, stood in the way.
+// A recipe with a quorum promises nothing while a majority is unreachable. A wait before
+// the healing counts only if keys, and not the network, blocked the client.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(Fact{What: NoLease})
@@ -45,7 +46,7 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 	return w.blocked(ctx)
 }
 
-// blocked is liveness for a history in which no reply is missing.
+// blocked is liveness on evidence that was read.
 func (w *wire) blocked(ctx context.Context) Verdict {
 	findings := w.orphans()
 	if ctx.Err() != nil {
@@ -58,7 +59,7 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
 	case len(findings) > maxFindings:
-		// The findings of keys that block for ever come last and must not be cut off.
+		// The findings of keys that block for ever come last, and must be kept.
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
@@ -70,8 +71,8 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	case doubt.What != "":
 		return unknown(doubt)
 	}
-	// A key that nobody saw may have kept others out. Where commands were seen,
-	// and none that names anything, there is no such key: the lock is elsewhere.
+	// A key that was not observed may have blocked clients. If commands were seen but none
+	// named a key, there is no such key: the lock does not live in Redis keys.
 	why := w.blind()
 	if elsewhere := len(w.Commands) > 0 && !w.Touched(); !elsewhere {
 		why = either(why, w.groundless(true))
@@ -82,18 +83,18 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	return Verdict{Result: Held}
 }
 
-// wait is one living client's waiting for one lock after the healing.
+// wait is the time for which one living client waited for one lock after the healing.
 type wait struct {
 	client      int
 	lock        string
 	mode        history.Mode
-	from, until time.Duration // first attempt; grant, or end of the last attempt
+	from, until time.Duration // from the first attempt to the grant or the end of the last attempt
 	in          bool
-	ops         []int // invocations
+	ops         []int // invocations of its attempts
 }
 
-// afterHealing judges the liveness phase. A wait that was already blamed on a key counts as
-// explained.
+// afterHealing judges the liveness phase. An orphan finding that covers a late client
+// explains its wait.
 func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
 	if op, broke := brokeDown(w.Ops); broke {
 		return nil, Fact{What: EndedByCode, At: op.Time, Text: op.F}
@@ -103,11 +104,13 @@ func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) 
 		return nil, Fact{What: NeverHealed}
 	}
 	start := max(healed, w.lastOfTheDead())
-	bound := start + w.Claims.Recovery + w.margin(healed)
+	turn := w.Claims.Recovery + w.margin(healed)
+	bound := start + turn
+	patient := max(bound, w.lastOfTheHung()+turn)
 	byLock := map[string][]wait{}
 	var locks []string
 	for _, x := range w.waits(healed) {
-		late := x.in && x.until > max(bound, x.from+bound-start)
+		late := x.in && x.until > max(patient, x.from+turn)
 		if x.in && !late {
 			continue
 		}
@@ -141,8 +144,8 @@ func (w *wire) healedAt() (time.Duration, bool) {
 	return 0, false
 }
 
-// lastOfTheDead is the last crash, or the last arrival of a dead client's
-// command if that came later.
+// lastOfTheDead returns the time of the last crash, or of the last arrival of a dead
+// client's command if that came later.
 func (w *wire) lastOfTheDead() time.Duration {
 	last := time.Duration(0)
 	for _, at := range w.crashes {
@@ -156,8 +159,21 @@ func (w *wire) lastOfTheDead() time.Duration {
 	return last
 }
 
-// margin is a turn for every client: the longest hold, the longest gap between
-// two attempts and the longest round trip that the history shows.
+// lastOfTheHung returns the time of the last arrival of a command of a client that hangs in
+// its work: until then, its watchdog may have kept its lease. 0 if there is none.
+func (w *wire) lastOfTheHung() time.Duration {
+	last := time.Duration(0)
+	for _, c := range w.Commands {
+		if w.hangs(c.Client) && c.Arrived > w.hung[c.Client] {
+			last = max(last, keyspace.Clip(c.Arrived))
+		}
+	}
+	return last
+}
+
+// margin returns the time that one turn of every client takes: the number of clients times
+// the sum of the longest hold, the longest gap between two attempts and the longest round
+// trip in the history.
 func (w *wire) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
@@ -190,8 +206,8 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 	return min(time.Duration(len(clients))*(hold+retry+trip), keyspace.Lifetime)
 }
 
-// waits lists the waits of living clients after the healing, by client and lock. A client
-// that asked to read, was not answered, and then asked to write waited once.
+// waits lists the waits of living clients after the healing. All attempts of one client
+// for one lock belong to one wait, even in different modes.
 func (w *wire) waits(healed time.Duration) []wait {
 	byWho := map[seat]*wait{}
 	var order []seat
@@ -224,10 +240,11 @@ func (w *wire) waits(healed time.Duration) []wait {
 	return all
 }
 
-// crossSlot finds, for each client that waited, the last command that a cluster refused
-// because of the slots of its keys; not ok if any of their attempts ended in another way.
+// crossSlot returns, for each waiting client, its last command that a cluster refused
+// because its keys are in different slots. ok is false if any of their attempts had no
+// such refusal.
 func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
-	refused := map[int]int{} // by operation
+	refused := map[int]int{} // by operation: the refused command
 	for pos, c := range w.Commands {
 		if strings.HasPrefix(string(c.Reply), crossSlot+" ") {
 			refused[c.Op] = pos
@@ -244,14 +261,14 @@ func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
 	return cmds, true
 }
 
-// round is how others were granted a lock while some waited in vain.
+// round describes how a lock went to others while some clients waited in vain.
 type round struct {
-	grants       int // to others
+	grants       int // grants to other clients
 	free, lasted time.Duration
 }
 
-// wentRound says whether the lock was granted to others while all of these clients waited
-// and had the time to get in.
+// wentRound reports whether the lock was granted to others while all of these clients
+// waited long enough to get in.
 func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
@@ -290,7 +307,7 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		f.From = max(f.From, x.from)
 		f.Ops = append(f.Ops, w.entries(x.ops[len(x.ops)-1])...)
 		for _, h := range w.holds {
-			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To {
+			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !w.hangs(h.Client) {
 				return nil, Fact{What: StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
 			}
 		}

@@ -6,6 +6,20 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
+func hang(client int) history.Op { return history.Op{Client: client, F: history.FHung} }
+
+// hungOn lets c0 hang as the holder of set-nx-px-watchdog, with its watchdog at work until then,
+// and c1 try all the time.
+func (s *story) hungOn(until float64) {
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.nemesis(20, hang(0))
+	s.healed(30)
+	for at := 343.0; at < until; at += 333 {
+		s.cmd(at, 0, "1", "EXPIRE", "lock", "1")
+		s.busy(at+10, 1, "", setPX("t1")...)
+	}
+}
+
 func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
 
 // queue lets a client try in vain from one time to another.
@@ -32,16 +46,15 @@ func watchdogsGoOn(s *story) {
 
 // timerGoesOn: an owner keeps alive an entry of which it had no answer.
 func timerGoesOn(s *story) {
-	enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 	s.invoke(9, 0, history.FAcquire)
-	s.unanswered(10, 0, "1", enter("owner-zero")...)
+	s.unanswered(10, 0, "1", s.enter("owner-zero")...)
 	s.done(300, 0, history.Info)
-	s.take(310, 0, "1", enter("owner-zero")...)
-	s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+	s.take(310, 0, "1", s.enter("owner-zero")...)
+	s.give(400, 0, "0", s.leave("owner-zero")...)
 	s.healed(450)
 	for at := 500.0; at < 3000; at += 300 {
 		s.cmd(at, 0, "1", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
-		s.busy(at+10, 1, "0", enter("owner-one")...)
+		s.busy(at+10, 1, "0", s.enter("owner-one")...)
 	}
 	s.keys(3000)
 }
@@ -71,6 +84,17 @@ func TestLivenessBlockedForEver(t *testing.T) {
 			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
 			s.keys(2100)
 		}, []string{"liveness: no-expiry for ever"}},
+		{"a key without a life whose holder hangs", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(20, hang(0))
+			s.healed(30)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100)
+		}, []string{"liveness: no-expiry for ever"}},
+		{"a holder that hangs beside its watchdog", "set-nx-px-watchdog", func(s *story) {
+			s.hungOn(6000)
+			s.keys(6000)
+		}, []string{"liveness: hung-holder for ever"}},
 		{"a lost release", "exists-set", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1")
 			s.invoke(20, 0, history.FRelease)
@@ -91,24 +115,21 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(20, crash(0))
 			s.queue(40, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"the client itself waits for what it left behind", "set-nx-px", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.unanswered(10, 0, "OK", setPX("t0")...)
 			s.done(300, 0, history.Info)
 			s.queue(310, 900, 0, "nil", setPX("t1")...)
-			s.take(1100, 0, "OK", setPX("t1")...)
-			s.give(1150, 0, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 0, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"a request that was delayed beyond its attempt", "set-nx-px", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.done(300, 0, history.Info)
 			s.late(10, 500, 0, "OK", setPX("t0")...).Replied = 0
 			s.queue(600, 1400, 1, "nil", setPX("t1")...)
-			s.take(1600, 1, "OK", setPX("t1")...)
-			s.give(1650, 1, "1", s.cad("t1")...)
+			s.hold(1600, 1650, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"a release that was lost", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -116,8 +137,7 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.lost(51, 0, s.cad("t0")...)
 			s.done(350, 0, history.Info)
 			s.queue(400, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"a release that was lost, until the SET of one who had looked before comes late", "exists-set", func(s *story) {
 			s.invoke(4, 2, history.FAcquire)
@@ -144,15 +164,13 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.give(1150, 1, "1", "DEL", "lock")
 		}, []string{"liveness: orphaned-key"}},
 		{"an entry that was counted twice", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 			s.invoke(9, 0, history.FAcquire)
-			s.unanswered(10, 0, "1", enter("owner-zero")...)
+			s.unanswered(10, 0, "1", s.enter("owner-zero")...)
 			s.done(300, 0, history.Info)
-			s.take(310, 0, "1", enter("owner-zero")...)
-			s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
-			s.queue(450, 1200, 1, "0", enter("owner-one")...)
-			s.take(1400, 1, "1", enter("owner-one")...)
-			s.give(1450, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+			s.take(310, 0, "1", s.enter("owner-zero")...)
+			s.give(400, 0, "0", s.leave("owner-zero")...)
+			s.queue(450, 1200, 1, "0", s.enter("owner-one")...)
+			s.holdHash(1400, 1450, 1, "owner-one")
 		}, []string{"liveness: orphaned-key"}},
 		{"a stale time that is taken over", "setnx-takeover-del", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
@@ -208,16 +226,14 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.cmd(1500, 0, "1", "EXPIRE", "lock", "1")
 			s.give(1550, 0, "0", s.cad("t0")...)
 			s.queue(1600, 2400, 2, "nil", setPX("t2")...)
-			s.take(2600, 2, "OK", setPX("t2")...)
-			s.give(2650, 2, "1", s.cad("t2")...)
+			s.hold(2600, 2650, 2, "t2")
 		}, []string{"exclusion: lease-outlived", "liveness: foreign-renewal"}},
 		{"a renewal that was on its way when its holder crashed", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.late(340, 400, 0, "1", "EXPIRE", "lock", "1")
 			s.nemesis(350, crash(0))
 			s.queue(1100, 1390, 1, "nil", setPX("t1")...)
-			s.take(1420, 1, "OK", setPX("t1")...)
-			s.give(1450, 1, "1", s.cad("t1")...)
+			s.hold(1420, 1450, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"a key that is still there when time is up, longer than claimed", "set-nx-px", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
@@ -258,21 +274,18 @@ func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
 func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 	tales(t, []tale{
 		{"nobody waits", "set-nx-px", func(s *story) {
-			s.take(10, 0, "OK", setPX("t0")...)
-			s.give(20, 0, "1", s.cad("t0")...)
+			s.hold(10, 20, 0, "t0")
 		}, nil},
 		{"a crash that nobody waits for", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(20, crash(0))
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 		}, nil},
 		{"a holder that is told of its loss as soon as it is let in, and gives back late", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.entry(11, history.Op{Process: 0, Client: 0, Type: history.Info, F: history.FLost, Lock: "lock"})
 			s.queue(40, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, nil},
 		{"a holder that works long", "set-nx-px", func(s *story) {
@@ -317,8 +330,7 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.invoke(49, 1, history.FAcquire)
 			s.unanswered(50, 1, "nil", setPX("t1")...)
 			s.done(350, 1, history.Info)
-			s.take(1100, 1, "OK", setPX("t2")...)
-			s.give(1150, 1, "1", s.cad("t2")...)
+			s.hold(1100, 1150, 1, "t2")
 		}, nil},
 		{"a leftover on a minority", "redlock", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
@@ -343,8 +355,7 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 		}, nil},
 		{"a fence counter without a life", "set-nx-px", func(s *story) {
 			s.healed(5)
-			s.take(10, 0, "OK", setPX("t0")...)
-			s.give(20, 0, "1", s.cad("t0")...)
+			s.hold(10, 20, 0, "t0")
 			s.keys(100)
 		}, nil},
 		{"an attempt to read that nobody answered, of who then writes", "rw-two-keys", func(s *story) {

@@ -11,12 +11,10 @@ func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 	tales(t, []tale{
 		{"the run was killed", "set-nx-px", func(s *story) {
 			s.killed = true
-			s.take(10, 0, "OK", setPX("t0")...)
-			s.give(20, 0, "1", s.cad("t0")...)
+			s.hold(10, 20, 0, "t0")
 		}, []string{"liveness: unknown"}},
 		{"no key is left that could have kept it out", "set-nx-px", func(s *story) {
-			s.take(2, 0, "OK", setPX("t0")...)
-			s.give(4, 0, "1", s.cad("t0")...)
+			s.hold(2, 4, 0, "t0")
 			s.healed(5)
 			for at := 10.0; at < 3000; at += 100 {
 				s.invoke(at, 1, history.FAcquire)
@@ -39,8 +37,7 @@ func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 			}
 		}, []string{"liveness: unknown"}},
 		{"it got in long after the recovery time", "set-nx-px", func(s *story) {
-			s.take(2, 0, "OK", setPX("t0")...)
-			s.give(4, 0, "1", s.cad("t0")...)
+			s.hold(2, 4, 0, "t0")
 			s.healed(5)
 			for at := 10.0; at < 5000; at += 100 {
 				s.invoke(at, 1, history.FAcquire)
@@ -82,4 +79,12 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 	if got := plain.Summary(v.Findings[0]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// D3's watchdog renews four times, so that three leases of a holder that hangs prove nothing.
+func TestLivenessUnknownBesideAHolderThatHangs(t *testing.T) {
+	tales(t, []tale{{"a watchdog that may still end", "set-nx-px-watchdog", func(s *story) {
+		s.hungOn(3000)
+		s.keys(3000)
+	}, []string{"liveness: unknown"}}})
 }

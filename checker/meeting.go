@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// carrying drops the grants that the party's acquire took away again itself, and those that
+// carrying drops the grants that the party's own acquire removed again, and those that
 // keep nobody out. It keeps all grants if none would be left.
 func (w *wire) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
@@ -20,8 +20,8 @@ func (w *wire) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 }
 
 // meeting pairs the grants of two parties, one pair for each node on which both had some.
-// It prefers two grants in the same place, best in one that was free again between them.
-// Otherwise it pairs the last grant of each party.
+// It prefers two grants in the same place, best if the first had ended before the second
+// was made. Otherwise it pairs the last grants of the two parties.
 func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	at := map[string]int{}
 	for _, y := range b {
@@ -43,20 +43,20 @@ func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	return pairs
 }
 
-// apart says whether the parties have the same place on different nodes.
+// apart reports whether the two parties had grants in the same place on different nodes.
 func apart(a, b []*keyspace.Grant) bool {
 	return slices.ContainsFunc(a, func(x *keyspace.Grant) bool {
 		return slices.ContainsFunc(b, func(y *keyspace.Grant) bool { return x.Node != y.Node && x.Key == y.Key && x.Place == y.Place })
 	})
 }
 
-// rank is how close two grants on a node are to each other.
+// rank rates how closely two grants on a node are related; higher is closer.
 func rank(x, y *keyspace.Grant) int {
 	switch {
 	case x.Key == y.Key && x.Place == y.Place && (x.EndedBefore(y) || y.EndedBefore(x)):
 		return 4
 	case x.Key == y.Key && x.Place == y.Place && (x.Over != nil || x.End != nil):
-		return 3 // not a share that stood beside another's
+		return 3 // one of the two was ended or overwritten: no shares side by side
 	case x.Key == y.Key && x.Place == y.Place:
 		return 2
 	case x.Key == y.Key:

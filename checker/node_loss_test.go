@@ -14,8 +14,7 @@ func TestAnEvictionEndsOnlyWhatWasEvicted(t *testing.T) {
 	}
 	tales(t, []tale{
 		{"and no grant that came after", "set-nx-px", func(s *story) {
-			s.take(10, 0, "OK", setPX("t0")...)
-			s.give(40, 0, "1", s.cad("t0")...)
+			s.hold(10, 40, 0, "t0")
 			s.evict(45)
 			s.take(50, 1, "OK", setPX("t1")...)
 			s.take(1100, 2, "OK", setPX("t2")...)
@@ -73,8 +72,7 @@ func TestARestartMayLoseWhatRanAfterItWasRecorded(t *testing.T) {
 			s.dying(func() { s.give(53, 2, "1", s.cad("t2")...) })
 			s.up(55, someWrites)
 			s.queue(60, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 		{"but nothing on a new connection", "exists-set", func(s *story) {
 			s.take(2, 2, "OK", "SET", "lock", "1")

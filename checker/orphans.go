@@ -9,32 +9,32 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// orphan is the harm that the keys of one abandoned operation did to others, by one cause.
+// orphan describes how the keys of one abandoned operation kept others out, for one cause.
 type orphan struct {
 	op int
 	excess
 	lives []*keyspace.Grant
-	first keyspace.Contact // of the clients that were kept out
+	first keyspace.Contact // of the first client that was kept out
 	last  keyspace.Contact
-	kept  []int // clients
+	kept  []int // the clients that were kept out
 	ops   []int
 	cmds  []int
-	// renewed: somebody without a hold prolonged the key, and it kept others out in the
-	// time that this added.
+	// renewed is a renewal by a client without a hold. The key kept others out in the time
+	// that this renewal added.
 	renewed *keyspace.Term
-	// before: the key went on to keep others out, for another cause.
+	// before: the key kept others out later too, for another cause.
 	before bool
 }
 
-// orphans finds the keys that nobody living believed in and that kept others
-// out until they expired or were taken over: "blocked up to TTL".
+// orphans finds the keys that no living client believed in and that kept others out until
+// they expired or were taken over: "blocked up to TTL".
 //
-// An attempt counts if all of this is true: it was not granted as long as the key was
-// there; such keys alone kept it out, on so many nodes that it would have had its quorum
-// without them; meanwhile no living client believed that it held the lock. An attempt of
+// An attempt counts if all of this is true: it was not granted while the key was there;
+// orphans alone refused it, on so many nodes that it would have reached its quorum without
+// them; and meanwhile no living client believed that it held the lock. An attempt of
 // unknown outcome counts only if all its commands were answered. A key does not count if
-// its own client deleted it in the end, or if somebody else's release or a node's loss took
-// it away before it could expire.
+// its own client deleted it in the end, or if another client's release or a node's loss
+// took it away before it could expire.
 func (w *wire) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
@@ -91,13 +91,13 @@ type blocker struct {
 func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := w.operation(op)
 	if p.Done() == history.Info && w.unanswered[op] {
-		return nil // it may have failed because a reply was missing
+		return nil // the attempt may have failed because a reply was missing
 	}
 	var blockers []blocker
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range w.Of(op) {
 		own[w.unitOf(g.NodeKey())] = g.Seq
-		in[g.NodeKey()] = g.Seq // another key of the node may have kept it out all the same
+		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
 		// The first contact with each key counts: the attempt may have been let in later.
@@ -133,22 +133,22 @@ func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	return here
 }
 
-// goneBy says whether the grant was no longer there at that time. A client that was let in
-// while the grant stood was not kept out by it.
+// goneBy reports whether the grant had ended by time t. A grant that still stood did not
+// keep out a client that was let in.
 func goneBy(g *keyspace.Grant, t time.Duration) bool {
 	return g.End != nil && g.End.At.Hi <= t
 }
 
-// lapsedBeside says whether the grant, one of several in its key, had lapsed by its node's
-// clock while another, which had not lapsed, kept the acquire out.
+// lapsedBeside reports whether the grant had lapsed by its node's clock while another
+// grant in the same key had not lapsed and kept the acquire out.
 func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
 	return g.Place != "" && w.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
 		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !w.lapsedByNode(other, m.At.Lo)
 	})
 }
 
-// unitOf is what grants one vote of a quorum: the key, if several keys make up the quorum;
-// else its node, named without a key.
+// unitOf returns the unit that gives one vote of a quorum: the key, if several keys make
+// up the quorum; otherwise the node, with an empty key.
 func (w *wire) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
 	if w.Claims.KeyQuorum() > 1 {
 		return at
@@ -156,10 +156,9 @@ func (w *wire) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
 	return keyspace.NodeKey{Node: at.Node}
 }
 
-// quorum is how many units must grant.
 func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuorum()) }
 
-// countUnits is how many units there are: the nodes that clients sent commands to, or the
+// countUnits counts the nodes that clients sent commands to or, in a quorum of keys, the
 // keys that ever carried a grant.
 func (w *wire) countUnits() int {
 	units := map[keyspace.NodeKey]bool{}
@@ -175,27 +174,27 @@ func (w *wire) countUnits() int {
 	return len(units)
 }
 
-// orphanAt says whether the claim was an orphan when it was met. It was one if nobody
-// attended to it, or if its owner waited for the outcome of its attempt until the key
-// expired. A claim that a release left there on purpose is no orphan.
+// orphanAt reports whether the grant was an orphan at the contact: its owner did not
+// attend to it, or its owner waited for the outcome of the attempt until the key expired.
+// A grant that a release left in place on purpose is no orphan.
 func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := w.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
-		return false // a release left it, to let the next one in
+		return false // a release left it to let the next client in
 	}
 	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
 	}
 	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Last().Moved >= 0 {
-		return true // the life was used up by waiting, not cut short by the node's clock
+		return true // the owner waited for the whole TTL; no clock jump cut it short
 	}
 	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
-		return false // Redis takes its time to let it go
+		return false // the key was due to expire; Redis deletes it a little later
 	}
 	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo)
 }
 
-// cared says whether the owner attended to its claim at that time: it was alive, and was
-// making the claim, believing in it or giving it back.
+// cared reports whether the owner attended to its grant at that time: the owner was alive
+// and was acquiring the lock, believed that it held the lock, or was releasing it.
 func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
 		if w.attends(l.Client, l.Lock, t) || w.openAt(l.Op, t) && t < w.crashOf(l.Client) {
@@ -205,9 +204,9 @@ func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 	return false
 }
 
-// outlasted says whether the grant ended by its own life or by the takeover of another
-// acquire, or did not end. A takeover counts only if the attempt was not granted the lock:
-// an attempt that was granted it while others took over was taking over itself.
+// outlasted reports whether the grant expired, was taken over by another acquire, or did
+// not end. A takeover counts only if the attempt op was not granted the lock: an attempt
+// that was granted it may have taken over the grant itself.
 func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	granted := w.operation(op).Done() == history.OK
 	switch {
@@ -215,7 +214,8 @@ func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 		_, takeover := w.acquired(g.Over.Op)
 		return takeover && !granted && g.Over.Op != op
 	case g.End == nil:
-		// In a trial that was broken off its owner may still have removed it.
+		// If the trial was broken off, a missing end proves nothing: with more time, the
+		// owner might have removed its key.
 		return (g.Last().Mortal || w.Claims.ClientClock) && !w.broke
 	case g.End.How == keyspace.Expired:
 		return true
@@ -223,7 +223,7 @@ func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 		c := w.Commands[g.End.Cmd]
 		_, takeover := w.acquired(c.Op)
 		if w.reaped(g, g.End.Cmd, g.End.At.Lo) {
-			return true // as if it had expired
+			return true // a reaper removed it, which counts as expiry
 		}
 		return takeover && !granted && c.Client != g.Client && c.Op != op
 	}
@@ -246,8 +246,9 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	}
 }
 
-// prolonged is the last renewal before the meeting by somebody who had no business with the
-// claim. It is nil if the key would have been there without such renewals too.
+// prolonged returns the last renewal before the contact by a client that was not
+// responsible for the grant. It returns nil if the key would have been there without such
+// renewals too.
 func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
 	for i := l.LifeCount() - 1; i > 0; i-- {
@@ -266,12 +267,12 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	return nil
 }
 
-// unowned says whether the sender of a renewal had no business with the claim: the claim
-// was not the sender's, or nobody attended to it any more when the renewal was sent. A
-// renewal that was sent in time and arrived late is the owner's own. A client that put a
-// grant of its own on the key, or asked for the key under the name that stood there,
-// prolonged that grant and not the claim. If readers share a key, the same may be true of a
-// reader that never learnt whether it was let in.
+// unowned reports whether the sender of a renewal was not responsible for the grant: the
+// grant was another client's, or its owner no longer attended to it when the renewal was
+// sent. A renewal that was sent in time and arrived late is the owner's own. A client
+// whose command put its own grant on the key, or which is acquiring the key again,
+// prolonged its own grant. If readers share a key, the same may be true of a reader that
+// never learnt whether it was let in.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && w.enters(t.Cmd, l.Key) {
 		return false
@@ -286,13 +287,13 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
-// enters says whether the command at that place put a grant on the key. A refused share
-// does not count: it gives its client no business with the key.
+// enters reports whether the command at place pos put a grant on the key. A refused share
+// does not count.
 func (w *wire) enters(pos int, key string) bool {
 	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key && !g.Refused })
 }
 
-// entersAnew says whether the command at that place put a value on the key that was not
+// entersAnew reports whether the command at place pos put a value on the key that was not
 // there before.
 func (w *wire) entersAnew(pos int, key string) bool {
 	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool {
@@ -300,7 +301,6 @@ func (w *wire) entersAnew(pos int, key string) bool {
 	})
 }
 
-// orphaned tells of one orphan.
 func (w *wire) orphaned(o *orphan) Finding {
 	l := o.lives[0]
 	until, ended := o.end()
@@ -328,7 +328,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 	return f
 }
 
-// end is when the orphan stopped keeping others out, and how.
+// end returns the time at which the orphan stopped keeping others out, and how.
 func (o *orphan) end() (until time.Duration, ended Ending) {
 	until, ended = o.last.At.Hi, WasLeft
 	if o.before {
@@ -347,7 +347,7 @@ func (o *orphan) end() (until time.Duration, ended Ending) {
 	return until, ended
 }
 
-// abandoned tells why nobody attends to a claim any more.
+// abandoned returns the reason why nobody attends to the grant any more.
 func (w *wire) abandoned(l *keyspace.Grant) Fact {
 	p, isAcquire := w.acquired(l.Op)
 	told := Fact{What: setBy, Clients: []int{l.Client}, Command: w.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
@@ -364,6 +364,10 @@ func (w *wire) abandoned(l *keyspace.Grant) Fact {
 		return told
 	case p.Complete == nil:
 		told.What = setUnended
+		return told
+	}
+	if since, hangs := w.hungUnder(l); hangs {
+		told.What, told.Until = setThenHung, since
 		return told
 	}
 	told.Until = p.Complete.Time

@@ -25,8 +25,7 @@ func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 			s.cmd(24, 0, "QUEUED", "DEL", "lock")
 			s.cmd(25, 0, "[1]", "EXEC")
 			s.done(26, 0, history.OK)
-			s.take(30, 1, "OK", setPX("t1")...)
-			s.give(40, 1, "1", s.cad("t1")...)
+			s.hold(30, 40, 1, "t1")
 		}, nil},
 		{"a life that ends at an instant", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PXAT", millisOf(1010))

@@ -1,34 +1,37 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// excess is why a claim still keeps others out though nobody believes in it and the recipe
-// says that it is over by now. The zero excess: the claim is not overdue.
+// excess is the reason why a grant is overdue: it still keeps others out, but no client
+// believes that it holds the lock, and by the recipe's claims the grant should have ended.
+// The zero value means that the grant is not overdue.
 type excess struct {
 	cause Cause
-	why   Fact // zero if there is no more to tell
+	why   Fact // zero if there is nothing to add
 }
 
-// excess judges a claim that was met by a client.
 func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess {
 	if w.Claims.ClientClock {
 		return w.staleTime(l, m.At.Lo, client)
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if w.prolonged(l, m) != nil {
-		return excess{} // the renewal tells who did it
+		return excess{} // the renewal explains it
 	}
 	claimed, over := w.outlived(t, now)
 	over = over && now > w.seenTo(l, now)+claimed+claimed/10
 	switch {
 	case t.Most > 0 && now > t.Fair.Hi:
 		return w.prolongedByClock(l, t)
-	case !t.Mortal && (over || claimed == 0): // where nothing is promised, it is the key that lasts
+	case !t.Mortal && over && w.keptByClock(l, now):
+		return w.prolongedByClock(l, t)
+	case !t.Mortal && (over || claimed == 0): // no recovery time: blame the key
 		return excess{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
@@ -39,8 +42,8 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 	return excess{}
 }
 
-// standingExcess judges a key that a post-mortem found, and the claim that the key carries;
-// the claim is nil if it is not known.
+// standingExcess judges a key that a post-mortem found, and the grant in the key; the
+// grant is nil if unknown.
 func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
 	claimed := w.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
@@ -59,19 +62,37 @@ func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeySta
 }
 
 func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
-	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: t.Fair.Mid()}}
+	until := t.Fair.Mid()
+	if !t.Mortal {
+		until = max(t.At.Lo, w.seenTo(l, Never)) + w.Claims.Recovery
+	}
+	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }
 
-// outlived says whether a claim has lasted longer than Claims.Recovery (0 = for ever) since
-// its owner last saw to it. A server's slowness does not count.
+// keptByClock reports whether a grant outlived the time that the recipe claims only because
+// its node's clock jumped. That is so of locks that keep times of the node's clock in values:
+// they ask the node for the time, and none of their keys ever had a TTL.
+func (w *wire) keptByClock(l *keyspace.Grant, now time.Duration) bool {
+	claimed := w.Claims.Recovery
+	really, byNode := w.aged(l, now)
+	if claimed == 0 || really <= claimed || byNode > claimed+claimed/10 || !keyspace.AsksTime(w.Commands) {
+		return false
+	}
+	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+		return g.Lock == l.Lock && g.AnyLife(func(t *keyspace.Term) bool { return t.Mortal })
+	})
+}
+
+// outlived reports whether a term has lasted longer than Claims.Recovery, by more than a
+// tenth; 0 = no limit. It also returns that claimed time.
 func (w *wire) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
 	claimed = w.Claims.Recovery
 	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
 
-// staleTime judges a claim in a lock that clients' clocks decide. The key has a time by the
-// owner's clock, and keeps the others out by comparison with their clocks. If no clock was
-// wrong, a client that met the claim late may have lost a race for it.
+// staleTime judges a grant in a lock that judges by clients' clocks. The key holds a time
+// of the owner's clock, and others compare it with their own clocks. If no clock was
+// wrong, a client that met the grant late may have lost a race for it.
 func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
 	claimed := max(w.Claims.Recovery, w.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
@@ -81,9 +102,9 @@ func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) exces
 	return excess{}
 }
 
-// clockAhead compares the wall clock of the claim's owner, as it was when the owner read the
-// time, with the clocks of the clients that wait now. It returns the greatest lead of the
-// owner's clock, and the client whose clock it led by that much.
+// clockAhead compares the clock of the grant's owner, at the time when the owner read it,
+// with the clocks of the waiting clients now. It returns the greatest lead of the owner's
+// clock, and the client whose clock is that far behind.
 func (w *wire) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false

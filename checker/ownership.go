@@ -10,16 +10,15 @@ import (
 )
 
 // ownership decides whether every command left the grants of other owners alone. A command
-// violates it if it ended a grant that certainly still stood at that node, or changed the
-// grant's life. It does not matter which command it was, or whether it deleted the key, the
-// field or the member of the grant or put another value there. Raising a count, or joining
-// a queue, ends nobody's grant.
+// violates this if it ended a grant that certainly still stood on that node, or changed
+// its TTL. It does not matter whether the command deleted the key, field or member of the
+// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant.
 //
-// A grant counts from the command that made it, in an acquire that ended with ok, until
-// the owner stops believing: its release, its claimed deadline, the loss that it was
-// told of, or its crash. So the leftover of a failed RedLock attempt belongs to nobody, and
-// so does the key of a dead owner. The answer is unknown if keys were not seen, if a grant
-// rests on no key, or if grants cannot be told apart.
+// A grant counts if its acquire succeeded. It counts from the command that made it until
+// its owner stops believing in it: the owner's release, its claimed deadline, the loss
+// that it was told of, or its crash. So the leftover of a failed RedLock attempt belongs
+// to nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
+// seen, if a hold rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *caseFile) Verdict {
 	w, err := f.wire()
 	switch {
@@ -51,9 +50,9 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 	return Verdict{Result: Held}
 }
 
-// groundless tells of a hold that rests on no grant in any key; the zero Fact if there is
-// none. With traceless, it looks only at holds whose acquires were not seen to change any
-// key.
+// groundless finds a hold that rests on no grant in any key; the zero Fact if there is
+// none. With traceless, it considers only holds whose acquires changed no key that was
+// seen.
 func (w *wire) groundless(traceless bool) Fact {
 	for _, h := range w.holds {
 		op, ok := w.invocation(h.Acquire)
@@ -65,13 +64,13 @@ func (w *wire) groundless(traceless bool) Fact {
 	return Fact{}
 }
 
-// changedSomething says whether a command of that operation changed any key.
+// changedSomething reports whether a command of that operation changed any key.
 func (w *wire) changedSomething(op int) bool {
 	return slices.ContainsFunc(w.sentBy(op), func(pos int) bool { return len(w.Effects[pos]) > 0 })
 }
 
-// unseenGrant tells of a hold that is groundless, or rests on a grant whose end nobody
-// saw; the zero Fact if there is none.
+// unseenGrant finds a hold that is groundless, or whose grant ended unobserved; the zero
+// Fact if there is none.
 func (w *wire) unseenGrant() Fact {
 	if why := w.groundless(false); why.What != "" {
 		return why
@@ -90,29 +89,32 @@ func (w *wire) unseenGrant() Fact {
 	return Fact{}
 }
 
-// entersAgain says whether the hold began while a grant of an earlier acquire of the same
-// client still stood.
+// entersAgain reports whether a grant of an earlier acquire of the same client still stood
+// when the hold began.
 func (w *wire) entersAgain(h Hold) bool {
 	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
 		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
 	})
 }
 
-// trespass judges one strike. It returns a finding for each owner that the strike robbed, or
-// the fact that leaves the question open.
+// trespass judges one strike. It returns a finding for each owner that the strike robbed,
+// or the fact that makes the answer unknown.
 func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 	who := w.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
 	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.entersAnew(s.Cmd, s.Key)) {
-		return nil, Fact{} // its own grant is on the key too
+		return nil, Fact{} // the sender's own grant is on the key too
 	}
 	for _, g := range s.On {
 		until := w.grantedUntil(g)
 		if g.Client == who || s.At.Lo >= until || w.tookStale(s, g) || w.sharesReading(s, g) || w.isRecord(g) {
 			continue
 		}
+		if s.Kind == keyspace.Removal && w.usurped(g, who, s.Seq) != nil {
+			continue // the overwriting is reported
+		}
 		if _, untold := w.untold().of(g); untold {
-			continue // ownership tells why this is unknown
+			continue // ownership itself reports this as unknown
 		}
 		if _, isAcquire := w.acquired(w.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && w.Claims.TTL <= 0 {
 			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
@@ -127,9 +129,9 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 	return findings, doubt
 }
 
-// tookStale says whether the strike ended a grant that had lapsed by its node's clock: an
-// acquire took the grant over, or a reaper removed it. A lock lets nothing lapse if it
-// claims that nobody ever gets in after a crash.
+// tookStale reports whether the strike ended a grant that had lapsed by its node's clock:
+// an acquire took the grant over, or a reaper removed it. Grants do not lapse in a lock
+// without a recovery time.
 func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
@@ -138,21 +140,22 @@ func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	return isAcquire && w.Claims.Recovery > 0 && w.lapsedByNode(g, s.At.Lo) || w.reaped(g, s.Cmd, s.At.Lo)
 }
 
-// reaped says whether a reaper sent the command, which looks for leases that are over: the
-// command belongs to no operation, and found the grant lapsed by its node's clock.
+// reaped reports whether a reaper sent the command: it belongs to no operation, and the
+// grant had lapsed by its node's clock.
 func (w *wire) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 	return w.Commands[cmd].Op < 0 && w.Claims.Recovery > 0 && w.lapsedByNode(g, at)
 }
 
-// sharesReading says whether a reader's grant took the place, or the life, of another
-// reader's. Such a lock has one record for both. That is a race of its protocol, and
-// exclusion tells of it.
+// sharesReading reports whether the strike is a reader's acquire on another reader's grant
+// that did not remove it. Such a lock has one record for all readers. That is a race of
+// its protocol, which exclusion reports.
 func (w *wire) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
 	p, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
-// grantedUntil is when the owner stopped believing in its grant; 0 if it never believed.
+// grantedUntil returns the time at which the owner stopped believing in its grant; 0 if it
+// never believed.
 func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
 	if h := w.hold(l); h != nil {
 		return h.To
@@ -160,7 +163,7 @@ func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
 	return 0
 }
 
-// hold is the hold of the claim's acquire; nil if that did not end with ok.
+// hold returns the hold of the grant's acquire; nil if the acquire made none.
 func (w *wire) hold(l *keyspace.Grant) *Hold {
 	p, isAcquire := w.acquired(l.Op)
 	if !isAcquire || p.Complete == nil {
@@ -172,7 +175,7 @@ func (w *wire) hold(l *keyspace.Grant) *Hold {
 	return nil
 }
 
-// robberies are what is told of strikes.
+// robberies maps the kind of a strike to the fact that is reported.
 var robberies = map[keyspace.Kind]What{
 	keyspace.Removal: ForeignRemoval, keyspace.Replacement: ForeignReplacement, keyspace.Prolonging: ForeignProlonging,
 }
@@ -200,7 +203,7 @@ func (w *wire) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration
 	return f
 }
 
-// entries gives the indices of the entries of these operations.
+// entries returns the indices of the invocations and completions of these operations.
 func (w *wire) entries(ops ...int) []int {
 	var all []int
 	for _, op := range ops {

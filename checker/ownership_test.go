@@ -81,8 +81,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.busy(20, 1, "nil", setPX("t1")...)
 			s.give(30, 0, "1", s.cad("t0")...)
-			s.take(40, 1, "OK", setPX("t2")...)
-			s.give(50, 1, "1", s.cad("t2")...)
+			s.hold(40, 50, 1, "t2")
 		}, nil},
 		{"a bare DEL of one's own lock", "set-nx-ex", func(s *story) {
 			for i := range 10 {
@@ -112,8 +111,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.invoke(900, 0, history.FRelease)
 			s.cmd(1100, 0, "0", s.cad("t0")...)
 			s.done(1101, 0, history.Fail)
-			s.take(1200, 1, "OK", setPX("t1")...)
-			s.give(1300, 1, "1", s.cad("t1")...)
+			s.hold(1200, 1300, 1, "t1")
 		}, nil},
 		{"a DEL after the owner's release was invoked", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
@@ -163,19 +161,15 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			source := "\nif redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n  return redis.call(\"DEL\", KEYS[1])\nend\nreturn 0"
 			s.cmd(22, 0, "1", "EVAL", source, "1", "lock", "t0")
 			s.done(23, 0, history.OK)
-			s.take(30, 1, "OK", setPX("t1")...)
-			s.give(40, 1, "1", s.cad("t1")...)
+			s.hold(30, 40, 1, "t1")
 		}, nil},
 		{"reentry and its releases", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
-			s.take(20, 0, "1", enter("owner-zero")...)
-			s.busy(25, 1, "0", enter("owner-one")...)
-			s.give(30, 0, "0", leave("owner-zero")...)
-			s.give(40, 0, "1", leave("owner-zero")...)
-			s.take(50, 1, "1", enter("owner-one")...)
-			s.give(60, 1, "1", leave("owner-one")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
+			s.take(20, 0, "1", s.enter("owner-zero")...)
+			s.busy(25, 1, "0", s.enter("owner-one")...)
+			s.give(30, 0, "0", s.leave("owner-zero")...)
+			s.give(40, 0, "1", s.leave("owner-zero")...)
+			s.holdHash(50, 60, 1, "owner-one")
 		}, nil},
 	})
 }
@@ -238,8 +232,7 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	tales(t, []tale{
 		{"nobody watched", "set-nx-ex", func(s *story) {
 			s.unwatched = true
-			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(30, 0, "1", "DEL", "lock")
+			s.holdEX(10, 30, 0)
 		}, []string{"liveness: unknown", "ownership: unknown"}},
 		{"nobody watched the node any more", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
@@ -248,8 +241,7 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 		}, []string{"liveness: unknown", "ownership: unknown"}},
 		{"nobody watched a node that nobody used", "set-nx-ex", func(s *story) {
 			s.nemesis(5, history.Op{Client: history.NoClient, F: history.FUnseen, Node: "n7", Error: "it was not reached"})
-			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(30, 0, "1", "DEL", "lock")
+			s.holdEX(10, 30, 0)
 		}, nil},
 		{"what was found before nobody watched", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")

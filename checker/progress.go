@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Progress says how well a trial went for clients that waited. It is a measure and no
-// verdict: nothing in it is right or wrong by itself. A measure is zero if nothing was
-// seen of it; the counts beside it say how much there was to see.
+// Progress measures how well a trial went for clients that waited. It is no verdict: no
+// value is right or wrong by itself. A measure is zero if there was nothing to measure;
+// the counts beside it show the number of cases.
 type Progress struct {
-	// Waits counts the waits that ended with a grant: from a client's first
-	// attempt, through all that failed, to the grant. InVain counts the other waits:
-	// the client crashed, or the trial ended. Re-entries are no waits.
+	// Waits counts the waits that ended with a grant: from a client's first attempt,
+	// through all failed attempts, to the grant. InVain counts the waits that ended
+	// without one because the client crashed or the trial ended. Re-entries are no waits.
 	Waits      int           `json:"waits"`
 	InVain     int           `json:"inVain"`
 	WaitMedian time.Duration `json:"waitMedian"`
@@ -27,67 +27,69 @@ type Progress struct {
 	Bypasses    int `json:"bypasses"`
 	BypassesMax int `json:"bypassesMax"`
 
-	// Jain is Jain's index of fairness over the grants of the clients that asked:
-	// 1 if all got equally many, 1/n if one of n got all; 0 if nobody got any.
+	// Jain is Jain's index of fairness over the grants of the clients that asked: 1 if all
+	// got equally many grants, 1/n if one of n clients got all, 0 if there were none.
 	Jain    float64 `json:"jain"`
 	Grants  int     `json:"grants"`
 	Clients int     `json:"clients"`
 
-	// Losses counts the holders who were told, or saw, that their lease was gone, if the
-	// wire shows when it went. The lag is the time from then until the holder knew.
+	// Losses counts the losses of a lease that its holder was told of or noticed, if the
+	// wire shows when the lease was lost. The lag is the time from that loss until the
+	// holder knew.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
 
-	// Orphans counts the times that a key stood on a node unattended: no living client
-	// with a claim in the key had to do with the lock. The other fields say for how
-	// long. Times of two milliseconds and less do not count.
+	// Orphans counts the times that a key stood on a node unattended: none of the clients
+	// with a grant in the key was alive and attended to the lock. OrphanSum and OrphanMax
+	// are the durations. Times of two milliseconds and less do not count.
 	Orphans   int           `json:"orphans"`
 	OrphanSum time.Duration `json:"orphanSum"`
 	OrphanMax time.Duration `json:"orphanMax"`
 
-	// Leftovers counts the keys that the function Leftovers lists: attempts left them
-	// behind, and their living clients do not know of a success. LeftoverMost is the
-	// key that stood the longest.
+	// Leftovers counts the keys that the function Leftovers lists: keys of attempts whose
+	// living clients do not know of a success. LeftoverMost is the key that stood the
+	// longest.
 	Leftovers    int           `json:"leftovers,omitempty"`
 	LeftoverSum  time.Duration `json:"leftoverSum,omitempty"`
 	LeftoverMost Leftover      `json:"leftoverMost,omitzero"`
 
-	// Recoveries counts, for each fault, the locks that somebody was granted after the
-	// fault. The time runs from the fault's end, or the crash, to the next grant. For a
-	// crash only the locks count that the client had to do with. A lock that nobody
-	// asked for any more does not count. Unrecovered counts the locks that were asked
-	// for and granted to nobody.
+	// Recoveries counts, for each fault, the locks that were granted again after the
+	// fault. The time runs from the fault's end, or from the moment when a client crashed or
+	// began to hang in its work, to the next grant. For a crash or a hang, only the locks
+	// that the client dealt with count. A lock that no client
+	// asked for any more does not count. Unrecovered counts the locks that clients asked
+	// for and did not get.
 	Recoveries  int           `json:"recoveries"`
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
 	RecoveryMax time.Duration `json:"recoveryMax"`
 
 	// Commands counts all commands of clients, without handshakes and PING. The commands
-	// of a grant are those that its client sent about the lock: from the first attempt
-	// that led to the grant until the client began to ask for the next. Renewals and the
-	// release belong to them.
+	// of a grant are those that its client sent about the lock, from the first attempt of
+	// the wait until the client's next wait begins. Renewals and the release belong to
+	// them.
 	Commands            int `json:"commands,omitempty"`
 	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
 	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
-	// HeldCommands counts the commands about a lock that any client sent while somebody
-	// believed that it held the lock. HeldTime is how long that was, for all locks
-	// together.
+	// HeldCommands counts the commands about a lock that any client sent while some client
+	// believed that it held the lock. HeldTime is the sum of those times of belief over
+	// all locks.
 	HeldCommands int           `json:"heldCommands,omitempty"`
 	HeldTime     time.Duration `json:"heldTime,omitempty"`
 }
 
-// Measure works out a trial's progress. It is a pure function of the evidence, in
-// O(n log n); an impossible history has none.
+// Measure returns a trial's progress. It is a pure function of the evidence, in O(n log
+// n). The progress of an impossible history is zero.
 func Measure(e history.Evidence) Progress { return NewCase(e).Measure() }
 
-// Measure is the function Measure.
+// Measure is the function Measure on this case.
 func (c *Case) Measure() Progress {
 	w, err := c.file.wire()
 	if err != nil {
 		return Progress{}
 	}
-	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
+	m := newMeasure(w)
 	m.waits()
 	m.losses()
 	m.orphaned()
@@ -97,18 +99,33 @@ func (c *Case) Measure() Progress {
 	return m.Progress
 }
 
-// measure is a Progress in the making.
+// Waits returns the durations of the waits that ended with a grant (Progress.Waits),
+// ascending; nil if the history is impossible.
+func (c *Case) Waits() []time.Duration {
+	w, err := c.file.wire()
+	if err != nil {
+		return nil
+	}
+	m := newMeasure(w)
+	m.waits()
+	return m.lasted
+}
+
+func newMeasure(w *wire) *measure {
+	return &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
+}
+
 type measure struct {
 	Progress
 	wire    *wire
-	granted map[string][]time.Duration // by lock: when each grant was known, ascending
-	asked   map[string]time.Duration   // by lock: when the last acquire was over
+	lasted  []time.Duration            // the waits that ended with a grant, ascending
+	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
+	asked   map[string]time.Duration   // by lock: the end of the last acquire
 	got     map[int]int                // grants by client
-	// began is when each wait that ended with a grant began, ascending.
+	// began lists the starts of the waits that ended with a grant, ascending.
 	began map[errand][]time.Duration
 }
 
-// queued is a client's wait for a lock.
 type queued struct {
 	lock        string
 	since, till time.Duration
@@ -155,7 +172,7 @@ func (m *measure) waits() {
 	m.fairness()
 }
 
-// reenters says whether the client believed that it held the lock when it asked.
+// reenters reports whether the client believed that it held the lock when it asked for it.
 func (m *measure) reenters(p *history.Pair) bool {
 	if p.Done() == history.OK {
 		if i, ok := m.wire.holdOf[p.Complete.Index]; ok && m.wire.holds[i].Acquire != p.Complete.Index {
@@ -165,11 +182,10 @@ func (m *measure) reenters(p *history.Pair) bool {
 	return m.wire.Claims.Reentrant && m.wire.attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
-// tell counts the waits that came to an end, and who was let in meanwhile.
+// tell measures the waits that ended with a grant, and the grants to others meanwhile.
 func (m *measure) tell(through []queued) {
-	lasted := make([]time.Duration, 0, len(through))
 	for _, q := range through {
-		lasted = append(lasted, q.till-q.since)
+		m.lasted = append(m.lasted, q.till-q.since)
 		times := m.granted[q.lock]
 		first, _ := slices.BinarySearch(times, q.since+1)
 		past, _ := slices.BinarySearch(times, q.till)
@@ -177,16 +193,16 @@ func (m *measure) tell(through []queued) {
 		m.Bypasses += n
 		m.BypassesMax = max(m.BypassesMax, n)
 	}
-	if m.Waits = len(lasted); m.Waits == 0 {
+	if m.Waits = len(m.lasted); m.Waits == 0 {
 		return
 	}
+	lasted := m.lasted
 	slices.Sort(lasted)
 	m.WaitMedian, m.WaitP95, m.WaitMax = lasted[(m.Waits-1)/2], lasted[(m.Waits*95+99)/100-1], lasted[m.Waits-1]
 }
 
-// fairness is Jain's index: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of
-// Fairness and Discrimination for Resource Allocation in Shared Computer Systems"
-// (1984).
+// fairness computes Jain's index: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of
+// Fairness and Discrimination for Resource Allocation in Shared Computer Systems" (1984).
 func (m *measure) fairness() {
 	sum, squares := 0.0, 0.0
 	for _, n := range m.got {
@@ -220,9 +236,10 @@ func (m *measure) losses() {
 	}
 }
 
-// goneAt is when the acquire lost its quorum: too few nodes still carried its grants.
+// goneAt returns the time at which the acquire lost its quorum: too few nodes still
+// carried its grants.
 func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
-	left := map[keyspace.NodeKey]time.Duration{} // when the last grant there ended
+	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
 	for _, l := range w.Of(acquire) {
 		unit := w.unitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())

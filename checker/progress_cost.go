@@ -7,11 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file measures what a lock costs its nodes: the commands that clients sent. Commands
-// of watchdogs and of waiting clients count, handshakes and PING do not.
+// This file measures the load that a lock puts on its nodes: the commands that clients
+// sent. Commands of watchdogs and of waiting clients count; handshakes and PING do not.
 
-// HeldRate is how many commands were sent in each second in which a lock was held; 0
-// if none was.
+// HeldRate returns the number of commands per second of held time; 0 if no lock was held.
 func (p Progress) HeldRate() float64 {
 	if p.HeldTime <= 0 {
 		return 0
@@ -60,7 +59,7 @@ func (m *measure) costs() {
 	}
 }
 
-// held are the times in which somebody believed that it held a lock, by lock.
+// held returns the times, by lock, in which some client believed that it held the lock.
 func (m *measure) held() map[string][]spell {
 	all := map[string][]spell{}
 	for _, h := range m.wire.holds {
@@ -72,7 +71,8 @@ func (m *measure) held() map[string][]spell {
 	return all
 }
 
-// spellAt says whether t lies in one of the spells, which are merged, and in which.
+// spellAt reports whether t lies in one of the spells, which must be merged, and returns
+// the place of that spell.
 func spellAt(all []spell, t time.Duration) (within bool, at int) {
 	at, _ = slices.BinarySearchFunc(all, t, func(s spell, t time.Duration) int {
 		if s.to <= t {
@@ -83,9 +83,9 @@ func spellAt(all []spell, t time.Duration) (within bool, at int) {
 	return at < len(all) && all[at].from <= t, at
 }
 
-// lockOf is the lock that a command is about. It is the lock of the operation that sent the
-// command. For a watchdog's command it is the only lock that the client believes to hold,
-// or the only lock that anybody uses. Not ok: the lock cannot be told.
+// lockOf returns the lock that a command is about: the lock of the operation that sent it.
+// For a watchdog's command it is the only lock that the client attended to, or the only
+// lock of the trial. ok is false if the lock is unknown.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 	if m.wire.has(c.Op) {
 		return m.wire.operation(c.Op).Invoke.Lock, true

@@ -10,11 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file measures how long keys stand unattended, and how soon after a fault somebody
-// gets in again.
+// This file measures how long keys stand unattended, and how soon after a fault some
+// client gets in again.
 
-// orphaned measures, for each key, how long the key stood while nobody living attended to
-// its grants.
+// orphaned measures, for each key, how long the key stood while no living client attended
+// to its grants.
 func (m *measure) orphaned() {
 	byKey := map[keyspace.NodeKey][]*keyspace.Grant{}
 	for _, l := range m.wire.Grants {
@@ -36,10 +36,10 @@ func (m *measure) orphaned() {
 	}
 }
 
-// orphanSlack is how long a key may stand unattended and still count as given back at once.
+// orphanSlack is the greatest time for which a key may stand unattended without counting
+// as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-// stood are the times in which the claims stood there.
 func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	var all []spell
 	for _, l := range lives {
@@ -48,7 +48,7 @@ func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	return merged(all)
 }
 
-// caredFor are the times in which living owners of the claims had to do with the lock.
+// caredFor returns the times in which living owners of the grants attended to the lock.
 func (w *wire) caredFor(lives []*keyspace.Grant) []spell {
 	var all []spell
 	seen := map[errand]bool{}
@@ -69,7 +69,7 @@ func (w *wire) caredFor(lives []*keyspace.Grant) []spell {
 	return merged(all)
 }
 
-// merged sorts spells and joins those that touch; empty ones are left out.
+// merged sorts spells and joins those that overlap or touch. It drops empty ones.
 func merged(all []spell) []spell {
 	all = slices.DeleteFunc(all, func(s spell) bool { return s.to <= s.from })
 	slices.SortFunc(all, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
@@ -84,7 +84,7 @@ func merged(all []spell) []spell {
 	return joined
 }
 
-// subtract returns what of a, both merged, lies outside of b.
+// subtract returns the parts of a that lie outside of b. Both must be merged.
 func subtract(a, b []spell) []spell {
 	var rest []spell
 	next := 0
@@ -105,12 +105,13 @@ func subtract(a, b []spell) []spell {
 	return rest
 }
 
-// recoveries measures how soon after each fault somebody was granted a lock.
+// recoveries measures how soon after each fault a lock was granted again. A fault whose
+// client never gives back what it holds is counted from the client's crash or hang.
 func (m *measure) recoveries() {
-	var crashes []int // indices of entries
+	var departures []int // indices of entries
 	for _, op := range m.wire.Ops {
-		if op.F == history.FCrash && op.Process == history.Nemesis && op.Window == nil {
-			crashes = append(crashes, op.Index)
+		if (op.F == history.FCrash || op.F == history.FHung) && op.Process == history.Nemesis && op.Window == nil {
+			departures = append(departures, op.Index)
 			for _, lock := range m.businessOf(op.Client, op.Time) {
 				m.recovery(lock, op.Time)
 			}
@@ -120,9 +121,9 @@ func (m *measure) recoveries() {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
-		// For a crash the time begins with the crash.
-		i, _ := slices.BinarySearch(crashes, win.Invoke.Index)
-		if i < len(crashes) && crashes[i] < win.Complete.Index {
+		// A crash or a hang within the window was measured above, from there on.
+		i, _ := slices.BinarySearch(departures, win.Invoke.Index)
+		if i < len(departures) && departures[i] < win.Complete.Index {
 			continue
 		}
 		for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
@@ -145,7 +146,8 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 	return locks
 }
 
-// askedBy says whether the last acquire that the client invoked by t was under way at t.
+// askedBy reports whether the client's last operation invoked by t was an acquire of the
+// lock and under way at t.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
 	all := m.wire.pairing.all
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {
@@ -161,7 +163,7 @@ func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
 
 func (m *measure) recovery(lock string, since time.Duration) {
 	if m.asked[lock] <= since {
-		return // nobody asked for it any more
+		return // no client asked for the lock any more
 	}
 	times := m.granted[lock]
 	i, _ := slices.BinarySearch(times, since+1)

@@ -8,23 +8,24 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Leftover is a key that an attempt left behind. The client does not know that the attempt
-// succeeded: it was refused, or its outcome is unknown. The client lived on.
+// Leftover is a key that an acquire left behind although its client does not know that it
+// succeeded: the acquire was refused, or its outcome is unknown. The client did not crash.
 type Leftover struct {
 	Client int    `json:"client"`
 	Node   string `json:"node"`
 	Key    string `json:"key"`
-	// From is when the attempt was over and the key stood there. Until is when the key
-	// was gone or another's, or when its client crashed, but at most the history's end.
+	// From is the first time at which the key stood there and the attempt was over. Until
+	// is the time at which the key was gone, another client took it over, or the client
+	// crashed; at most the history's end.
 	From  time.Duration `json:"from"`
 	Until time.Duration `json:"until"`
 }
 
-// lasted is how long the key was in the way of others.
+// lasted returns the time for which the key was in the way of others.
 func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 
-// Leftovers lists the keys that attempts left behind, in order of From. A key that was gone
-// within two milliseconds does not count. An impossible history has none.
+// Leftovers lists the keys that attempts left behind, in order of From. Keys that were
+// gone within two milliseconds do not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
 	w, err := newCaseFile(e).wire()
 	if err != nil {

@@ -102,6 +102,23 @@ func TestLossesOrphansAndRecoveries(t *testing.T) {
 			s.nemesis(100, history.Op{Client: 0, F: history.FCrash})
 			s.busy(200, 1, "nil", set("t1")...)
 		}, Progress{Orphans: 1, Unrecovered: 1}, ms(102)},
+		{"a holder that hangs: counted from when it began, not from when no more clients are hung", func(s *story) {
+			s.take(10, 0, "OK", set("t0")...)
+			opened := history.Window{Fault: "hung-work", ID: 1, Effect: history.Hung, Clients: []int{0}}
+			s.entry(90, history.Op{Process: history.Nemesis, Client: 0, Type: history.Invoke, F: opened.Fault, Window: &opened})
+			s.nemesis(100, history.Op{Client: 0, F: history.FHung})
+			s.busy(200, 1, "nil", set("t1")...)
+			closed := opened
+			closed.Hits = 1
+			s.entry(1090, history.Op{Process: history.Nemesis, Client: 0, Type: history.Info, F: closed.Fault, Window: &closed})
+			s.take(1100, 1, "OK", set("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, Progress{Recoveries: 1, RecoveryMax: ms(1001)}, 0},
+		{"a holder that hangs, and is renewed: nobody gets in", func(s *story) {
+			s.take(10, 0, "OK", set("t0")...)
+			s.nemesis(100, history.Op{Client: 0, F: history.FHung})
+			s.busy(200, 1, "nil", set("t1")...)
+		}, Progress{Unrecovered: 1}, 0},
 		{"a crash of somebody who had nothing to do with the lock", func(s *story) {
 			s.take(10, 0, "OK", set("t0")...)
 			s.nemesis(30, history.Op{Client: 2, F: history.FCrash})

@@ -13,12 +13,18 @@ import (
 )
 
 // randomHistories is how many made-up histories the checkers must agree on.
-const randomHistories = 12_000
+func randomHistories() int {
+	if testing.Short() {
+		return 2_000
+	}
+	return 12_000
+}
 
 func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
+	made := randomHistories()
 	violated, nested, beside, dropped := 0, 0, 0, 0
 	byKind := make([]int, len(histories.Kinds)) // violated
-	for seed := range uint64(randomHistories) {
+	for seed := range uint64(made) {
 		e := histories.Random(seed)
 		found, err := sweepHolds(newCaseFile(e))
 		if err != nil {
@@ -43,17 +49,17 @@ func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 		nested, beside, dropped = nested+n, beside+b, dropped+d
 	}
 	t.Logf("%d histories: %d violated, %d with re-entry, %d with readers together, %d with info acquires",
-		randomHistories, violated, nested, beside, dropped)
+		made, violated, nested, beside, dropped)
 	for i, n := range byKind {
-		if of := randomHistories / len(histories.Kinds); n < of/20 || n > of-of/20 {
+		if of := made / len(histories.Kinds); n < of/20 || n > of-of/20 {
 			t.Errorf("%d of %d histories of %+v are violated: too one-sided to mean anything", n, of, histories.Kinds[i])
 		}
 	}
 	for what, n := range map[string]int{
-		"violated": violated, "legal": randomHistories - violated, "re-entry": nested, "readers together": beside, "info": dropped,
+		"violated": violated, "legal": made - violated, "re-entry": nested, "readers together": beside, "info": dropped,
 	} {
-		if n < randomHistories/40 {
-			t.Errorf("only %d histories of %d are %s: too few to mean anything", n, randomHistories, what)
+		if n < made/40 {
+			t.Errorf("only %d histories of %d are %s: too few to mean anything", n, made, what)
 		}
 	}
 }
@@ -85,7 +91,7 @@ func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 
 func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	violated, total := 0, 0
-	for seed := range uint64(randomHistories) {
+	for seed := range uint64(randomHistories()) {
 		e := histories.Random(seed)
 		if !e.Claims.Fenced {
 			continue
@@ -130,7 +136,7 @@ func TestSweepAndPorcupineAgreeOnEveryModel(t *testing.T) {
 				e := histories.Gamble(histories.RapidDice{T: t}, claims)
 				for _, o := range oracles() {
 					if _, err := o.ask(context.Background(), newCaseFile(e)); err != nil {
-						t.Fatalf("%s: %v", o.name, err)
+						t.Fatalf("%s: %v", o.Name, err)
 					}
 				}
 				if claims.Fenced {

@@ -7,24 +7,23 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// records are the places in which a lock keeps notes beside itself: who asked last, how
-// often it was asked for. Everybody writes to these places. So a command that overwrites
-// a record ends nobody's grant, and a record keeps nobody out.
+// records returns the places in which a lock keeps notes beside itself, such as the last
+// client that asked or the number of requests. Every client writes to these places. So a
+// command that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
-// A place is a record if a refused acquire left its own grant there, over or beside a grant
-// of another client. The acquire must also have met a holder's grant in another place of
-// the same node and left that as it was: that place refused it. That other place must
-// carry the lock: it was empty whenever another client's grant came about in it (a record
-// of who was granted the lock last is not), and its grant is no share in a count (a
-// fence is).
+// A place is a record if a refused acquire left its own grant there, over or beside
+// another client's grant, and something else refused the acquire: it met a holder's grant
+// in another place of the same node and left that grant as it was. That other place must
+// be the lock: it was empty whenever a grant came about in it (a record of the last owner
+// is not), and its grant is no share in a count (a fence is).
 //
-// A place is no record if a holder's release was in vain once somebody had overwritten the
-// holder's value there: then the place says whose the lock is.
+// A place is no record if a holder's release had no effect after another client had
+// overwritten the holder's value there. Such a place says who owns the lock.
 //
-// So a SET XX over another's grant is never excused. A client that a key refuses leaves the
-// key alone; a client that overwrites the key has met nothing else that refused it. A
-// client's own place in a queue is no record either, since it was nobody else's before. In
-// a quorum of keys each key carries a part of the same grant: nothing is beside the lock.
+// So a SET XX over another's grant is never excused: a client that overwrites the key was
+// refused by nothing else. A client's own place in a queue is no record either, since it
+// was nobody else's before. In a quorum of keys each key carries a part of the same grant,
+// so that nothing is beside the lock.
 func (w *wire) records() map[keyspace.KeyPlace]bool {
 	if w.recorded != nil {
 		return w.recorded
@@ -56,8 +55,8 @@ func (w *wire) records() map[keyspace.KeyPlace]bool {
 	return w.recorded
 }
 
-// isTheLock says whether the place is a count that refused the others itself: no client
-// that was granted the lock ever had a share beside or over another client's there.
+// isTheLock reports whether the place is a count that refused the others itself: no client
+// that was granted the lock ever had a share there beside or over another client's.
 func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
 	for _, g := range w.Grants {
@@ -72,8 +71,9 @@ func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bo
 	return counts
 }
 
-// releasedInVain says whether the owner released in vain after its grant was overwritten:
-// the release left the other grants of the same acquire on that node, whatever its answer.
+// releasedInVain reports whether the owner's release had no effect after its grant was
+// overwritten: the other grants of the same acquire on that node stayed, whatever the
+// release answered.
 func (w *wire) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
 		p := w.operation(c.Op)
@@ -84,12 +84,11 @@ func (w *wire) releasedInVain(g *keyspace.Grant) bool {
 	})
 }
 
-// isRecord says whether the grant stands in a record beside the lock.
 func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[g.KeyPlace()] }
 
-// refusedElsewhere says whether the attempt that made the grant met a holder's grant in
-// another place of the same node, and did not end it. That place was always empty before a
-// grant came about in it.
+// refusedElsewhere reports whether the attempt that made the grant met a holder's grant in
+// another place of the same node and did not end it. That other place was always empty
+// before a grant came about in it.
 func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Contacts, func(m keyspace.Contact) bool {
 		return w.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
@@ -100,8 +99,8 @@ func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
 	})
 }
 
-// foundEmpty says whether no acquire ever put a grant over or beside another client's in the
-// place of this grant.
+// foundEmpty reports whether no acquire ever put a grant over or beside another client's
+// in the place of this grant.
 func (w *wire) foundEmpty(o *keyspace.Grant) bool {
 	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {

@@ -62,8 +62,7 @@ func TestAKeyMayBeLeftToEndSooner(t *testing.T) {
 		s.give(40, 0, "1", "PEXPIRE", "lock", life)
 		s.busy(100, 1, "nil", setPX("t1")...)
 		s.busy(300, 1, "nil", setPX("t1")...)
-		s.take(2500, 1, "OK", setPX("t2")...)
-		s.give(2600, 1, "1", s.cad("t2")...)
+		s.hold(2500, 2600, 1, "t2")
 		s.healed(2700)
 		verdicts, err := Judge(t.Context(), s.evidence())
 		if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// reentrancy decides whether n acquires needed n releases, and whether anybody
-// entered again what another client definitely held. It speaks only where the
-// evidence leaves no other reading: see nesting.certain.
+// reentrancy decides whether n acquires needed n releases, and whether a client re-entered
+// a lock that another client definitely held. It reports only violations that the evidence
+// proves: see nesting.certain.
 func reentrancy(ctx context.Context, f *caseFile) Verdict {
 	if !f.Claims.Reentrant {
 		return notApplicable(Fact{What: NotReentrant})
@@ -48,9 +48,10 @@ type nesting struct {
 	keys     *keyspace.Keys
 	byLock   map[string][]Hold         // in order of From
 	releases map[string][]history.Pair // by lock, in order of invocation
-	attempts []history.Pair            // of acquires
-	upheaval []time.Duration           // when nodes lost, or may have lost, what they knew
-	parted   []spell                   // when there were two primaries
+	attempts []history.Pair            // all acquires
+	unheard  map[int]bool              // operations with a command that got no reply
+	upheaval []time.Duration           // times at which nodes lost, or may have lost, data
+	parted   []spell                   // periods with two primaries
 }
 
 func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
@@ -59,7 +60,7 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 		return nesting{}, err
 	}
 	pairs := w.pairing
-	n := nesting{e: f.Evidence, pairs: pairs, keys: w.Keys, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	n := nesting{e: f.Evidence, pairs: pairs, keys: w.Keys, unheard: w.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	for _, p := range pairs.all {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
@@ -86,7 +87,7 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 	return n, nil
 }
 
-// part follows when there are two primaries, from the first split to a promotion.
+// part records the periods with two primaries, each from the first split to a promotion.
 func (n *nesting) part(op history.Op) {
 	last := len(n.parted) - 1
 	open := last >= 0 && n.parted[last].to == Never
@@ -98,7 +99,7 @@ func (n *nesting) part(op history.Op) {
 	}
 }
 
-// tried says whether anybody invoked an acquire of a lock that it believed to hold.
+// tried reports whether any client invoked an acquire of a lock that it believed to hold.
 func (n nesting) tried() bool {
 	last := map[string]map[int]Hold{} // by lock and client
 	i := map[string]int{}
@@ -118,12 +119,12 @@ func (n nesting) tried() bool {
 	return false
 }
 
-// certain returns until when a hold was certainly known to Redis. Its grant happened
-// between the invocation and the ok of its acquire. It then lived for its life, unless a
-// release took it away or a node lost it. Anybody's release counts: a bare DEL takes any
-// grant, and a release of unknown outcome may still arrive at any time. But leaves out
-// releases. A grant by one of two primaries is not certain at all: the other primary does
-// not know of it.
+// certain returns the time until which Redis certainly knew the hold's grant. The grant
+// was made between the invocation and the ok of its acquire. It then lived until its TTL
+// ran out, a release removed it, or a node lost it. Every client's release counts, except
+// those that but selects: a bare DEL removes any grant, and a release of unknown outcome
+// may still arrive at any time. A grant by one of two primaries is not certain at all: the
+// other primary may lack it. See ended for what was seen of the grant's keys.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
@@ -143,16 +144,16 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 		if r.Invoke.Time >= granted {
 			return min(until, r.Invoke.Time)
 		}
-		if r.Done() == history.Info || r.Complete.Time >= granted {
+		if r.Done() == history.Info || n.unheard[r.Invoke.Index] || r.Complete.Time >= granted {
 			return 0
 		}
 	}
 	return until
 }
 
-// lived is until when the grants of an acquire lived: the keys were given several lives, and
-// the first to end counts. If nobody saw the keys, it is the end of the lease that was
-// asked for; without a lease it is Never.
+// lived returns the time until which an acquire's grants lived: the earliest end of their
+// first TTLs. If the keys were not seen, it returns the end of the lease that was asked
+// for, or Never without a lease.
 func (n nesting) lived(acquire history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()
@@ -175,10 +176,31 @@ func (n nesting) lived(acquire history.Op) time.Duration {
 	return until
 }
 
+// ended returns the time at which a key was first seen to carry the hold's grant no longer,
+// or Never: a late command of any operation may have removed the grant, also one that was
+// sent after its release or attempt was over. What the operations that but selects removed
+// does not count. An overwritten value is no end: its owner still profits from the key.
+func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
+	at := Never
+	for _, g := range n.keys.Of(n.pairs.find(h.Acquire).Invoke.Index) {
+		if g.End == nil || g.End.Cmd >= 0 && n.isOf(n.e.Commands[g.End.Cmd], but) {
+			continue
+		}
+		at = min(at, g.End.At.Lo)
+	}
+	return at
+}
+
+// isOf reports whether the command belongs to an operation that such selects.
+func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
+	p := n.pairs.find(c.Op)
+	return p != nil && p.Invoke.Index == c.Op && such(*p)
+}
+
 func none(history.Pair) bool { return false }
 
-// enteredBeside finds the nested acquires of h that were granted while another
-// client definitely held the lock.
+// enteredBeside finds the nested acquires of h that succeeded while another client
+// definitely held the lock.
 func (n nesting) enteredBeside(h Hold) []Finding {
 	var findings []Finding
 	for _, again := range h.Again {
@@ -190,7 +212,7 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 			if other.Client == h.Client || other.To <= p.Complete.Time {
 				continue
 			}
-			until := min(other.To, n.certain(other, none))
+			until := min(other.To, n.certain(other, none), n.ended(other, none))
 			if until <= p.Complete.Time {
 				continue
 			}
@@ -212,14 +234,14 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 	return findings
 }
 
-// freedEarly finds grants to others after fewer releases than acquires.
+// freedEarly finds grants to other clients before h had as many releases as acquires.
 func (n nesting) freedEarly(h Hold) []Finding {
 	if len(h.Released) == 0 {
 		return nil
 	}
 	first := n.pairs.find(h.Released[0])
 	own := func(r history.Pair) bool { return slices.Contains(h.Released, r.Invoke.Index) }
-	until := time.Duration(-1) // not asked yet
+	until := time.Duration(-1) // not computed yet
 	var findings []Finding
 	for _, other := range n.byLock[h.Lock] {
 		if other.From >= h.To {
@@ -232,7 +254,8 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		if until < 0 {
 			until = min(h.To, n.certain(h, own))
 		}
-		if until <= p.Complete.Time {
+		early := func(r history.Pair) bool { return own(r) || r.Invoke.Index == p.Invoke.Index }
+		if min(until, n.ended(h, early)) <= p.Complete.Time {
 			continue
 		}
 		released := 0
@@ -261,8 +284,9 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	return findings
 }
 
-// deniedEarly finds releases of h that were told that the lock was not held, though it
-// definitely was: an earlier release must have counted for more than one.
+// deniedEarly finds releases of h that failed with "not held" although the lock definitely
+// was held: an earlier release must have undone more than one acquire. A release that was
+// seen to remove the key itself proves nothing: its client lost the reply and sent it again.
 func (n nesting) deniedEarly(h Hold) []Finding {
 	if len(h.Again) == 0 {
 		return nil
@@ -274,7 +298,8 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
 	for _, i := range all {
 		r := n.pairs.find(i)
-		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || n.certain(h, own) <= r.Complete.Time {
+		earlier := func(p history.Pair) bool { return own(p) && p.Invoke.Index != r.Invoke.Index }
+		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || min(n.certain(h, own), n.ended(h, earlier)) <= r.Complete.Time {
 			continue
 		}
 		return []Finding{{

@@ -11,15 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// section is one critical section: from an acquire's ok to its release, by the
+// section is one critical section: the time from an acquire's ok to its release, by the
 // same client on the same lock. Deadlines do not matter.
 type section struct {
 	lock    string
 	mode    history.Mode
 	client  int
 	acquire int // index of the acquire's ok
-	// over is when the client left it: the release's invocation, the crash, the
-	// loss it was told of; Never if it did not.
+	// over is the time at which the client left the section: the release's invocation, its
+	// crash, or the reported loss; Never if it did not.
 	over    time.Duration
 	touches []touch // in order of seq
 }
@@ -28,13 +28,13 @@ type section struct {
 type touch struct {
 	op      history.Op // the ok entry
 	began   time.Duration
-	section *section // nil: outside of any
+	section *section // nil outside of any section
 }
 
-// resource decides the property that users need of a lock: nothing came between the
-// operations of a critical section. It trusts the resource's own order, Seq,
-// and no clock. An operation that the resource refused, because it had seen a newer fence,
-// did not happen to it.
+// resource decides the property that users need of a lock: no other owner's operation came
+// between the operations of a critical section. It trusts the resource's own order, Seq,
+// and no clock. Operations that the resource refused because of a newer fence do not
+// count.
 func resource(ctx context.Context, f *caseFile) Verdict {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -71,7 +71,7 @@ func resource(ctx context.Context, f *caseFile) Verdict {
 	return conclude(f, findings, false)
 }
 
-// ordered refuses touches of one resource that share a place in its order.
+// ordered returns an error if two touches of one resource have the same Seq.
 func ordered(byLock map[string][]touch) error {
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
 		at := map[int64]int{}
@@ -85,7 +85,7 @@ func ordered(byLock map[string][]touch) error {
 	return nil
 }
 
-// seat is where a critical section happens: one owner, one lock, one mode.
+// seat identifies critical sections and beliefs: one owner, one lock, one mode.
 type seat struct {
 	client int
 	lock   string
@@ -101,13 +101,14 @@ type watch struct {
 	sections []*section
 }
 
-// touches reads the reads and writes out of a history: per lock in order of
-// Seq, and per critical section, in order of acquisition.
+// touches returns the reads and writes of a history, per lock in order of Seq, and the
+// critical sections, in order of acquisition.
 func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section) {
 	w := watch{claims: e.Claims, depth: map[seat]int{}, inside: map[seat]*section{}, byLock: map[string][]touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke { // the invocation has the client, the lock and the mode
+		// Only the invocation is sure to have the client, the lock and the mode.
+		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke {
 			i := &pairs.all[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
 			if op.Lease == nil {
@@ -159,8 +160,9 @@ func (w *watch) entry(op history.Op, began time.Duration) {
 	}
 }
 
-// enter begins a critical section. Only a reentrant lock is acquired again
-// inside; any other acquire begins anew, even if the last one was never released.
+// enter begins a critical section. Only a reentrant lock can be acquired again inside a
+// section. With any other lock an acquire begins a new section, even if the last one was
+// never released.
 func (w *watch) enter(at seat, op history.Op) {
 	if w.claims.Reentrant && w.depth[at] > 0 {
 		w.depth[at]++
@@ -171,9 +173,9 @@ func (w *watch) enter(at seat, op history.Op) {
 	w.sections = append(w.sections, w.inside[at])
 }
 
-// intruders finds the other owners that touched the resource between two operations of s.
-// It returns one touch for each: its first write there, else its first read. Readers do
-// not disturb readers.
+// intruders returns one touch for each other owner that touched the resource between two
+// operations of s: its first write there, or else its first read. Readers do not disturb
+// readers.
 func intruders(s *section, all []touch, readWrite bool) []touch {
 	if len(s.touches) < 2 {
 		return nil
@@ -200,7 +202,6 @@ func intruders(s *section, all []touch, readWrite bool) []touch {
 	return found
 }
 
-// intrusion tells one touch of another owner inside s.
 func intrusion(s *section, t touch) Finding {
 	i, _ := slices.BinarySearchFunc(s.touches, t.op.Seq, func(u touch, seq int64) int { return cmp.Compare(u.op.Seq, seq) })
 	before, after := s.touches[i-1], s.touches[i]
@@ -232,7 +233,8 @@ func intrusion(s *section, t touch) Finding {
 	return f
 }
 
-// meddled tells of a touch that came between two of another's critical section.
+// meddled returns the account of a touch between two touches of another's critical
+// section.
 func meddled(what What, s *section, t, before, after touch) Account {
 	return Account{
 		Fact:       Fact{What: what, Clients: []int{t.op.Client, s.client}, At: t.op.Time, Since: before.op.Time, Until: after.op.Time},
@@ -240,7 +242,8 @@ func meddled(what What, s *section, t, before, after touch) Account {
 	}
 }
 
-// lostBy says whether s read before t wrote, and wrote after.
+// lostBy reports whether s read before t wrote and wrote after it, and returns the last
+// such read.
 func (s *section) lostBy(t touch) (lost bool, read touch) {
 	if t.op.F != history.FWrite {
 		return false, touch{}
@@ -255,9 +258,9 @@ func (s *section) lostBy(t touch) (lost bool, read touch) {
 	return hasRead && wrote, read
 }
 
-// torn finds reads of a pair of unequal values while the writer of the pair was still in
-// its critical section. A writer that crashed, or that stopped because its lease was
-// lost, may leave unequal values under the best of locks.
+// torn finds reads that returned a pair of unequal values while the writer of the pair was
+// still in its critical section. A writer that crashed, or that stopped because its lease
+// was lost, may leave unequal values under any lock.
 func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {
@@ -274,7 +277,7 @@ func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 			told[wrote.section] = true
 			ops := []int{wrote.section.acquire, wrote.op.Index, t.op.Index}
 			if t.section != nil {
-				ops = append(ops, t.section.acquire) // it may have come in since the write
+				ops = append(ops, t.section.acquire) // this section may have begun after the write
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,

@@ -9,17 +9,17 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// rests says whether the grant's release left the key there on purpose, and the key still
-// stands so at that time. A lock does this if it must not be taken again too soon
-// (ShedLock's lockAtLeastFor). The release succeeded and gave the key a life that ends no
-// later than before, and nobody has prolonged that life since. The key then belongs to
-// nobody, and keeps others out until its life is over. A key that keeps its earlier life
-// was not released, whatever its value.
+// rests reports whether the grant's release left the key there on purpose, and the key
+// still rests at that time. A lock does this if it must not be taken again too soon
+// (ShedLock's lockAtLeastFor). The release succeeded and set a TTL that ends no later than
+// before, and nobody has prolonged that TTL since. The key then belongs to nobody, and
+// keeps others out until it expires. A key that keeps its earlier TTL was not released,
+// whatever its value.
 //
-// Two grants are orphans all the same. One is a grant in whose place another attempt of the
-// same client stands, if the client does not know that this attempt succeeded: the release
-// may have left only that. The other is a share of a count that the release lowered, but
-// not to nothing: the release took only its own share.
+// Two kinds of grants do not rest. In the first case, another attempt of the same client
+// has a grant in the same place, and the client does not know that this attempt succeeded:
+// the release may have left only that grant. The second case is a share of a count that
+// the release lowered, but not to zero: the release removed only its own share.
 func (w *wire) rests(g *keyspace.Grant, at time.Duration) bool {
 	pos, ok := w.lastByRelease(g, at)
 	if !ok {
@@ -36,7 +36,7 @@ func (w *wire) rests(g *keyspace.Grant, at time.Duration) bool {
 	})
 }
 
-// longer says whether that life ends later than every earlier one of the grant.
+// longer reports whether that term ends later than every earlier term of the grant.
 func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	earlier, later := false, true
 	for _, before := range g.Lives() {
@@ -50,8 +50,8 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease is the place of the last command of the grant's release that changed the key
-// before that time and left it there.
+// lastByRelease returns the place of the last command of the grant's release that changed
+// the key before that time without deleting it.
 func (w *wire) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := w.hold(g); h != nil && h.ToWhy == ByRelease {
@@ -79,18 +79,34 @@ func (w *wire) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok 
 	return last, last >= 0
 }
 
-// lowered says whether the change lowered a count in that place, but not to nothing.
+// lowered reports whether the change lowered a count in that place, but not to zero.
 func lowered(k history.KeyChange, place string) bool {
 	was, errA := strconv.ParseInt(elements(k.Before)[place].value, 10, 64)
 	is, errB := strconv.ParseInt(elements(k.After)[place].value, 10, 64)
 	return errA == nil && errB == nil && 0 < is && is < was
 }
 
-// putBack says whether the grant, which a release made, stands in a place that the same
+// putBack reports whether the grant, which a release made, stands in a place that the same
 // release had emptied.
 func (w *wire) putBack(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
 			o.End != nil && o.End.Cmd >= 0 && w.Commands[o.End.Cmd].Op == g.Op
 	})
+}
+
+// usurped returns the part of the grant's acquire, in another place of the same key, that a
+// successful acquire of that client overwrote before seq; nil if there is none. Whoever
+// overwrites a record may write some of its places with the values that were there, and
+// later removes the record as its own.
+func (w *wire) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
+	for _, part := range w.Of(g.Op) {
+		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
+			continue
+		}
+		if p, isAcquire := w.acquired(part.Over.Op); isAcquire && p.Done() == history.OK && client != g.Client {
+			return part
+		}
+	}
+	return nil
 }

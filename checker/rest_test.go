@@ -14,8 +14,7 @@ func restsFor(release ...string) func(*story) {
 		s.give(40, 0, map[bool]string{true: "1", false: "OK"}[release[0] == "PEXPIRE"], release...)
 		s.nemesis(50, crash(0))
 		s.queue(60, 500, 1, "nil", setPX("t1")...)
-		s.take(600, 1, "OK", setPX("t1")...)
-		s.give(650, 1, "1", s.cad("t1")...)
+		s.hold(600, 650, 1, "t1")
 		s.healed(700)
 	}
 }
@@ -31,8 +30,7 @@ func TestWhatAReleaseLeavesIsNobodysOrphan(t *testing.T) {
 			s.cmd(41, 0, "OK", "SET", "lock", "free", "NX", "PX", "500")
 			s.done(42, 0, history.OK)
 			s.queue(60, 500, 1, "nil", setPX("t1")...)
-			s.take(600, 1, "OK", setPX("t1")...)
-			s.give(650, 1, "1", s.cad("t1")...)
+			s.hold(600, 650, 1, "t1")
 		}, nil},
 		{"an empty field", "set-nx-px", func(s *story) {
 			s.take(10, 0, "1", "HSET", "lock", "owner", "t0")
@@ -72,17 +70,17 @@ func TestWhatOnlyLooksLeftOnPurposeIsAnOrphan(t *testing.T) {
 			s.nemesis(40, crash(0))
 			s.queue(50, 1000, 1, "0", enter(s, "owner-one")...)
 			s.take(1100, 1, "1", enter(s, "owner-one")...)
-			s.give(1150, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+			s.give(1150, 1, "1", s.leave("owner-one")...)
 		}, []string{"liveness: orphaned-key"}},
 		{"the release of an entry that was counted twice", "reentrant-hash", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.late(9.5, 10, 0, "1", enter(s, "owner-zero")...).Replied = 0
 			s.late(9.5, 11, 0, "1", enter(s, "owner-zero")...)
 			s.done(12, 0, history.OK)
-			s.give(30, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+			s.give(30, 0, "0", s.leave("owner-zero")...)
 			s.queue(50, 1000, 1, "0", enter(s, "owner-one")...)
 			s.take(1100, 1, "1", enter(s, "owner-one")...)
-			s.give(1150, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+			s.give(1150, 1, "1", s.leave("owner-one")...)
 		}, []string{"liveness: orphaned-key"}},
 		{"a watchdog that goes on after the release", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)

@@ -172,7 +172,7 @@ func checkCaught(t *testing.T, e history.Evidence, what string,
 	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
 ) {
 	t.Helper()
-	verdicts, err := judge(context.Background(), newCaseFile(e), []oracle{{"exclusion", "", func(ctx context.Context, f *caseFile) (Verdict, error) {
+	verdicts, err := judge(context.Background(), newCaseFile(e), []Oracle{{Name: "exclusion", judge: func(ctx context.Context, f *caseFile) (Verdict, error) {
 		return exclusionBy(ctx, f, first, second)
 	}}})
 	if !errors.Is(err, ErrDisagree) {
@@ -187,7 +187,7 @@ func checkCaught(t *testing.T, e history.Evidence, what string,
 func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 	for _, b := range bugs {
 		caught := false
-		for seed := uint64(0); seed < randomHistories && !caught; seed++ {
+		for seed := uint64(0); seed < uint64(randomHistories()) && !caught; seed++ {
 			e := histories.Random(seed)
 			right, err := sweepHolds(newCaseFile(e))
 			if err != nil {

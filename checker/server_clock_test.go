@@ -19,31 +19,27 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 		{"a key that would have lived", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 60_000)
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a jump by part of a life", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 500)
 			s.busy(400, 1, "nil", setPX("t1")...)
-			s.take(600, 1, "OK", setPX("t1")...)
-			s.give(650, 1, "1", s.cad("t1")...)
+			s.hold(600, 650, 1, "t1")
 			s.give(700, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a jump that only where the key ended tells from a life that was over", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 10)
-			s.take(1009.5, 1, "OK", setPX("t1")...)
-			s.give(1050, 1, "1", s.cad("t1")...)
+			s.hold(1009.5, 1050, 1, "t1")
 			s.give(1100, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a clock that is set right again is a jump too", "set-nx-px", func(s *story) {
 			s.nodeClock(5, "n0", -60_000)
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 0)
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a clock that is wrong all the time counts lives as well as any", "set-nx-px", func(s *story) {
@@ -53,32 +49,27 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 		{"a lease that was overrun in any case", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 60_000)
-			s.take(1200, 1, "OK", setPX("t1")...)
-			s.give(1250, 1, "1", s.cad("t1")...)
+			s.hold(1200, 1250, 1, "t1")
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"a script that looks for itself", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.nodeClock(50, "n0", 60_000)
-			s.take(100, 1, "1", enter("owner-one")...)
-			s.give(200, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
-			s.give(300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+			s.holdHash(100, 200, 1, "owner-one")
+			s.give(300, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a renewal that finds its key gone before its time", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", 60_000)
 			s.cmd(343, 0, "0", "EXPIRE", "lock", "1")
-			s.take(1500, 1, "OK", setPX("t1")...)
-			s.give(1600, 1, "1", s.cad("t1")...)
+			s.hold(1500, 1600, 1, "t1")
 			s.give(1900, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"a holder that would not have renewed either", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(40, history.Invoke, 0)
 			s.nodeClock(50, "n0", 60_000)
-			s.take(1500, 1, "OK", setPX("t1")...)
-			s.give(1600, 1, "1", s.cad("t1")...)
+			s.hold(1500, 1600, 1, "t1")
 			s.fault(1700, history.Info, 0)
 			s.give(1900, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
@@ -86,8 +77,7 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(50, "n0", -60_000)
 			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
-			s.take(1400, 1, "OK", setPX("t1")...)
-			s.give(1500, 1, "1", s.cad("t1")...)
+			s.hold(1400, 1500, 1, "t1")
 			s.give(1600, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: renewal-failed"}},
 		{"a key of the client's time that the node ended", "getset", func(s *story) {
@@ -124,8 +114,7 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 	})
@@ -141,23 +130,20 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 			abandoned(s)
 			s.nodeClock(50, "n0", -2000)
 			s.queue(1100, 2900, 1, "nil", setPX("t1")...)
-			s.take(3100, 1, "OK", setPX("t1")...)
-			s.give(3150, 1, "1", s.cad("t1")...)
+			s.hold(3100, 3150, 1, "t1")
 		}, []string{"liveness: server-clock"}},
 		{"a dead owner's key keeps others out, first by itself and then by the clock", "set-nx-px", func(s *story) {
 			abandoned(s)
 			s.nodeClock(50, "n0", -2000)
 			s.queue(100, 2900, 1, "nil", setPX("t1")...)
-			s.take(3100, 1, "OK", setPX("t1")...)
-			s.give(3150, 1, "1", s.cad("t1")...)
+			s.hold(3100, 3150, 1, "t1")
 		}, []string{"liveness: orphaned-key", "liveness: server-clock"}},
 		{"a clock that is set right in the end", "set-nx-px", func(s *story) {
 			abandoned(s)
 			s.nodeClock(50, "n0", -2000)
 			s.queue(1100, 1900, 1, "nil", setPX("t1")...)
 			s.nodeClock(2000, "n0", 0)
-			s.take(2100, 1, "OK", setPX("t1")...)
-			s.give(2150, 1, "1", s.cad("t1")...)
+			s.hold(2100, 2150, 1, "t1")
 		}, []string{"liveness: server-clock"}},
 		{"a key that was set while the clock was ahead", "set-nx-px", func(s *story) {
 			s.nodeClock(5, "n0", 60_000)
@@ -171,14 +157,12 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 			abandoned(s)
 			s.nodeClock(1050, "n0", -2000)
 			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
-			s.take(3100, 1, "OK", setPX("t1")...)
-			s.give(3150, 1, "1", s.cad("t1")...)
+			s.hold(3100, 3150, 1, "t1")
 		}, []string{"liveness: server-clock"}},
 		{"a key that was overdue when the clock went back, and was gone", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nodeClock(1200, "n0", -2000)
-			s.take(1300, 1, "OK", setPX("t1")...)
-			s.give(1350, 1, "1", s.cad("t1")...)
+			s.hold(1300, 1350, 1, "t1")
 			s.give(1400, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"a holder that goes on believing and is right", "set-nx-px", func(s *story) {
@@ -197,15 +181,13 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "3000")
 			s.nemesis(20, crash(0))
 			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
-			s.take(3100, 1, "OK", setPX("t1")...)
-			s.give(3150, 1, "1", s.cad("t1")...)
+			s.hold(3100, 3150, 1, "t1")
 		}, []string{"liveness: unclassified"}},
 		{"its claimed life reads as ever", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "3000")
 			s.nemesis(20, crash(0))
 			s.queue(100, 2900, 1, "nil", setPX("t1")...)
-			s.take(3100, 1, "OK", setPX("t1")...)
-			s.give(3150, 1, "1", s.cad("t1")...)
+			s.hold(3100, 3150, 1, "t1")
 		}, []string{"liveness: orphaned-key", "liveness: unclassified"}},
 		{"an EXPIRE that was long in coming", "setnx-expire", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)

@@ -8,9 +8,10 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// sharedSpots are the places that keep nobody out, such as a fence counter. An acquire
-// succeeded there with a share in a count although no permit was left: others, who had
-// nothing to do with the lock any more, still had the other shares.
+// sharedSpots returns the places with a count that keeps nobody out, such as a fence
+// counter. In such a place, an acquire succeeded with a share in the count beyond the
+// permits: other clients still had the other shares, but no longer attended to the lock. Or
+// acquires of several locks have shares there beside a grant in a key of their own.
 func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range w.Grants {
@@ -30,11 +31,34 @@ func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
 			shared[at] = shared[at] || g.Beside && !w.besideEnough(g)
 		}
 	}
+	w.sharedByLocks(shared)
 	return shared
 }
 
-// besideEnough says whether the share was one of those that there are, or so many others
-// who have one were seeing to the lock when it came about that it was one too many.
+// sharedByLocks adds the counts to which acquires of several locks add a share while they
+// have a grant in another key. If such a count excluded, the locks would be one lock.
+func (w *wire) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
+	lock := map[keyspace.KeyPlace]string{}
+	several := map[keyspace.KeyPlace]bool{}
+	for _, g := range w.Grants {
+		if _, isAcquire := w.acquired(g.Op); isAcquire {
+			before, known := lock[g.KeyPlace()]
+			several[g.KeyPlace()] = several[g.KeyPlace()] || known && before != g.Lock
+			lock[g.KeyPlace()] = g.Lock
+		}
+	}
+	for _, g := range w.Grants {
+		if g.Beside && !g.Refused && several[g.KeyPlace()] {
+			shared[g.KeyPlace()] = shared[g.KeyPlace()] || slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+				return o.Key != g.Key && !o.Refused && !o.Beside
+			})
+		}
+	}
+}
+
+// besideEnough reports whether a successful share is consistent with a count that
+// excludes: its number is within the permits, or so many other owners of shares attended
+// to the lock that it was one too many.
 func (w *wire) besideEnough(g *keyspace.Grant) bool {
 	permits := permitsOf(w.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
@@ -52,8 +76,8 @@ func (w *wire) besideEnough(g *keyspace.Grant) bool {
 	return false
 }
 
-// ownOf are the grants of that acquire. Grants that keep nobody out count only if it has no
-// others.
+// ownOf returns the grants of that acquire. It includes grants that keep nobody out only
+// if there are no others.
 func (w *wire) ownOf(op int) []*keyspace.Grant {
 	all := w.Of(op)
 	if own := slices.DeleteFunc(slices.Clone(all), w.keepsNobodyOut); len(own) > 0 {
@@ -62,7 +86,7 @@ func (w *wire) ownOf(op int) []*keyspace.Grant {
 	return all
 }
 
-// isShared says whether the grant is a share in a count that keeps nobody out.
+// isShared reports whether the grant is a share in a count that keeps nobody out.
 func (w *wire) isShared(g *keyspace.Grant) bool {
 	if w.shared == nil {
 		w.shared = w.sharedSpots()
@@ -70,8 +94,8 @@ func (w *wire) isShared(g *keyspace.Grant) bool {
 	return w.shared[g.KeyPlace()]
 }
 
-// idleBeside says whether the grant is a refused share beside a share that was granted: the
-// granted share alone kept others out.
+// idleBeside reports whether the grant is a refused share beside a granted share, which
+// alone kept others out.
 func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
 	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

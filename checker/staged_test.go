@@ -49,8 +49,7 @@ var stages = []struct {
 		s.take(10, 0, "OK", setPX("t0")...)
 		s.nemesis(20, crash(0))
 		s.queue(40, 1000, 1, "nil", setPX("t1")...)
-		s.take(1100, 1, "OK", setPX("t1")...)
-		s.give(1150, 1, "1", s.cad("t1")...)
+		s.hold(1100, 1150, 1, "t1")
 	}},
 	{"a grant whose reply was lost", "setnx", func(s *story) {
 		s.invoke(9, 0, history.FAcquire)

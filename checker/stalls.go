@@ -8,37 +8,36 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The heartbeat guards against ourselves. The harness records when it was not
-// scheduled (FStall). What it then saw may be its own doing: a client that
-// overran its lease because we froze is no flaw of the lock. So no violation
-// counts in a trial with a stall longer than TTL/10, and no overlap of holds
-// that is shorter than the longest stall. The nemesis is no excuse: it pauses clients and
-// nodes, never the harness. A violation that no delay can bring about counts all the
-// same: it is the code's own doing.
+// The heartbeat guards against faults of our own. The harness records when it was not
+// scheduled (FStall). Such a stall may explain what the harness saw next: a client that
+// overran its lease because we froze is no flaw of the lock. So in a trial with a stall
+// longer than TTL/10, a violation counts only if no delay can cause it. An overlap of
+// holds that is shorter than the longest stall never counts. Faults of the nemesis are no
+// excuse: it pauses clients and nodes, never the harness.
 //
-// The machine can also keep a node from answering for so long that the others
-// take the node for dead (FElection). No fault is to blame for data that is lost then.
+// The machine can also keep a node from answering for so long that the others take the
+// node for dead (FElection). Then no injected fault explains the data that is lost.
 //
-// Findings that do not count are kept in Verdict.Doubtful: another run can tell whether
-// they are there without a stall.
+// Findings that do not count are kept in Verdict.Doubtful: another run may show them
+// without a stall.
 
-// Stalled returns the longest time for which the harness was not scheduled during the trial,
-// and whether a violation proves nothing. It proves nothing if that time is too long, or
-// if nodes elected another primary unasked.
+// Stalled returns the longest time for which the harness was not scheduled during the
+// trial, and whether this spoils the trial as proof of a violation. A trial is spoilt if
+// that time is too long, or if nodes elected another primary without a fault.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	longest, deposed := stalls(e)
 	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
 }
 
-// Unordered says whether the verdict is unknown because two deciding events were too close
-// together for anybody to see their order. An example is a key whose life ended while a
-// command ran. On real time another run may tell.
+// Unordered reports whether the verdict is unknown because two deciding events were too
+// close together to be ordered. An example is a key that expired while a command ran. In
+// real time, another run may settle it.
 func (v Verdict) Unordered() bool {
 	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f Fact) bool { return f.What == EndUnseen || f.What == OrderUnseen })
 }
 
-// stalls finds the longest stall, and the first node that was taken for dead
-// though it was not; "" if there is none.
+// stalls returns the longest stall, and the first node that others wrongly took for dead;
+// "" if there is none.
 func stalls(e history.Evidence) (longest time.Duration, deposed string) {
 	for _, op := range e.Ops {
 		switch {
@@ -85,7 +84,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 	return v
 }
 
-// oneOfEach is the first finding of each cause.
+// oneOfEach returns the first finding of each cause.
 func oneOfEach(findings []Finding) (first []Finding) {
 	for _, f := range findings {
 		if !slices.ContainsFunc(first, func(g Finding) bool { return g.Cause == f.Cause }) {
@@ -95,11 +94,11 @@ func oneOfEach(findings []Finding) (first []Finding) {
 	return first
 }
 
-// timeless says whether no stall can be behind the finding. A client that is blocked for ever
-// is so at any pace, unless the key was left because an attempt timed out. A deadlock or a
-// panic comes at any pace too. Two grants by the protocol itself need no delay, unless the
-// protocol judges by times that clients read. But an overlap of beliefs depends on timing,
-// so it is no proof.
+// timeless reports whether no stall can have caused the finding. A client that is blocked
+// for ever is blocked at any pace, unless the key was left because an attempt timed out. A
+// deadlock or a panic comes at any pace too. Two grants by the protocol itself need no
+// delay, unless the protocol judges by times that clients read. But an overlap of beliefs
+// depends on timing, so it proves nothing.
 func timeless(c history.Claims, f Finding) bool {
 	switch f.Cause {
 	case Deadlock, Panic, FenceRegressed, CrossSlot:
@@ -110,14 +109,14 @@ func timeless(c history.Claims, f Finding) bool {
 	return f.Forever && f.atAnyPace
 }
 
-// replicated says whether the finding is about data that one node replicates to another and
-// that can be lost with a primary: a counter, or the deletion of a key.
+// replicated reports whether the finding is about replicated data that can be lost with a
+// primary: a counter, or the deletion of a key.
 func (f Finding) replicated() bool {
 	return f.Cause == FenceRegressed || f.Forever && f.Cause != CrossSlot
 }
 
-// beyondSlack returns the overlaps that are no shorter than the longest stall,
-// the others, and why these do not count.
+// beyondSlack separates the overlaps that are at least as long as the longest stall from
+// the shorter ones, and returns why the shorter ones do not count.
 func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why Fact) {
 	slack, _ := stalls(e)
 	for _, f := range findings {

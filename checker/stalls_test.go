@@ -36,10 +36,10 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 	} {
 		e := history.Evidence{Ops: histories.Timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
 		for _, o := range oracles()[:2] {
-			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.name]
+			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.Name]
 			v, err := o.ask(context.Background(), newCaseFile(e))
 			if err != nil || v.Result != want || (v.Result == Unknown && v.Why == "") {
-				t.Errorf("%s: %s is %s (%s), %v; want %s", c.name, o.name, v.Result, v.Why, err, want)
+				t.Errorf("%s: %s is %s (%s), %v; want %s", c.name, o.Name, v.Result, v.Why, err, want)
 			}
 		}
 	}
@@ -110,8 +110,7 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(20, crash(0))
 			s.queue(40, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 			stalled(s, 1300)
 		}, []string{"liveness: unknown"}},
 		{"an overlap", "exists-set", func(s *story) {
@@ -274,8 +273,7 @@ func TestWhatAnUnaskedElectionLosesIsNobodysFault(t *testing.T) {
 	s.nemesis(40, history.Op{Client: history.NoClient, F: history.FElection, Node: "n0"})
 	s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 	s.at("n1")
-	s.take(100, 1, "OK", setPX("t1")...)
-	s.give(200, 1, "1", s.cad("t1")...)
+	s.hold(100, 200, 1, "t1")
 	s.give(300, 0, "0", s.cad("t0")...)
 	e := s.evidence()
 	if _, spoilt := Stalled(e); !spoilt {

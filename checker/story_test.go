@@ -106,9 +106,14 @@ func (s *story) dying(told func()) {
 	s.conn++
 }
 
-// fault records a window over a client that is opened or closed.
-func (s *story) fault(at float64, how history.Type, client int) {
-	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: "some-fault", Window: &history.Window{Fault: "some-fault", ID: 1, Hits: 1}})
+// fault records a window over a client that is opened or closed, of a fault with that effect,
+// if one is given.
+func (s *story) fault(at float64, how history.Type, client int, effect ...history.FaultEffect) {
+	w := &history.Window{Fault: "some-fault", ID: 1, Hits: 1}
+	for _, e := range effect {
+		w.Effect = e
+	}
+	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: "some-fault", Window: w})
 }
 
 func (s *story) healed(at float64) {

@@ -7,10 +7,16 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// seenTo is when the grant's owner last changed its key before that time; 0 if it never did.
-// Its releases and its other acquires do not count. The change may be in another place of
-// the key: a watchdog may keep its time there.
-func (w *wire) seenTo(g *keyspace.Grant, before time.Duration) (last time.Duration) {
+// seenTo returns the last time, up to before, at which the grant's owner changed its key;
+// 0 if it never did. Its releases and its other acquires do not count. The change may be in
+// another place of the key, where a watchdog may keep its time.
+func (w *wire) seenTo(g *keyspace.Grant, before time.Duration) time.Duration {
+	last, _ := w.lastTending(g, before)
+	return last.at
+}
+
+// lastTending returns the change that seenTo tells the time of.
+func (w *wire) lastTending(g *keyspace.Grant, before time.Duration) (last tending, found bool) {
 	if g.End != nil {
 		before = min(before, g.End.At.Lo-1)
 	}
@@ -19,26 +25,27 @@ func (w *wire) seenTo(g *keyspace.Grant, before time.Duration) (last time.Durati
 			break
 		}
 		if (t.node == g.Node || g.Copied && t.at <= g.Came) && t.at >= g.At.Lo && (t.op < 0 || t.op == g.Op || w.operation(t.op).Invoke.F == history.FExtend) {
-			last = t.at
+			last, found = t, true
 		}
 	}
-	return last
+	return last, found
 }
 
-// tended is a key, and a client that changed it.
+// tended identifies a key and a client that changed it.
 type tended struct {
 	key    string
 	client int
 }
 
-// tending is where and when a client changed a key, in which operation; -1 for none.
+// tending is one change of a key by a client: the node, the time, the place of the command
+// in the log, and the operation; -1 for none.
 type tending struct {
-	node string
-	at   time.Duration
-	op   int
+	node    string
+	at      time.Duration
+	cmd, op int
 }
 
-// tendings are the changes of each client, in order.
+// tendings returns the changes of each key by each client, in order.
 func (w *wire) tendings() map[tended][]tending {
 	if w.tended == nil {
 		w.tended = map[tended][]tending{}
@@ -48,7 +55,7 @@ func (w *wire) tendings() map[tended][]tending {
 			}
 			k, c := w.Evidence.Keys[s.Change], w.Commands[s.Cmd]
 			by := tended{string(k.Key), c.Client}
-			w.tended[by] = append(w.tended[by], tending{k.Node, s.At.Lo, c.Op})
+			w.tended[by] = append(w.tended[by], tending{k.Node, s.At.Lo, s.Cmd, c.Op})
 		}
 	}
 	return w.tended

@@ -9,8 +9,7 @@ func TestAnEndThatNobodySaw(t *testing.T) {
 		return func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.unexplained(at, "DEL", "lock")
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1150, 1, "t1")
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}
 	}

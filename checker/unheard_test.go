@@ -66,21 +66,18 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 		giveUnheard(s, 50, 0, certain, s.cad("t0")...)
 		tryUnheard(s, 100, 1, certain, setPX("t1")...)
 		s.queue(200, 900, 2, "nil", setPX("t2")...)
-		s.take(1110, 2, "OK", setPX("t2")...)
-		s.give(1150, 2, "1", s.cad("t2")...)
+		s.hold(1110, 1150, 2, "t2")
 	}, orphaned)
 	inBothCases(t, "set-nx-px", "of a stranger's key", func(s *story, certain bool) {
 		s.stranger(2, setPX("t9")...)
 		s.busy(5, 2, "nil", setPX("t2")...)
 		tryUnheard(s, 10, 0, certain, setPX("t0")...)
 		s.queue(60, 900, 1, "nil", setPX("t1")...)
-		s.take(1100, 1, "OK", setPX("t1")...)
-		s.give(1150, 1, "1", s.cad("t1")...)
+		s.hold(1100, 1150, 1, "t1")
 	})
 	inBothCases(t, "set-nx-px", "nobody was kept out", func(s *story, certain bool) {
 		tryUnheard(s, 10, 0, certain, setPX("t0")...)
-		s.take(1100, 1, "OK", setPX("t1")...)
-		s.give(1150, 1, "1", s.cad("t1")...)
+		s.hold(1100, 1150, 1, "t1")
 	})
 }
 
@@ -140,15 +137,13 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 		s.down(20)
 		s.up(25, allKeys)
 		tryUnheard(s, 40, 1, certain, setPX("t1")...)
-		s.take(1100, 2, "OK", setPX("t2")...)
-		s.give(1150, 2, "1", s.cad("t2")...)
+		s.hold(1100, 1150, 2, "t2")
 		s.give(1300, 0, "0", s.cad("t0")...)
 	}, "exclusion: server-lost-key")
 	inBothCases(t, "set-nx-px", "a lease outlived", func(s *story, certain bool) {
 		s.take(10, 0, "OK", setPX("t0")...)
 		tryUnheard(s, 1012, 1, certain, setPX("t1")...)
-		s.take(2100, 2, "OK", setPX("t2")...)
-		s.give(2150, 2, "1", s.cad("t2")...)
+		s.hold(2100, 2150, 2, "t2")
 		s.give(2200, 0, "0", s.cad("t0")...)
 	}, "exclusion: lease-outlived")
 	inBothCases(t, "set-nx-ex", "another's delete", func(s *story, certain bool) {

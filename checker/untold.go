@@ -9,18 +9,18 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that key changes cannot tell apart: their owners are unclear, or
-// which of them a command ended. For these grants ownership is unknown, and so is the
-// cause of an overlap.
+// This file finds grants that key changes cannot tell apart: either their owners are
+// unclear, or it is unclear which of them a command ended. The ownership of these grants
+// is unknown, and so is the cause of an overlap.
 
-// untoldGrants are the grants of a trial that cannot be told apart.
+// untoldGrants lists the grants of a trial that cannot be told apart.
 type untoldGrants struct {
-	spots map[keyspace.KeyPlace]Fact // one value that carries several holders
-	pools map[string]Fact            // by lock: grants are taken out of a key
-	why   Fact                       // the first reason; none if all can be told apart
+	spots map[keyspace.KeyPlace]Fact // places where one value carries several holders
+	pools map[string]Fact            // by lock: acquires take elements out of a key
+	why   Fact                       // the first reason found; zero if all grants can be told apart
 }
 
-// untold finds the grants that cannot be told apart.
+// untold returns the grants that cannot be told apart.
 func (w *wire) untold() *untoldGrants {
 	if w.blurred == nil {
 		w.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]Fact{}, pools: map[string]Fact{}}
@@ -30,7 +30,7 @@ func (w *wire) untold() *untoldGrants {
 	return w.blurred
 }
 
-// of says why the grant cannot be told from others.
+// of returns the reason if the grant cannot be told from others.
 func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
 	if why, untold = u.spots[g.KeyPlace()]; !untold {
 		why, untold = u.pools[g.Lock]
@@ -38,18 +38,18 @@ func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
 	return why, untold
 }
 
-// because notes a reason.
+// because keeps the first reason that is passed to it and returns its argument.
 func (u *untoldGrants) because(f Fact) Fact {
 	u.why = either(u.why, f)
 	return f
 }
 
-// severalInOne finds the places in which one value carries several holders at once, such as a
-// list of owners in one string. A command replaced such a value under a holder, and all
-// parts that the holder had added stand in the new value too.
+// severalInOne finds the places in which one value carries several holders at once, such
+// as a list of owners in one string. There, a command replaced the value under a holder,
+// and the new value still has all parts that the holder had added.
 //
-// A value that is only put over another's, as by SET XX, lacks the parts that the other had
-// added, so that it stays a replacement.
+// A command that merely overwrites another's value, such as SET XX, drops the parts that
+// the other had added. It stays a replacement.
 func (w *wire) severalInOne(u *untoldGrants) {
 	for _, s := range w.Strikes {
 		if s.Kind != keyspace.Replacement {
@@ -68,8 +68,8 @@ func (w *wire) severalInOne(u *untoldGrants) {
 	}
 }
 
-// carriesOn says whether the strike's new value has all parts that the holder had added to
-// the old one, and parts of others as well.
+// carriesOn reports whether the strike's new value has all parts that the holder had added
+// to the old value, and other parts as well.
 func (w *wire) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
 	if args := w.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
 		return true
@@ -112,7 +112,7 @@ func containsAll(in, all map[string]bool) bool {
 	return true
 }
 
-// partsAt are the parts of the value that stands in that place of a content.
+// partsAt returns the parts of the value at that place of a key's content.
 func partsAt(k *history.KeyContent, place string) map[string]bool {
 	if k == nil {
 		return nil
@@ -128,8 +128,8 @@ func partsAt(k *history.KeyContent, place string) map[string]bool {
 	return nil
 }
 
-// parts are the words of a text. Binary data has none: nobody knows the meaning of its
-// bytes.
+// parts returns the words of a text. Binary data has none, since the meaning of its bytes
+// is unknown.
 func parts(value string) map[string]bool {
 	all := map[string]bool{}
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == unicode.ReplacementChar }) {
@@ -142,14 +142,14 @@ func parts(value string) map[string]bool {
 	return all
 }
 
-// bitwise are the commands that set some bits of a value and keep the rest.
+// bitwise lists the commands that set some bits of a value and keep the rest.
 var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 
-// takenOut finds the locks whose grants are elements that acquires take out of a key, such as
-// a token that is popped from a list. Two things tell such a key. The last change that
-// every successful acquire made to it took an element out. And at least one acquire took
-// an element that neither its client nor the same attempt had added. So a queue that a
-// client leaves when it is let in is no such key, nor is a signal that only waiting
+// takenOut finds the locks whose grants are elements that acquires take out of a key, such
+// as tokens popped from a list. Such a key meets two conditions. The last change that each
+// successful acquire made to the key took an element out. And at least one acquire took an
+// element that neither its client nor the acquire itself had added. The second condition
+// excludes a queue that a client leaves when it is let in, and a signal that only waiting
 // clients get.
 //
 // If each acquire put its element into another place, that place carries the grant, and
@@ -197,16 +197,17 @@ func (w *wire) takenOut(u *untoldGrants) {
 	}
 }
 
-// taking is what an acquire took out of a key, if it has added nothing since.
+// taking lists the elements that one acquire took out of a key.
 type taking struct {
 	op, cmd int
 	key     string
-	what    []string // names of elements
+	what    []string // names of the elements
 	took    bool
-	added   bool // before it took, it had added something itself
+	added   bool // the acquire had added something to the key before
 }
 
-// takings lists what acquires took out of keys, in order of the log.
+// takings lists the acquires whose last change to a key took elements out, in order of the
+// log.
 func (w *wire) takings() []*taking {
 	type visit struct {
 		op  int
@@ -239,8 +240,8 @@ func (w *wire) takings() []*taking {
 	return slices.DeleteFunc(all, func(t *taking) bool { return !t.took })
 }
 
-// movedOut returns the elements that the change took out of its key, if it put nothing there.
-// A number that was lowered is no element: the shares of a count can be told apart.
+// movedOut returns the elements that the change took out of its key, if it added none. A
+// lowered number is no element: the shares of a count can be told apart.
 func movedOut(k history.KeyChange) (what []string, took bool) {
 	before, after := elements(k.Before), elements(k.After)
 	for name, is := range after {
@@ -257,13 +258,15 @@ func movedOut(k history.KeyChange) (what []string, took bool) {
 	return what, len(what) > 0
 }
 
-// element is a part of a content: how often it is there, and the value under its name.
+// element is a part of a key's content: how often it is there, and its value if it is a
+// field.
 type element struct {
 	n     int
 	value string
 }
 
-// elements are the parts of a content, by name; a plain value is its own only part.
+// elements returns the parts of a key's content by name. A plain value is one part, named
+// "".
 func elements(k *history.KeyContent) map[string]element {
 	if k == nil {
 		return nil
@@ -281,7 +284,7 @@ func elements(k *history.KeyContent) map[string]element {
 	return all
 }
 
-// tookOwn says whether an acquire of the same client had put the taken elements there.
+// tookOwn reports whether an acquire of the same client had put the taken elements there.
 func (w *wire) tookOwn(t *taking) bool {
 	return slices.ContainsFunc(w.Strikes, func(s keyspace.Strike) bool {
 		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {
@@ -291,8 +294,8 @@ func (w *wire) tookOwn(t *taking) bool {
 	})
 }
 
-// standsElsewhere says whether the acquire put one of the elements that it took into
-// another place.
+// standsElsewhere reports whether the acquire also wrote an element to another key, among
+// the elements that it took out of this one.
 func (w *wire) standsElsewhere(t *taking) bool {
 	return slices.ContainsFunc(w.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
@@ -302,7 +305,8 @@ func (w *wire) standsElsewhere(t *taking) bool {
 	})
 }
 
-// untoldCause is the reason of a finding about a grant that cannot be told from others.
+// untoldCause returns an unclassified reason if the finding is about a grant that cannot
+// be told from others.
 func (w *wire) untoldCause(f Finding) ([]reason, bool) {
 	u := w.untold()
 	if u.why.What == "" {

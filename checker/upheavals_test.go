@@ -13,8 +13,7 @@ func TestCausesOfEvictions(t *testing.T) {
 		{"a key that its node evicted", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.evict(50)
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a key without a life", "setnx", func(s *story) {
@@ -25,28 +24,33 @@ func TestCausesOfEvictions(t *testing.T) {
 			s.give(400, 1, "0", "DEL", "lock")
 		}, []string{"exclusion: server-lost-key", "ownership: foreign-delete"}},
 		{"a hash", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.evict(50)
-			s.take(100, 1, "1", enter("owner-one")...)
-			s.give(200, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
-			s.give(300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+			s.holdHash(100, 200, 1, "owner-one")
+			s.give(300, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a renewal does not bring back what was evicted", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.evict(50)
 			s.cmd(343, 0, "0", "EXPIRE", "lock", "1")
-			s.take(1500, 1, "OK", setPX("t1")...)
-			s.give(1600, 1, "1", s.cad("t1")...)
+			s.hold(1500, 1600, 1, "t1")
 			s.give(1900, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"an eviction that came when the key was gone", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.evict(1050)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"a key that comes back from the disk after others have had it", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.evict(50)
+			s.take(100, 1, "OK", setPX("t1")...)
+			s.down(250)
+			s.up(255, &history.Lost{Writes: 2})
+			s.give(300, 0, "1", s.cad("t0")...)
+			s.give(400, 1, "0", s.cad("t1")...)
+		}, []string{"exclusion: server-lost-key"}},
 	})
 }
 
@@ -95,45 +99,38 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.split(50, 1)
 			s.at("n1")
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.at("n0")
 			s.give(300, 0, "1", s.cad("t0")...)
 			s.promote(400, "n1")
 		}, []string{"exclusion: server-lost-key"}},
 		{"two grants by two primaries", "set-nx-px", func(s *story) {
-			s.take(2, 2, "OK", setPX("t2")...)
-			s.give(4, 2, "1", s.cad("t2")...)
+			s.hold(2, 4, 2, "t2")
 			s.split(50, 1, 2)
 			s.take(60, 0, "OK", setPX("t0")...)
 			s.at("n1")
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 			s.at("n0")
 			s.give(300, 0, "1", s.cad("t0")...)
 			s.promote(400, "n1")
 		}, []string{"exclusion: server-lost-key"}},
 		{"the old primary grants beside the new one", "set-nx-px", func(s *story) {
-			s.take(2, 2, "OK", setPX("t2")...)
-			s.give(4, 2, "1", s.cad("t2")...)
+			s.hold(2, 4, 2, "t2")
 			s.split(50, 1)
 			s.at("n1")
 			s.take(60, 1, "OK", setPX("t1")...)
 			s.at("n0")
-			s.take(100, 0, "OK", setPX("t0")...)
-			s.give(200, 0, "1", s.cad("t0")...)
+			s.hold(100, 200, 0, "t0")
 			s.at("n1")
 			s.give(300, 1, "1", s.cad("t1")...)
 			s.promote(400, "n1")
 		}, []string{"exclusion: server-lost-key"}},
 		{"what only the old primary had is lost in the end", "set-nx-px", func(s *story) {
-			s.take(2, 1, "OK", setPX("t1")...)
-			s.give(4, 1, "1", s.cad("t1")...)
+			s.hold(2, 4, 1, "t1")
 			s.split(50, 1)
 			s.take(60, 0, "OK", setPX("t0")...)
 			s.promote(100, "n1")
-			s.take(200, 1, "OK", setPX("t3")...)
-			s.give(300, 1, "1", s.cad("t3")...)
+			s.hold(200, 300, 1, "t3")
 			s.give(400, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 	})
@@ -159,8 +156,7 @@ func TestWhatBothSidesOfASplitHave(t *testing.T) {
 			s.cmd(1010, 0, "1", "EXPIRE", "lock", "1")
 			s.at("n1")
 			s.busy(500, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.at("n0")
 			s.give(1250, 0, "1", s.cad("t0")...)
 			s.promote(1300, "n1")
@@ -173,8 +169,7 @@ func TestWhatBothSidesOfASplitHave(t *testing.T) {
 			s.cmd(676, 0, "1", "EXPIRE", "lock", "1")
 			s.cmd(1010, 0, "1", "EXPIRE", "lock", "1")
 			s.at("n0")
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.at("n1")
 			s.give(1250, 0, "1", s.cad("t0")...)
 			s.promote(1300, "n1")
@@ -184,8 +179,7 @@ func TestWhatBothSidesOfASplitHave(t *testing.T) {
 			s.split(50, 1)
 			s.at("n1")
 			s.busy(500, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.at("n0")
 			s.give(1250, 0, "0", s.cad("t0")...)
 			s.promote(1300, "n1")
@@ -196,13 +190,11 @@ func TestWhatBothSidesOfASplitHave(t *testing.T) {
 func TestSplitsThatAreNotToBlame(t *testing.T) {
 	tales(t, []tale{
 		{"a lease of one side that was overrun when the other side granted", "set-nx-px", func(s *story) {
-			s.take(2, 2, "OK", setPX("t2")...)
-			s.give(4, 2, "1", s.cad("t2")...)
+			s.hold(2, 4, 2, "t2")
 			s.split(10, 1)
 			s.take(20, 0, "OK", setPX("t0")...)
 			s.at("n1")
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.at("n0")
 			s.give(1250, 0, "0", s.cad("t0")...)
 			s.promote(1300, "n1")
@@ -230,8 +222,7 @@ func TestSplitsThatAreNotToBlame(t *testing.T) {
 			s.give(60, 0, "1", s.cad("t0")...)
 			s.at("n1")
 			s.queue(100, 900, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 			s.promote(1300, "n1")
 		}, []string{"liveness: orphaned-key"}},
 	})
@@ -240,33 +231,27 @@ func TestSplitsThatAreNotToBlame(t *testing.T) {
 func TestReleasesThatANodeNeverHeardOf(t *testing.T) {
 	tales(t, []tale{
 		{"a release that was not replicated when the brain split", "set-nx-ex", func(s *story) {
-			s.take(10, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(48, 2, "1", "DEL", "lock")
+			s.holdEX(10, 48, 2)
 			s.split(50, 1)
 			s.take(60, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.at("n1")
 			s.queue(70, 170, 1, "nil", "SET", "lock", "1", "EX", "1", "NX")
 			s.promote(200, "n1")
 			s.give(210, 0, "1", "DEL", "lock")
-			s.take(300, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(400, 1, "1", "DEL", "lock")
+			s.holdEX(300, 400, 1)
 		}, nil},
 		{"a release that was not replicated, whose key expires", "set-nx-ex", func(s *story) {
-			s.take(10, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(48, 2, "1", "DEL", "lock")
+			s.holdEX(10, 48, 2)
 			s.promote(50, "n1")
 			s.queue(60, 1000, 1, "nil", "SET", "lock", "1", "EX", "1", "NX")
-			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.give(1200, 1, "1", "DEL", "lock")
+			s.holdEX(1100, 1200, 1)
 		}, []string{"liveness: orphaned-key"}},
 		{"a release that a restart forgot", "set-nx-px", func(s *story) {
-			s.take(10, 2, "OK", setPX("t2")...)
-			s.give(48, 2, "1", s.cad("t2")...)
+			s.hold(10, 48, 2, "t2")
 			s.down(50)
 			s.up(55, someWrites)
 			s.queue(60, 1000, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 1, "1", s.cad("t1")...)
+			s.hold(1100, 1200, 1, "t1")
 		}, []string{"liveness: orphaned-key"}},
 	})
 }
@@ -274,36 +259,24 @@ func TestReleasesThatANodeNeverHeardOf(t *testing.T) {
 func TestEntriesThatANodeNeverHeardOf(t *testing.T) {
 	tales(t, []tale{
 		{"an entry that the new primary had not heard of", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.promote(20, "n1")
-			s.take(30, 0, "1", enter("owner-zero")...)
-			s.give(40, 0, "1", leave("owner-zero")...)
-			s.take(50, 1, "1", enter("owner-one")...)
-			s.give(60, 1, "1", leave("owner-one")...)
-			s.give(70, 0, "nil", leave("owner-zero")...)
+			s.holdHash(30, 40, 0, "owner-zero")
+			s.holdHash(50, 60, 1, "owner-one")
+			s.give(70, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"an entry that was evicted before the next", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.evict(20)
-			s.take(30, 0, "1", enter("owner-zero")...)
-			s.give(40, 0, "1", leave("owner-zero")...)
-			s.take(50, 1, "1", enter("owner-one")...)
-			s.give(60, 1, "1", leave("owner-one")...)
-			s.give(70, 0, "nil", leave("owner-zero")...)
+			s.holdHash(30, 40, 0, "owner-zero")
+			s.holdHash(50, 60, 1, "owner-one")
+			s.give(70, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"an entry that had expired before the next", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
-			s.take(10, 0, "1", enter("owner-zero")...)
-			s.take(1100, 0, "1", enter("owner-zero")...)
-			s.give(1140, 0, "1", leave("owner-zero")...)
-			s.take(1150, 1, "1", enter("owner-one")...)
-			s.give(1160, 1, "1", leave("owner-one")...)
-			s.give(1170, 0, "nil", leave("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
+			s.holdHash(1100, 1140, 0, "owner-zero")
+			s.holdHash(1150, 1160, 1, "owner-one")
+			s.give(1170, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: lease-outlived"}},
 	})
 }
@@ -311,17 +284,15 @@ func TestEntriesThatANodeNeverHeardOf(t *testing.T) {
 func TestWhoAsksOneOfTwoPrimaries(t *testing.T) {
 	tales(t, []tale{
 		{"whoever enters again on one of two primaries asks only that one", "reentrant-hash", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
 			s.split(5, 1)
-			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(10, 0, "1", s.enter("owner-zero")...)
 			s.at("n1")
-			s.take(20, 1, "1", enter("owner-one")...)
-			s.take(30, 1, "1", enter("owner-one")...)
-			s.give(40, 1, "0", leave("owner-one")...)
-			s.give(50, 1, "1", leave("owner-one")...)
+			s.take(20, 1, "1", s.enter("owner-one")...)
+			s.take(30, 1, "1", s.enter("owner-one")...)
+			s.give(40, 1, "0", s.leave("owner-one")...)
+			s.give(50, 1, "1", s.leave("owner-one")...)
 			s.at("n0")
-			s.give(60, 0, "1", leave("owner-zero")...)
+			s.give(60, 0, "1", s.leave("owner-zero")...)
 			s.promote(100, "n1")
 		}, []string{"exclusion: server-lost-key"}},
 		{"a primary that comes back has only what it is sent", "set-nx-px", func(s *story) {
@@ -330,8 +301,7 @@ func TestWhoAsksOneOfTwoPrimaries(t *testing.T) {
 			s.promote(50, "n1")
 			s.give(60, 0, "0", s.cad("t0")...)
 			s.promote(70, "n0")
-			s.take(100, 1, "OK", setPX("t1")...)
-			s.give(200, 1, "1", s.cad("t1")...)
+			s.hold(100, 200, 1, "t1")
 		}, nil},
 	})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOraclesAreNamedAndSaidOnce(t *testing.T) {
-	want := []string{"exclusion", "resource", "fencing", "ownership", "liveness", "reentrancy", "extension", "conduct"}
+	want := []string{"exclusion", "resource", "fencing", "ownership", "liveness", "reentrancy", "extension", "conduct", "draws"}
 	var got []string
 	for _, o := range Oracles() {
 		got = append(got, o.Name)
@@ -28,10 +28,10 @@ func TestOraclesAreNamedAndSaidOnce(t *testing.T) {
 }
 
 func TestACrashingOracleIsUnknown(t *testing.T) {
-	bad := oracle{"bad", "", func(context.Context, *caseFile) (Verdict, error) {
-		return Verdict{Result: Held, Why: oracles()[len(Causes())].name}, nil
+	bad := Oracle{Name: "bad", judge: func(context.Context, *caseFile) (Verdict, error) {
+		return Verdict{Result: Held, Why: oracles()[len(Causes())].Name}, nil
 	}}
-	verdicts, err := judge(context.Background(), newCaseFile(history.Evidence{}), []oracle{bad})
+	verdicts, err := judge(context.Background(), newCaseFile(history.Evidence{}), []Oracle{bad})
 	if err != nil || len(verdicts) != 1 {
 		t.Fatal(verdicts, err)
 	}
@@ -45,7 +45,7 @@ func TestACancelledContextIsUnknownUnlessTheViolationWasFound(t *testing.T) {
 	cancel()
 	for _, c := range []struct{ result, want Result }{{Violated, Violated}, {Held, Unknown}} {
 		running, stop := context.WithCancel(context.Background())
-		late := oracle{"late", "", func(context.Context, *caseFile) (Verdict, error) {
+		late := Oracle{Name: "late", judge: func(context.Context, *caseFile) (Verdict, error) {
 			stop()
 			return Verdict{Result: c.result}, nil
 		}}

@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Visualize writes porcupine's picture of the history, one HTML page: see linear.Page.
-// The search for the model that the history is drawn by ends with ctx, the drawing does
-// not.
+// Visualize writes porcupine's picture of the history, as one HTML page: see linear.Page.
+// ctx limits the search for the model to draw by, but not the drawing.
 func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words linear.WindowWords) error {
 	f := newCaseFile(e)
 	if err := f.sound(); err != nil {

@@ -8,16 +8,17 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// wire is the history together with the grants on the keys.
+// wire holds the history together with the grants on the keys.
 type wire struct {
 	*ledger
 	*keyspace.Keys
-	// unanswered are the operations that wait for a reply in vain.
+	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
-	byOp       map[int][]int              // see sentBy
+	byOp       map[int][]int              // places in the log, by operation
 	nodeClocks map[string]clock           // the jumps of nodes' wall clocks
 	units      int                        // see countUnits
 	renewing   []int                      // see renewals
+	renewed    *renewalLog                // see renewalLog
 	shared     map[keyspace.KeyPlace]bool // see sharedSpots
 	lastRan    map[int]int                // see lastOf
 	recorded   map[keyspace.KeyPlace]bool // see records
@@ -42,11 +43,10 @@ func readWire(l *ledger) *wire {
 	return w
 }
 
-// sentBy are the places in the log of that operation's commands, in order.
 func (w *wire) sentBy(op int) []int { return w.byOp[op] }
 
-// blind tells why the keys that commands reached are unknown; the zero Fact if they are
-// known.
+// blind returns the reason why the keys that commands reached are unknown; the zero Fact
+// if they are known.
 func (w *wire) blind() Fact {
 	switch node, blind := w.Blind(); {
 	case !blind:
@@ -58,7 +58,7 @@ func (w *wire) blind() Fact {
 	}
 }
 
-// indexOf gives the log's own indices of the commands at these places.
+// indexOf returns the log's own indices of the commands at these places, sorted.
 func (w *wire) indexOf(places ...int) []int {
 	var indices []int
 	for _, p := range places {
@@ -70,7 +70,7 @@ func (w *wire) indexOf(places ...int) []int {
 	return slices.Compact(indices)
 }
 
-// name is what a command is called in texts: "DEL", or its script's name.
+// name returns the name of a command for texts: "DEL", or "script" with the script's name.
 func (w *wire) name(pos int) string {
 	if pos < 0 {
 		return "command"
@@ -93,7 +93,7 @@ func scriptName(known string) string {
 	return "script " + known
 }
 
-// text is the content of a bulk string's reply.
+// text returns the content of a reply that is a bulk string, and whether the reply is one.
 func text(reply string) (string, bool) {
 	if len(reply) < 2 || reply[0] != '"' || reply[len(reply)-1] != '"' {
 		return "", false
@@ -101,11 +101,11 @@ func text(reply string) (string, bool) {
 	return reply[1 : len(reply)-1], true
 }
 
-// IsError tells an error reply, which begins with its kind in capitals, from a
-// status like OK.
+// IsError reports whether a reply is an error, which begins with its kind in capitals, and
+// not a status like OK.
 func IsError(reply string) bool {
 	return history.Command{Reply: history.Bytes(reply)}.Failed()
 }
 
-// crossSlot is how a node refuses a command whose keys are in different slots.
+// crossSlot is the kind of the error reply to a command whose keys are in different slots.
 const crossSlot = "CROSSSLOT"

@@ -10,17 +10,17 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Style makes the sentences of findings from their accounts, and says how times are written.
-// A finding without an account keeps the sentences that it came with.
+// Style makes the sentences of findings from their accounts, and formats times. A finding
+// without an account keeps the sentences that it came with.
 type Style struct {
-	Instant func(time.Duration) string // since the trial's start
+	Instant func(time.Duration) string // formats a time since the trial's start
 	Length  func(time.Duration) string
 }
 
 // plain is the style of Finding.Summary and Finding.Broken.
 var plain = Style{seconds, time.Duration.String}
 
-// Summary tells what happened and why, in one sentence.
+// Summary returns what happened and why, in one sentence.
 func (s Style) Summary(f Finding) string {
 	if f.Account.What == "" {
 		return f.Summary
@@ -39,7 +39,7 @@ func (s Style) Summary(f Finding) string {
 	return said
 }
 
-// What tells what happened, without the reasons.
+// What returns what happened, without the reasons.
 func (s Style) What(f Finding) string {
 	if f.Account.What == "" {
 		return f.Summary
@@ -48,7 +48,7 @@ func (s Style) What(f Finding) string {
 	return s.say(f.Account)
 }
 
-// Broken tells which assumption did not hold, in one clause; "" if none was broken.
+// Broken returns the assumption that did not hold, as one clause; "" if none was broken.
 func (s Style) Broken(f Finding) string {
 	broken := f.Account.Broken
 	if broken == nil {
@@ -57,14 +57,13 @@ func (s Style) Broken(f Finding) string {
 	return "that " + premiseWords[broken.Premise] + ": " + s.say(Account{Fact: broken.But})
 }
 
-// putWords gives findings their sentences.
 func putWords(findings []Finding) {
 	for i, f := range findings {
 		findings[i].Summary, findings[i].Broken = plain.Summary(f), plain.Broken(f)
 	}
 }
 
-// words are the sentences of all facts. The table blanks fills in the names in braces.
+// words holds the sentences of all facts. The table blanks fills in the names in braces.
 var words = func() map[What]string {
 	all := maps.Clone(whatWords)
 	maps.Copy(all, whyWords)
@@ -73,7 +72,6 @@ var words = func() map[What]string {
 	return all
 }()
 
-// say makes the sentence of an account's fact.
 func (s Style) say(a Account) string {
 	var said strings.Builder
 	for rest := words[a.What]; rest != ""; {
@@ -88,7 +86,7 @@ func (s Style) say(a Account) string {
 	return said.String()
 }
 
-// blanks fill in the names that sentences have in braces.
+// blanks maps the names in braces to the functions that fill them in.
 var blanks = map[string]func(Style, Account) string{
 	"who":    func(_ Style, a Account) string { return a.client(0) },
 	"whom":   func(_ Style, a Account) string { return a.client(1) },
@@ -157,7 +155,7 @@ var blanks = map[string]func(Style, Account) string{
 	"operations": func(s Style, a Account) string { return s.operations(a.Operations) },
 }
 
-// endingWords say how a key stopped to keep others out.
+// endingWords states how a key stopped keeping others out.
 var endingWords = map[Ending]string{
 	WasLeft: "it was still there when the run ended", WasOverdue: "its time was over",
 	WasExpired: "it expired", WasTakenOver: "it was taken over",

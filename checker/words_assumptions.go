@@ -1,10 +1,13 @@
 package checker
 
-// What contradicts a premise.
+// Facts that contradict a premise.
 const (
 	wasFrozen        What = "frozen"
 	workedOn         What = "worked-on"
+	workedToEnd      What = "worked-to-end"
+	hungToEnd        What = "hung-to-end"
 	hasCrashed       What = "crashed"
+	hasHung          What = "hung"
 	arrivedLate      What = "arrived-late"
 	answeredLate     What = "answered-late"
 	neverArrived     What = "never-arrived"
@@ -21,10 +24,10 @@ const (
 	clientClockOff   What = "client-clock-off"
 )
 
-// premiseWords are the clauses of the premises that leases rely on.
 var premiseWords = map[Premise]string{
 	ClientStops:   "a client stops when its lease ends",
 	ClientLives:   "a client lives to give back what it holds",
+	WorkEnds:      "a client comes back from its work",
 	ClientRenews:  "a client is there to renew its lease",
 	ClientReturns: "a client gives back what it holds before its lease ends",
 	InTime:        "a message arrives or is lost within the lease",
@@ -36,11 +39,13 @@ var premiseWords = map[Premise]string{
 	ReadingFresh:  "what a client read off its clock is still true when it is used",
 }
 
-// butWords are the sentences of what contradicts premises.
 var butWords = map[What]string{
 	wasFrozen:        "{who} was frozen from {since} to {until} ({fault})",
 	workedOn:         "{who} worked on until {until} under a lease that it had got at {since} and that ended at {at}",
+	workedToEnd:      "{who} worked on until the trial ended under a lease that it had got at {since} and that ended at {at}",
+	hungToEnd:        "{who} hung in its work until the trial ended, under a lease that it had got at {since} and that ended at {at}",
 	hasCrashed:       "{who} crashed at {at}",
+	hasHung:          "{who} hangs in its work since {at}",
 	arrivedLate:      "{by}'s {command}, sent at {sent}, ran at {ran}",
 	answeredLate:     "the reply to {by}'s {command}, which ran at {arrived}, came at {replied}",
 	neverArrived:     "{by}'s {command}, sent at {sent}, never reached {node}",

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The parts of accounts that sentences name. A part that an account lacks becomes an empty
-// text, so that a damaged store makes a poor sentence and no panic.
+// The parts of accounts that sentences name. A missing part becomes a placeholder text, so
+// that a damaged store yields a poor sentence and no panic.
 
 func (a Account) client(i int) string {
 	if i >= len(a.Clients) {
@@ -54,7 +54,7 @@ func (f Fact) call() Call {
 	return *f.Command
 }
 
-// struck is the target of a fault: a link, a node or a client.
+// struck names the target of a fault: a link, a node or clients.
 func (f Fact) struck() string {
 	switch {
 	case f.Link != nil:
@@ -79,7 +79,7 @@ func (a Account) operation(i int) Operation {
 	return a.Operations[i]
 }
 
-// words are the name of a command: "DEL", or its script's name.
+// words returns the name of a command: "DEL", or "script" with the script's name.
 func (c Call) words() string {
 	switch {
 	case c.Script:
@@ -90,7 +90,7 @@ func (c Call) words() string {
 	return c.Name
 }
 
-// names lists clients, each once.
+// names lists the names of clients, each once.
 func names(clients []int) string {
 	all := slices.Clone(clients)
 	slices.Sort(all)
@@ -101,7 +101,7 @@ func names(clients []int) string {
 	return strings.Join(said, ", ")
 }
 
-// after puts a joint before a text, unless there is none.
+// after returns joint and text, or "" if text is empty.
 func after(joint, text string) string {
 	if text == "" {
 		return ""
@@ -109,7 +109,7 @@ func after(joint, text string) string {
 	return joint + text
 }
 
-// signed tells by how much a clock was ahead or behind.
+// signed formats the offset of a clock that was ahead or behind.
 func (s Style) signed(by time.Duration, ahead, behind string) string {
 	if by < 0 {
 		return fmt.Sprintf(behind, s.Length(-by))
@@ -117,7 +117,6 @@ func (s Style) signed(by time.Duration, ahead, behind string) string {
 	return fmt.Sprintf(ahead, s.Length(by))
 }
 
-// became says how somebody came to believe in a hold.
 func became(h Believed) string {
 	if h.Extended {
 		return "was told of an extension of"
@@ -135,7 +134,7 @@ func inMode(m history.Mode) string {
 	return ""
 }
 
-// held tells since when and until when somebody believed in a hold.
+// held states when a client's belief in a hold began and how it ended.
 func (s Style) held(h Believed) string {
 	until := s.Instant(h.Until)
 	return "since " + s.Instant(h.From) + ", " + map[string]string{
@@ -147,7 +146,6 @@ func (s Style) held(h Believed) string {
 	}[h.Why]
 }
 
-// crowd tells of several holds.
 func (s Style) crowd(holds []Believed) string {
 	var said []string
 	for _, h := range holds {
@@ -156,7 +154,7 @@ func (s Style) crowd(holds []Believed) string {
 	return strings.Join(said, ", ")
 }
 
-// mostWords is how many operations a sentence lists.
+// mostWords is the greatest number of operations that a sentence lists.
 const mostWords = 8
 
 func (s Style) operations(all []Operation) string {
@@ -170,7 +168,6 @@ func (s Style) operations(all []Operation) string {
 	return strings.Join(said, ", ")
 }
 
-// operation is an operation in a few words.
 func (s Style) operation(o Operation) string {
 	text := history.ClientName(o.Client) + "'s " + o.F + inMode(o.Mode)
 	if o.Fence != 0 {
@@ -183,7 +180,6 @@ func (s Style) operation(o Operation) string {
 	return fmt.Sprintf("%s (%s to %s%s)", text, s.Instant(o.From), s.Instant(o.To), outcome)
 }
 
-// had says how somebody came to have a lease.
 func had(f string) string {
 	if f == history.FExtend {
 		return "had extended"
@@ -198,8 +194,8 @@ func past(f string) string {
 	return "wrote"
 }
 
-// seconds writes an instant as texts do: 1.204s, with microseconds where
-// milliseconds would hide something.
+// seconds formats an instant for texts: 1.204s, with microseconds if milliseconds would
+// not be exact.
 func seconds(d time.Duration) string {
 	if d%time.Millisecond == 0 {
 		return fmt.Sprintf("%.3fs", d.Seconds())

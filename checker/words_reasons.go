@@ -2,13 +2,14 @@ package checker
 
 import "strings"
 
-// Reasons of results, beyond those that findings tell.
+// Kinds of reasons for results. Findings have kinds of their own.
 const (
 	NothingAcquired  What = "nothing-acquired"
 	NothingCertain   What = "nothing-certain"
 	NothingTouched   What = "nothing-touched"
 	NothingExtended  What = "nothing-extended"
 	NothingReentered What = "nothing-re-entered"
+	NothingOnce      What = "nothing-once"
 	NoCommands       What = "no-commands"
 	NoLease          What = "no-lease"
 	NoModel          What = "no-model"
@@ -24,7 +25,8 @@ const (
 	HistoryImpossible  What = "history-impossible"
 	CheckersDisagree   What = "checkers-disagree"
 	NotDecided         What = "not-decided"
-	TooManyOperations  What = "too-many-operations"
+	TooWide            What = "too-wide"
+	SweptAlone         What = "swept-alone"
 	NotMinimal         What = "not-minimal"
 	OverlapsCounted    What = "overlaps-counted"
 	FirstListed        What = "first-listed"
@@ -49,7 +51,7 @@ const (
 	NotLongEnough What = "not-long-enough"
 )
 
-// Why a stored trial, or a history of somebody else's, leaves a question open.
+// Reasons why a stored trial or an imported history leaves a question open.
 const (
 	HistoryCut         What = "history-cut"
 	CommandsCut        What = "commands-cut"
@@ -63,18 +65,21 @@ const (
 	HistoryUntimed     What = "history-untimed"
 	HistoryUnordered   What = "history-unordered"
 	ClientsGuessed     What = "clients-guessed"
+	HoldsOnly          What = "holds-only"
+	NoOverlapLogged    What = "no-overlap-logged"
+	OverlapUnsure      What = "overlap-unsure"
 )
 
-// proofless ends the sentences about violations that a real machine may have caused itself.
+// proofless ends the sentences about violations that the machine itself may have caused.
 const proofless = ", so this proves nothing"
 
-// reasonWords are the sentences of the reasons of results.
 var reasonWords = map[What]string{
 	NothingAcquired:  "nothing was acquired",
 	NothingCertain:   "nothing was acquired or released for certain",
 	NothingTouched:   "nothing guarded was touched",
 	NothingExtended:  "no lease was extended",
 	NothingReentered: "nobody acquired again while holding",
+	NothingOnce:      "nothing is to be done only once",
 	NoCommands:       "no commands on keys were recorded",
 	NoLease:          "no lease time is claimed to count from",
 	NoModel:          `there is no model "{model}"`,
@@ -90,7 +95,8 @@ var reasonWords = map[What]string{
 	HistoryImpossible:  "the history is impossible: {said}",
 	CheckersDisagree:   "{said}",
 	NotDecided:         "porcupine came to no answer in time for {locks}",
-	TooManyOperations:  "{locks} has {count} operations, more than {of}",
+	TooWide:            "too many states of {locks} are possible at one time, because of operations of unknown outcome",
+	SweptAlone:         "the sweep alone judged the {count} operations on {locks}; porcupine, the second opinion, judges up to {of} in the time it has",
 	NotMinimal:         "the conflict on {locks} could not be made minimal in time",
 	OverlapsCounted:    "there are {count} overlaps",
 	FirstListed:        "the first {count} of {of} findings are listed",
@@ -125,26 +131,27 @@ var reasonWords = map[What]string{
 	HashDiffers:        "{said}",
 	HistoryUntimed:     "the history has no times: how long anybody waited is not known",
 	HistoryUnordered:   "the history does not say in which order the resource saw reads and writes",
+	HoldsOnly:          "the log does not show what this judges",
+	NoOverlapLogged:    "no two of the {count} holds in the log overlap; that does not show that the lock is safe",
+	OverlapUnsure:      "{said}",
 	ClientsGuessed:     "{result} if processes {count} apart are one client, {otherwise} if each process is one: the history does not say which",
 }
 
-// Judged is a verdict that comes from somebody other than an oracle, for these reasons.
+// Judged returns a verdict that did not come from an oracle, with its reasons.
 func Judged(oracle string, r Result, reasons ...Fact) Verdict {
 	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
 	v.Why = v.words()
 	return v
 }
 
-// unknown is the verdict where a fact leaves the question open.
+// unknown returns the verdict when a fact leaves the question open.
 func unknown(why Fact) Verdict { return Verdict{Result: Unknown, Reasons: []Fact{why}} }
 
-// notApplicable is the verdict where there is no question.
+// notApplicable returns the verdict when the question does not arise.
 func notApplicable(why Fact) Verdict { return Verdict{Result: NotApplicable, Reasons: []Fact{why}} }
 
-// outOfTime is the verdict of an oracle whose time was over.
 func outOfTime(err error) Verdict { return unknown(Fact{What: OutOfTime, Text: err.Error()}) }
 
-// saying drops the facts that say nothing.
 func saying(facts ...Fact) (all []Fact) {
 	for _, f := range facts {
 		if f.What != "" {
@@ -154,7 +161,7 @@ func saying(facts ...Fact) (all []Fact) {
 	return all
 }
 
-// either is the first fact that says anything.
+// either returns the first fact that is not empty.
 func either(facts ...Fact) Fact {
 	for _, f := range facts {
 		if f.What != "" {
@@ -164,8 +171,8 @@ func either(facts ...Fact) Fact {
 	return Fact{}
 }
 
-// words are the verdict's reasons in plain sentences. They include the finding that stands
-// for those that do not count.
+// words returns the verdict's reasons as plain sentences. They include the summary of an
+// example of the findings that do not count.
 func (v Verdict) words() string {
 	var said []string
 	for _, r := range v.Reasons {

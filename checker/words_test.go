@@ -116,7 +116,7 @@ func TestAccountsAreStoredWhole(t *testing.T) {
 func TestNobodyReadsSentences(t *testing.T) {
 	reads := regexp.MustCompile(`(?:strings\.(?:Cut|Split|Fields|Index|Contains|HasPrefix|HasSuffix|TrimPrefix|LastIndex|Replace)\w*|\.(?:MatchString|FindString|ReplaceAll)\w*)\([^\n]*\b(?:\.Summary|\.Broken|\.Why|rounded)\b`)
 	documents := regexp.MustCompile(`\br\.Summary\b`) // of a recipe
-	for _, dir := range []string{".", "../reports", "../campaign", "../trial", "../trial/shrink", "../trial/worker", "../internal/crash", "../cmd/lockstorm"} {
+	for _, dir := range []string{".", "../reports", "../campaign", "../trial", "../trial/shrink", "../trial/worker", "../internal/crash", "../internal/cli"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no files, %v", dir, err)

@@ -3,18 +3,18 @@ package checker
 // What is the kind of a Fact. Each kind has a sentence in words.
 type What string
 
-// What findings are about.
+// The kinds of facts that findings report.
 const (
-	Overlap       What = "overlap"        // two holds
-	Crowd         What = "crowd"          // one hold more than there are permits
-	NoOrder       What = "no-order"       // operations that fit a model in no order; found minimal
-	NoOwnersOrder What = "no-owner-order" // the same, if only owners release
-	NoOrderFound  What = "no-order-found" // the same, but no smallest part was found in time
+	Overlap       What = "overlap"        // two holds overlap
+	Crowd         What = "crowd"          // there is one hold more than permits
+	NoOrder       What = "no-order"       // no order fits the model; the conflict is minimal
+	NoOwnersOrder What = "no-owner-order" // no order fits if only owners may release
+	NoOrderFound  What = "no-order-found" // no order fits; no minimal conflict was found in time
 
-	ExtendedLate What = "extended-late" // after another had been granted the lock
+	ExtendedLate What = "extended-late" // an extension succeeded although another had the lock
 
 	LostUpdate  What = "lost-update"
-	Interleaved What = "interleaved" // an operation in another owner's critical section
+	Interleaved What = "interleaved" // an operation came inside another owner's critical section
 	TornRead    What = "torn-read"
 
 	ForeignRemoval     What = "foreign-removal"
@@ -26,7 +26,7 @@ const (
 	OldFenceAccepted What = "old-fence-accepted"
 
 	OrphanKeptOut   What = "orphan-kept-out"
-	Blocked         What = "blocked" // never let in again
+	Blocked         What = "blocked" // clients never got in again
 	PassedOver      What = "passed-over"
 	RefusedForSlots What = "refused-for-slots"
 
@@ -37,9 +37,10 @@ const (
 	AllWaited  What = "all-waited"
 	Panicked   What = "panicked"
 	DidNotStop What = "did-not-stop"
+
+	DoneAgain What = "done-again"
 )
 
-// whatWords are the sentences of what findings are about.
 var whatWords = map[What]string{
 	Overlap:       "{who} {became} {lock}{as} at {at} while {whom} still believed it held it{theirs} ({held})",
 	Crowd:         "{who} {became} {lock} at {at} while {count} others still believed they held it, one too many: {crowd}",
@@ -73,4 +74,6 @@ var whatWords = map[What]string{
 	AllWaited:  "at {at} everything waited for what would never come{text}",
 	Panicked:   "at {at} the code under test panicked{text}",
 	DidNotStop: "at {at} the code under test did not come to an end{text}",
+
+	DoneAgain: "{who} repeated from {at} on what {whom} had done from {since} on ({count} writes): {who} was granted {lock} at {read}, after {whom} had left it at {until}",
 }

@@ -1,6 +1,6 @@
 package checker
 
-// Why one party was let in beside another: how the grant of the other ended.
+// Reasons why one party was let in beside another: how the other's grant ended.
 const (
 	byOtherNodes    What = "by-other-nodes"
 	byTwoPrimaries  What = "by-two-primaries"
@@ -35,18 +35,27 @@ const (
 	renewalNoAnswer What = "renewal-unanswered"
 	renewalRefused  What = "renewal-refused"
 	renewalTardy    What = "renewal-tardy"
-	renewalMissing  What = "renewal-missing"
-	replacedKey     What = "replaced-key"
-	bornShort       What = "born-short"
-	stillborn       What = "stillborn"
-	severalInOne    What = "several-in-one"
-	takenOut        What = "taken-out"
+
+	// RenewalMissing: the owner sent no renewal in time; nothing tells why.
+	RenewalMissing What = "renewal-missing"
+	// RenewalStopped: the owner released another lock before the next renewal of this one was
+	// due, and after that it renewed this one no more.
+	RenewalStopped What = "renewal-stopped"
+	// RenewedInstead: the owner never renewed this lease. In its time it renewed Count leases
+	// that it had released, from Read to Until, and it never renewed more leases at a time.
+	RenewedInstead What = "renewed-instead"
+	replacedKey    What = "replaced-key"
+	bornShort      What = "born-short"
+	stillborn      What = "stillborn"
+	severalInOne   What = "several-in-one"
+	takenOut       What = "taken-out"
 )
 
-// Why a key that nobody believes in keeps others out.
+// Reasons why a key that nobody believes in keeps others out.
 const (
 	setBy          What = "set"
 	setThenCrashed What = "set-then-crashed"
+	setThenHung    What = "set-then-hung"
 	setUnended     What = "set-in-unended-attempt"
 	setMeanwhile   What = "set-during-attempt"
 	setUnreleased  What = "set-unreleased"
@@ -65,20 +74,20 @@ const (
 	leftTimeAhead What = "left-time-ahead"
 	leftImmortal  What = "left-immortal"
 	leftKeptAlive What = "left-kept-alive"
+	leftHung      What = "left-hung"
+	leftHungOn    What = "left-hung-on"
 	leftTooLong   What = "left-too-long"
 )
 
-// abandonments tell why nobody attends to a key. They follow the sentence that they
-// explain.
+// abandonments are the reasons why nobody attends to a key. A colon joins them to the
+// sentence that they explain.
 var abandonments = map[What]bool{
-	setBy: true, setThenCrashed: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
+	setBy: true, setThenCrashed: true, setThenHung: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
 	setAfterwards: true, setUnknown: true, setInVain: true, setAndLeft: true,
 }
 
-// setWords begin the sentences about a key that was set.
 const setWords = "{who}'s {command} had set it at {at}"
 
-// whyWords are the sentences of reasons.
 var whyWords = map[What]string{
 	byOtherNodes:    "{who} was granted it by {count} nodes and {whom} by {of} others",
 	byTwoPrimaries:  "{node} and {node1} both served as primaries since {since}, and {node2} did not have {key}, which {who} had set on {node3} at {at}",
@@ -118,10 +127,13 @@ var whyWords = map[What]string{
 	stillborn:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
 	severalInOne:    "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
 	takenOut:        "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
-	renewalMissing:  "{who} sent no renewal after {since} in time, and {key} expired at {at}",
+	RenewalMissing:  "{who} sent no renewal after {since} in time, and {key} expired at {at}",
+	RenewedInstead:  "{who} never renewed this lease: from {read} to {until} it renewed {count} leases that it had released, the most that it ever renewed at a time, and {key} expired at {at}",
+	RenewalStopped:  "{who} sent no renewal any more after it had released {locks} at {since}, and {key} expired at {at}",
 
 	setBy:          setWords,
 	setThenCrashed: setWords + ", and {who} crashed at {until}",
+	setThenHung:    setWords + ", and {who} hangs in its work since {until}",
 	setUnended:     setWords + " in an attempt that never ended",
 	setMeanwhile:   setWords + " in an attempt that went on until {until}",
 	setUnreleased:  setWords + ", and its release did not remove it",
@@ -139,6 +151,8 @@ var whyWords = map[What]string{
 
 	leftTimeAhead: "{key} on {node} holds a time of {who}'s wall clock, which was {apart} {whom}'s",
 	leftImmortal:  "{key} on {node} has no TTL and no living owner",
-	leftKeptAlive: "{who}, which does not hold it, keeps {key} on {node} alive with {command}, last at {at}",
+	leftHung:      "{key} on {node} has no TTL, and {who} never comes back to remove it",
+	leftHungOn:    "{who}, which never comes back from its work, keeps {key} on {node} alive with {command}, last at {at}, {span} after it began to hang",
+	leftKeptAlive: "{who}, which does not hold it, keeps {key} on {node} alive with {command}, last at {at}, {span} after it began to hang",
 	leftTooLong:   "{key} on {node} has still {span} to live at {at}, longer than the recipe claims",
 }

@@ -2,41 +2,47 @@ package history
 
 import "time"
 
-// Claims is what a recipe promises, as plain data for the oracles, without how it
+// Claims states a recipe's promises as plain data for the oracles, but not how the recipe
 // works. It is stored with every trial.
 type Claims struct {
-	Lock      string `json:"lock"`                // the recipe's id, for texts only: no oracle branches on it
+	Lock      string `json:"lock"`                // the recipe's id, for texts only: no verdict depends on it
 	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
 	ReadWrite bool   `json:"readWrite,omitempty"` // acquires carry a Mode
 	// Quorum is how many of QuorumOf must carry a grant: 1 for a lock of one key on
 	// one node, N/2+1 for RedLock on N nodes, n/2+1 for a majority of n keys.
 	Quorum int `json:"quorum"`
-	// QuorumOf says what Quorum counts; "" = QuorumOfNodes.
+	// QuorumOf is the unit of Quorum; "" = QuorumOfNodes.
 	QuorumOf QuorumOf `json:"quorumOf,omitempty"`
-	// TTL is the lease time that was asked for.
+	// TTL is the requested lease time.
 	TTL time.Duration `json:"ttl"`
-	// Recovery is the longest time after a holder's crash until another client can get
-	// in, as the recipe claims; 0 = never.
+	// Recovery is the longest time, as claimed, from a holder's crash until another
+	// client can acquire the lock; 0 = never.
 	Recovery time.Duration `json:"recovery"`
 	// ClientClock: clients' wall clocks decide who holds the lock.
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
 	// Extends: the holder can prolong its lease on demand (locks.Extender). An
-	// extension succeeds only if nobody else was granted the lock since.
+	// extension succeeds only if no other client was granted the lock since.
 	Extends bool `json:"extends,omitempty"`
 	// Fenced: every grant carries a fencing token (Lease.Fence) greater than those of
 	// all earlier grants, and the guarded resource refuses an older one.
 	Fenced bool `json:"fenced,omitempty"`
 	// Permits is how many owners may hold the lock at a time; 0 = 1.
 	Permits int `json:"permits,omitempty"`
+	// Waits: every acquire waits, until it is granted, gives up, or its context ends. There
+	// are no single attempts.
+	Waits bool `json:"waits,omitempty"`
 	// Away is how long a node must stay away after a restart that may have lost data
 	// (redis.io, "Distributed Locks with Redis": delayed restarts); 0 = not at all.
 	Away time.Duration `json:"away,omitempty"`
-	// ScriptNames are names of the recipe's Lua scripts for texts, by the SHA-1 of
-	// their source in lower-case hex. No verdict depends on them.
+	// ScriptNames maps the SHA-1 of a Lua script's source, in lower-case hex, to the
+	// script's name in texts. No verdict depends on it.
 	ScriptNames map[string]string `json:"scriptNames,omitempty"`
-	// Trusting: clients ignored deadlines and Lost (--clients-trust).
+	// Draws: each write of the guarded resource records a piece of work that is to be done
+	// once. Two writes with equal values are the same work, done twice.
+	Draws bool `json:"draws,omitempty"`
+	// Trusting: clients ignored deadlines and lost leases (--clients-trust).
 	Trusting bool `json:"trusting,omitempty"`
 }
 
@@ -45,14 +51,15 @@ type QuorumOf string
 
 // Units of quorums.
 const (
-	// QuorumOfNodes: a key on each of Quorum nodes makes a grant.
+	// QuorumOfNodes: a grant is a key on each of Quorum nodes.
 	QuorumOfNodes QuorumOf = "nodes"
-	// QuorumOfKeys: Quorum keys on one node make a grant. One command may set several
-	// of them.
+	// QuorumOfKeys: a grant is Quorum keys on one node. One command may set several of
+	// them.
 	QuorumOfKeys QuorumOf = "keys"
 )
 
-// NodeQuorum is how many nodes must grant, at least 1: a quorum of keys is on one node.
+// NodeQuorum returns how many nodes must grant, at least 1. A quorum of keys is on one
+// node.
 func (c Claims) NodeQuorum() int {
 	if c.QuorumOf == QuorumOfKeys {
 		return 1
@@ -60,8 +67,8 @@ func (c Claims) NodeQuorum() int {
 	return max(1, c.Quorum)
 }
 
-// KeyQuorum is how many keys of one node must carry a grant, at least 1: in a quorum of
-// nodes, each node has one key.
+// KeyQuorum returns how many keys of one node must carry a grant, at least 1. In a quorum
+// of nodes, each node has one key.
 func (c Claims) KeyQuorum() int {
 	if c.QuorumOf == QuorumOfKeys {
 		return max(1, c.Quorum)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -43,9 +44,9 @@ func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	return ops, truncated, nil
 }
 
-// Entry is an Op as it stands in a file, where anything may be missing. A missing value
-// is not zero: with client 0 everywhere, everybody would be one owner; with time 0, no
-// two holds would overlap.
+// Entry is an Op as read from a file, where anything may be missing. A missing value
+// must not become 0: with client 0 everywhere, all clients would be one owner; with time
+// 0, no two holds would overlap.
 type Entry struct {
 	Op
 	Index   *int           `json:"index"`
@@ -54,7 +55,7 @@ type Entry struct {
 	Client  *int           `json:"client"`
 }
 
-// clientOps are what clients do.
+// clientOps are the values of F in clients' entries.
 var clientOps = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
 
 // Complete returns the Op, or an error that names a missing value. Only the index and
@@ -102,19 +103,23 @@ func ReadCommands(r io.Reader, name string) (cmds []Command, truncated error, er
 	return cmds, truncated, nil
 }
 
-// SortCommands orders a command log by Index; logs are streamed in the order
-// in which commands ended.
+// SortCommands orders a command log by Index. A log on disk is in the order in which
+// commands ended.
 func SortCommands(cmds []Command) {
 	slices.SortStableFunc(cmds, func(a, b Command) int { return a.Index - b.Index })
 }
 
-// ReadLines decodes the JSON Lines of the named file and passes each to add. Errors,
-// add's too, start with "name:line: ". A last line that was cut short is left out and
-// reported as truncated, which is not an error.
+// ReadLines decodes the JSON Lines in r and passes each value to add. Errors, add's too,
+// start with "name:line: ". A last line that was cut short is left out and reported as
+// truncated, which is not an error. The same holds if r ends with io.ErrUnexpectedEOF, as a
+// compressed file does after a kill.
 func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, rerr := in.ReadBytes('\n')
+		if errors.Is(rerr, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("%s:%d: the file is cut short; the %d lines before it are used", name, n, n-1), nil
+		}
 		if rerr != nil && rerr != io.EOF {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, rerr)
 		}
@@ -124,7 +129,7 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 				if rerr == io.EOF {
 					return fmt.Errorf("%s:%d: the last line is cut short; the %d lines before it are used", name, n, n-1), nil
 				}
-				return nil, fmt.Errorf("%s:%d: expected one JSON object per line: %w", name, n, err)
+				return nil, fmt.Errorf("%s:%d: %w", name, n, JSONProblem(err, line))
 			}
 			if err := add(v); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
@@ -134,6 +139,75 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 			return nil, nil
 		}
 	}
+}
+
+// JSONProblem says in plain words why text, one JSON object, could not be decoded. err is
+// the decoder's error, which the result wraps.
+func JSONProblem(err error, text []byte) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return &jsonProblem{fmt.Sprintf("expected one JSON object per line, got %s", article(kind.Value)), err}
+	case errors.As(err, &kind):
+		return &jsonProblem{fmt.Sprintf("%s is %s, expected %s", kind.Field, article(kind.Value), shapeOf(kind.Type)), err}
+	case errors.As(err, &syntax) && int(syntax.Offset) <= len(text) && syntax.Offset > 0 && !cutShort(syntax, text):
+		return &jsonProblem{fmt.Sprintf("expected one JSON object per line: it is no JSON from column %d on, at %q", syntax.Offset, excerpt(text[syntax.Offset-1:])), err}
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &jsonProblem{"expected one JSON object per line: it ends too early, is it cut short?", err}
+	}
+	return err // of a type that decodes itself: in our words already
+}
+
+// jsonProblem is a decoder's error in plain words.
+type jsonProblem struct {
+	text string
+	err  error
+}
+
+func (p *jsonProblem) Error() string { return p.text }
+func (p *jsonProblem) Unwrap() error { return p.err }
+
+// cutShort reports whether the decoder missed something after the end of the text.
+func cutShort(err *json.SyntaxError, text []byte) bool {
+	return int(err.Offset) >= len(bytes.TrimSpace(text)) && !json.Valid(text) && strings.Contains(err.Error(), "unexpected end")
+}
+
+func excerpt(text []byte) string {
+	const most = 20
+	text = bytes.TrimSpace(text)
+	return string(bytes.ToValidUTF8(text[:min(len(text), most)], nil))
+}
+
+// article returns a kind of JSON value with its article; of a number also the number.
+func article(value string) string {
+	switch {
+	case value == "array" || value == "object":
+		return "an " + value
+	case value == "bool":
+		return "true or false"
+	}
+	return "a " + value
+}
+
+// shapeOf says what JSON a Go type is read from.
+func shapeOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shapeOf(t.Elem())
+	case reflect.Int, reflect.Int64:
+		if t == reflect.TypeFor[time.Duration]() {
+			return "a whole number of nanoseconds"
+		}
+		return "a whole number"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	}
+	return "an object"
 }
 
 // Hash identifies a trial's outcome: SHA-256, in hex, of its history, commands

@@ -19,12 +19,12 @@ type Command struct {
 	Client int    `json:"client"`
 	Node   string `json:"node"` // the node that served it, "n0", "n1", …; after a failover the promoted one
 	Conn   int    `json:"conn"` // number of the connection on its link, from 1
-	// Phase is the client's step while it was sent: "acquire", "hold", "release", …; N
-	// is its number among the commands of that phase on this node, from 1; 0 for
+	// Phase is the client's step when the command was sent: "acquire", "hold",
+	// "release", …. N is the command's number in that phase on this node, from 1; 0 for
 	// handshakes and PING, which do not count.
 	Phase string `json:"phase,omitempty"`
 	N     int    `json:"n,omitempty"`
-	// Op is the index of the client's open invocation when it was sent, -1 if
+	// Op is the index of the client's open invocation when the command was sent, -1 if
 	// there was none (a watchdog's command while the lock is held, say).
 	Op   int     `json:"op"`
 	Args []Bytes `json:"args"`
@@ -33,9 +33,9 @@ type Command struct {
 	Arrived time.Duration `json:"arrived,omitempty"` // handed to the node
 	Served  time.Duration `json:"served,omitempty"`  // the node's reply was read at the node
 	Replied time.Duration `json:"replied,omitempty"` // the reply reached the client
-	// Exec is the command's place in the node's order of execution, from 1: of
-	// two commands of one node, the smaller ran first. 0 if it was not seen to
-	// reach the node, or the testbed cannot see that.
+	// Exec is the command's place in the node's order of execution, from 1: of two
+	// commands of one node, the one with the smaller Exec ran first. 0 if its arrival
+	// at the node was not observed.
 	Exec int `json:"exec,omitempty"`
 	// Reply is the node's reply in a compact form: `OK`, `nil`, `1`, `"text"`
 	// for bulk strings, `ERR …` for errors, `[a b]` for arrays; empty if none
@@ -43,12 +43,12 @@ type Command struct {
 	Reply Bytes `json:"reply,omitempty"`
 }
 
-// Ran says whether the command certainly ran on its node.
+// Ran reports whether the command certainly ran on its node.
 func (c Command) Ran() bool { return c.Served > 0 }
 
-// Failed says whether the node's reply is an error: one that begins with its kind in
-// capitals ("READONLY You can't …"). Then the command did nothing, except for a script
-// that may have stopped halfway.
+// Failed reports whether the node replied with an error, which begins with its kind in
+// capitals ("READONLY You can't …"). A failed command did nothing, but a failed script
+// may have stopped halfway.
 func (c Command) Failed() bool {
 	kind, rest, found := strings.Cut(strings.TrimPrefix(string(c.Reply), "-"), " ")
 	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""

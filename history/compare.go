@@ -10,14 +10,14 @@ import (
 // Difference is the first difference between two runs of a trial.
 type Difference struct {
 	Log   string `json:"log"`   // history, commands or keys
-	Entry int    `json:"entry"` // its place in the log, from 0
-	Field string `json:"field"` // by its name in JSON; "entries" if one log is longer
-	// First and Second are the two runs' values there.
+	Entry int    `json:"entry"` // the entry's place in the log, from 0
+	Field string `json:"field"` // the field's name in JSON; "entries" if one log is longer
+	// First and Second are the two runs' values of Field.
 	First  string `json:"first"`
 	Second string `json:"second"`
 }
 
-// String says it in one line.
+// String returns the difference in one line.
 func (d Difference) String() string {
 	return fmt.Sprintf("%s, entry %d, %s: %s and %s", d.Log, d.Entry, d.Field, shown(d.First), shown(d.Second))
 }
@@ -31,13 +31,13 @@ func shown(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// Compare returns the first difference between two runs of one trial. It is nil if they
-// are the same except for the names of random tokens and the texts of errors, which
-// belong to libraries: an operation's Error, and why the code under test broke down.
+// Compare returns the first difference between two runs of one trial, or nil. It ignores
+// the names of random tokens, and error texts of libraries: the Error of a client's
+// operation, and of a breakdown of the code under test.
 //
-// A token is recognised by its use: it stands in the same places in both runs, one run
-// always has this word and the other that one, and both look drawn (looksDrawn).
-// Everything else, such as times, numbers and orders, must be equal.
+// Two words are names of one token if wherever one run has the first, the other run has
+// the second, and both look random (looksDrawn). Everything else, such as times, numbers
+// and orders, must be equal.
 func Compare(a, b Evidence) *Difference {
 	c := newComparer()
 	for _, log := range []func(a, b Evidence){c.ops, c.commands, c.keys} {
@@ -48,20 +48,20 @@ func Compare(a, b Evidence) *Difference {
 	return nil
 }
 
-// comparer goes through two runs side by side.
+// comparer compares two runs, entry by entry.
 type comparer struct {
 	there, back map[string]string // maps a word of one run to the other's
-	drawn       [][2]string       // pairs of drawn words that differ
+	drawn       [][2]string       // pairs of corresponding random words
 	log         string
 	entry       int
-	found       *Difference // the first
+	found       *Difference // the first difference
 }
 
 func newComparer() *comparer {
 	return &comparer{there: map[string]string{}, back: map[string]string{}}
 }
 
-// differ notes a difference, if it is the first.
+// differ keeps the difference if it is the first.
 func (c *comparer) differ(field, a, b string) {
 	if c.found == nil {
 		c.found = &Difference{c.log, c.entry, field, a, b}
@@ -106,8 +106,7 @@ func (c *comparer) texts(field string, a, b []Bytes) {
 	}
 }
 
-// set compares lists sorted by their texts, so that the order depends on the tokens in
-// them.
+// set compares lists as sets, since their order depends on the tokens in them.
 func (c *comparer) set(field string, a, b []string) {
 	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
 		return
@@ -146,7 +145,7 @@ func (c *comparer) ops(a, b Evidence) {
 	})
 }
 
-// breakdowns are how the code under test can end a trial.
+// breakdowns are the events by which the code under test can end a trial.
 var breakdowns = []string{FDeadlock, FPanic, FRunaway}
 
 func (c *comparer) lease(a, b *Lease) {
@@ -166,7 +165,7 @@ func (c *comparer) window(a, b *Window) {
 	}
 }
 
-// leftovers compares what a post-mortem found.
+// leftovers compares the keys that a post-mortem found.
 func (c *comparer) leftovers(a, b []KeyState) {
 	if exact(c, "keys (length)", len(a), len(b)); len(a) != len(b) {
 		return
@@ -206,8 +205,7 @@ func (c *comparer) commands(a, b Evidence) {
 	})
 }
 
-// unordered are the commands whose replies are sets, with the number of words in one
-// element.
+// unordered maps each command whose reply is a set to the number of words in one element.
 var unordered = map[string]int{
 	"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1, "KEYS": 1,
 }

@@ -6,7 +6,7 @@ type Evidence struct {
 	Commands []Command // in order of Sent
 	// Keys are the changes of the nodes' keys, in order of Index.
 	Keys []KeyChange
-	// Watched says that the nodes' keys were watched: if Keys is empty, no key changed.
+	// Watched: the nodes' keys were observed, so that an empty Keys means no change.
 	// After a node's FUnseen, its keys are unknown.
 	Watched bool
 	Claims  Claims

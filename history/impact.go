@@ -5,32 +5,33 @@ import "time"
 // Impact is how a fault struck and what it hit, as the gate, the network or the node
 // observed it. Counts that do not apply to a fault are 0.
 type Impact struct {
-	// At is the place where it struck.
+	// At is the place where the fault struck.
 	At Place `json:"at"`
-	// From is when it began, and For its duration; 0 for an instantaneous fault.
+	// From is when the fault began, and For its duration; 0 for an instantaneous fault.
 	From time.Duration `json:"from,omitempty"`
 	For  time.Duration `json:"for,omitempty"`
-	// Until is the place whose reaching ended it; nil if it ended by time.
+	// Until is the place that ended the fault when a client reached it; nil if the fault
+	// ended by time.
 	Until *Place `json:"until,omitempty"`
 
-	Messages    int `json:"messages,omitempty"`    // dropped, lost or delayed, or waiting for a paused client
-	Connections int `json:"connections,omitempty"` // that were reset
-	Commands    int `json:"commands,omitempty"`    // that waited for a paused node
-	Writes      int `json:"writes,omitempty"`      // acknowledged, and lost
-	Scripts     int `json:"scripts,omitempty"`     // that a node forgot
+	Messages    int `json:"messages,omitempty"`    // messages dropped, lost or delayed, or waiting for a paused client
+	Connections int `json:"connections,omitempty"` // connections reset
+	Commands    int `json:"commands,omitempty"`    // commands that waited for a paused node
+	Writes      int `json:"writes,omitempty"`      // acknowledged writes that were lost
+	Scripts     int `json:"scripts,omitempty"`     // scripts that a node forgot
 
 	// Offset is the actual offset of the clocks.
 	Offset time.Duration `json:"offset,omitempty"`
-	// Attempts are acquires that began while their client's clock was off; Holding says
-	// that the client held the lock when its clock was set.
+	// Attempts counts acquires that began while their client's clock was off; Holding
+	// reports that the client held the lock when its clock was set.
 	Attempts int  `json:"attempts,omitempty"`
 	Holding  bool `json:"holding,omitempty"`
-	// Shifted are keys whose expiry a node's clock moved; ShiftedBack are those whose
-	// expiry moved when the clock was corrected.
+	// Shifted counts keys whose expiry moved when a node's clock was set, ShiftedBack
+	// those whose expiry moved when the clock was corrected.
 	Shifted     int `json:"shifted,omitempty"`
 	ShiftedBack int `json:"shiftedBack,omitempty"`
-	// Read are keys without an expiry that existed when the clock was set of a node
-	// that clients ask for the time: their values may hold deadlines.
+	// Read counts the keys without an expiry when a node's clock was set, if clients
+	// read that clock (TIME): the keys' values may be deadlines.
 	Read int `json:"read,omitempty"`
 
 	// Keys is the fate of the keys at stake.
@@ -39,10 +40,10 @@ type Impact struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Place is the place in a client's protocol, and the time, of an event.
+// Place says when, and at which point of a client's protocol, an event happened.
 type Place struct {
 	Time   time.Duration `json:"time"`
-	Client int           `json:"client"` // NoClient if it concerns none
+	Client int           `json:"client"` // NoClient if the event concerns none
 	// Step is the step of the client's body ("acquire"); "" if the plan gives a time
 	// instead.
 	Step string `json:"step,omitempty"`
@@ -72,9 +73,9 @@ type Fate string
 const (
 	FateKept      Fate = "kept"
 	FateLost      Fate = "lost"
-	FateExpired   Fate = "expired"   // its life ended meanwhile
-	FateOutlasted Fate = "outlasted" // its node stayed away for longer than its life
-	FateRevived   Fate = "revived"   // it was gone and exists again
+	FateExpired   Fate = "expired"   // its life ended during the fault
+	FateOutlasted Fate = "outlasted" // the node was down for longer than the key's life
+	FateRevived   Fate = "revived"   // it had been gone, and exists again
 	FateEvicted   Fate = "evicted"
 	FateMoved     Fate = "moved"
 )
@@ -83,10 +84,10 @@ const (
 type Handover struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// How a primary was lost; "" where keys moved.
+	// How says how the primary was lost; "" if only keys moved.
 	How PrimaryLoss `json:"how,omitempty"`
-	// At is the latest time by which To had it, and Told that by which everybody knew;
-	// 0 = unknown.
+	// At is an upper bound of the time when To took over, Told of the time when all
+	// clients knew of it; 0 = unknown.
 	At   time.Duration `json:"at,omitempty"`
 	Told time.Duration `json:"told,omitempty"`
 }
@@ -97,9 +98,9 @@ type PrimaryLoss string
 // Losses of a primary.
 const (
 	PrimaryKilled    PrimaryLoss = "killed"
-	PrimaryFrozen    PrimaryLoss = "frozen"    // it goes on after another has taken its place
-	PrimaryCutOff    PrimaryLoss = "cut-off"   // unreachable until then
-	PrimaryUnplugged PrimaryLoss = "unplugged" // its network interface is gone until then
-	PrimaryForced    PrimaryLoss = "forced"    // an operator had the replica take over
-	PrimaryOutvoted  PrimaryLoss = "outvoted"  // other servers lost contact to it; clients reach it until they hear of the vote
+	PrimaryFrozen    PrimaryLoss = "frozen"    // paused; resumes after another node took its place
+	PrimaryCutOff    PrimaryLoss = "cut-off"   // unreachable until another node took its place
+	PrimaryUnplugged PrimaryLoss = "unplugged" // without a network interface until another node took its place
+	PrimaryForced    PrimaryLoss = "forced"    // an operator forced the replica to take over
+	PrimaryOutvoted  PrimaryLoss = "outvoted"  // other servers lost contact to it; clients reach it until they learn of the vote
 )

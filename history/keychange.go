@@ -14,63 +14,61 @@ import (
 // KeyChange is one change of one key on one node, as observed there, never inferred
 // from a command's expected effect.
 //
-// The changes of one key on one node form a chain: Before of each is After of the
-// previous one, and before the first the key was absent. A replica's keys are not
-// recorded while it serves no clients: what it has when it begins to serve is a change
-// by ByPromotion.
+// The changes of one key on one node form a chain: each Before is the previous After, and
+// the first Before is nil. A replica's keys are not recorded while it serves no clients;
+// when it begins to serve, ByPromotion changes record them.
 type KeyChange struct {
 	// Index is the change's place in the log, from 0. On one node it is the order
 	// in which changes happened; Exec is the order with respect to commands.
 	Index int    `json:"index"`
 	Node  string `json:"node"`
 	Key   Bytes  `json:"key"`
-	// By is what changed the key.
+	// By is the cause of the change.
 	By ChangedBy `json:"by"`
-	// Exec is the Command.Exec of the command that changed it, if By is ByCommand; for
-	// a transaction, of its EXEC. Otherwise it is that of the last command that the
-	// node had executed before; 0 for none.
+	// Exec is the Command.Exec of the command that changed the key (for a transaction,
+	// of its EXEC) if By is ByCommand, else of the last command that the node executed
+	// before the change; 0 = none.
 	Exec int `json:"exec,omitempty"`
-	// From and To bound the instant on the history's clock. They are equal if it is
-	// known exactly.
+	// From and To bound the time of the change on the history's clock. They are equal if
+	// the time is known exactly.
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
-	// Before and After are what the node had under the key; nil = nothing.
+	// Before and After are the key's contents on the node; nil = the key is absent.
 	Before *KeyContent `json:"before,omitempty"`
 	After  *KeyContent `json:"after,omitempty"`
 }
 
-// ChangedBy says what changed a key.
+// ChangedBy is the cause of a key's change.
 type ChangedBy string
 
-// What can change a key.
+// Causes of changes.
 const (
 	ByCommand     ChangedBy = "command"     // a client's command, a script or transaction as a whole
-	ByExpiry      ChangedBy = "expiry"      // the end of its life, when the node took the key away
-	ByEviction    ChangedBy = "eviction"    // the node, short of memory
-	ByRestart     ChangedBy = "restart"     // the node came back with what it had kept
-	ByPromotion   ChangedBy = "promotion"   // the node began to serve clients with what it had as a replica
+	ByExpiry      ChangedBy = "expiry"      // the node removed the key, whose life was over
+	ByEviction    ChangedBy = "eviction"    // the node evicted the key for lack of memory
+	ByRestart     ChangedBy = "restart"     // the node restarted with the data that it had kept
+	ByPromotion   ChangedBy = "promotion"   // the node began to serve clients with the data that it had as a replica
 	ByReplication ChangedBy = "replication" // the node became a replica and took its primary's data
 	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
-	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the end of the life moved
+	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the key's expiry moved
 	ByStranger    ChangedBy = "stranger"    // a client from outside the trial
-	// ByUnknown: a change was seen, but not its cause: a command from Exec on, or the
-	// key's expiry.
+	// ByUnknown: the change was observed, but not its cause: a command with this or a
+	// later Exec, or the key's expiry.
 	ByUnknown ChangedBy = "unknown"
 )
 
-// causesOfChange are all of them.
 var causesOfChange = []ChangedBy{
 	ByCommand, ByExpiry, ByEviction, ByRestart, ByPromotion, ByReplication, ByMigration, ByClock, ByStranger, ByUnknown,
 }
 
-// KeyContent is what a node has under one key.
+// KeyContent is the content of one key on one node.
 type KeyContent struct {
 	Type string `json:"type"` // as Redis TYPE says
-	// Value is a string's value. If it is longer than MaxValue bytes: its beginning,
-	// then the length and a digest of the whole. The same holds for fields and members.
+	// Value is a string's value. A value longer than MaxValue bytes is replaced by its
+	// beginning, its length and a digest; so are long fields and members.
 	Value Bytes `json:"value,omitempty"`
-	// Fields are a hash's fields, or a sorted set's members with their scores, as Redis
-	// writes them, as values; sorted by name.
+	// Fields are a hash's fields, or a sorted set's members with their scores (as Redis
+	// writes them) for values; sorted by name.
 	Fields []Field `json:"fields,omitempty"`
 	// Members are a set's members, sorted, or a list's elements in their order.
 	Members []Bytes `json:"members,omitempty"`
@@ -86,11 +84,11 @@ type Field struct {
 	Value Bytes `json:"value"`
 }
 
-// MaxValue is how many bytes of a value, field or member are kept.
+// MaxValue is the maximum number of bytes kept of a value, field or member.
 const MaxValue = 4096
 
 // Canonical converts a content to the form for comparing and storing: fields and a
-// set's members sorted, values, fields and members of more than MaxValue bytes cut. It
+// set's members sorted; values, fields and members of more than MaxValue bytes cut. It
 // changes k, and must not be called twice.
 func (k *KeyContent) Canonical() {
 	k.Value = cut(k.Value)
@@ -106,8 +104,8 @@ func (k *KeyContent) Canonical() {
 	}
 }
 
-// cut shortens what is longer than MaxValue: to its beginning, its length and its
-// digest. Text stays text.
+// cut shortens a value of more than MaxValue bytes to its beginning, length and digest.
+// Valid UTF-8 stays valid.
 func cut(v Bytes) Bytes {
 	if len(v) <= MaxValue {
 		return v
@@ -119,7 +117,7 @@ func cut(v Bytes) Bytes {
 	return v[:end] + Bytes(fmt.Sprintf("… %d bytes, SHA-256 %x", len(v), sha256.Sum256([]byte(v))))
 }
 
-// Same says whether both contents, expiry included, are equal; nil is absence.
+// Same reports whether both contents are equal, expiry included; nil = the key is absent.
 func (k *KeyContent) Same(other *KeyContent) bool {
 	if k == nil || other == nil {
 		return k == other
@@ -136,7 +134,7 @@ func (k *KeyContent) SameValue(other *KeyContent) bool {
 		slices.Equal(k.Fields, other.Fields) && slices.Equal(k.Members, other.Members)
 }
 
-// AppendJSON appends what json.Marshal makes of the change, as Op.AppendJSON.
+// AppendJSON appends the same JSON as json.Marshal, but faster, as Op.AppendJSON does.
 func (c *KeyChange) AppendJSON(b []byte) []byte {
 	b = appendInt(append(b, `{"index":`...), c.Index)
 	b = appendString(append(b, `,"node":`...), c.Node)

@@ -10,7 +10,7 @@ type Durability string
 
 // Durabilities, after redis.conf's appendfsync.
 const (
-	Volatile Durability = "volatile" // nothing
+	Volatile Durability = "volatile" // keeps nothing
 	EverySec Durability = "everysec" // loses up to the last second
 	Always   Durability = "always"   // loses nothing acknowledged
 )
@@ -18,17 +18,17 @@ const (
 // Lost is what a restarted node has lost.
 type Lost struct {
 	Durability Durability `json:"durability,omitempty"`
-	Keys       bool       `json:"keys,omitempty"`    // all of them
-	Writes     int        `json:"writes,omitempty"`  // of the last second, that were acknowledged
-	Scripts    bool       `json:"scripts,omitempty"` // its script cache
+	Keys       bool       `json:"keys,omitempty"`    // all keys were lost
+	Writes     int        `json:"writes,omitempty"`  // acknowledged writes of the last second that were lost
+	Scripts    bool       `json:"scripts,omitempty"` // the script cache was lost
 	// Commands are the lost writes, if known.
 	Commands []Bytes `json:"commands,omitempty"`
 }
 
-// Data says whether any key or write was lost.
+// Data reports whether any key or write was lost.
 func (l *Lost) Data() bool { return l != nil && (l.Keys || l.Writes > 0) }
 
-// String names what was lost: "all keys and its script cache"; "" for nothing.
+// String returns, for example, "all keys and its script cache"; "" if nothing was lost.
 func (l *Lost) String() string {
 	if l == nil {
 		return ""

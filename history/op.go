@@ -1,6 +1,6 @@
-// Package history records what happened: what clients and the nemesis did (operations),
-// what went over the wire (commands), and what a recipe claims (claims); and it pairs,
-// stores and reads them back.
+// Package history records what happened: the operations of clients and the nemesis, the
+// commands on the wire, and the changes of keys. It also defines a recipe's claims. It
+// pairs invocations with completions, and stores and reads the logs.
 //
 // The vocabulary and the JSON keys are Jepsen's: an operation is an invocation that is
 // completed by ok, fail or info.
@@ -8,6 +8,7 @@ package history
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -20,6 +21,9 @@ type Process int
 // Nemesis is the process that injects faults. It is written "nemesis" in JSON,
 // as in Jepsen's histories.
 const Nemesis Process = -1
+
+// ErrProcessName means that a process is not given as Lockstorm writes it.
+var ErrProcessName = errors.New(`process is neither a number nor "nemesis"`)
 
 // MarshalJSON writes the number, or "nemesis".
 func (p Process) MarshalJSON() ([]byte, error) {
@@ -37,7 +41,7 @@ func (p *Process) UnmarshalJSON(b []byte) error {
 	}
 	var n int
 	if err := json.Unmarshal(b, &n); err != nil {
-		return fmt.Errorf(`process is neither a number nor "nemesis": %s`, b)
+		return fmt.Errorf("%w: %s", ErrProcessName, b)
 	}
 	if n < 0 {
 		return fmt.Errorf("process %d is negative", n)
@@ -51,46 +55,47 @@ type Type string
 
 // The four types of Jepsen's histories.
 const (
-	Invoke Type = "invoke" // about to happen; read before anything is sent
+	Invoke Type = "invoke" // about to happen; its time is read before anything is sent
 	OK     Type = "ok"     // it happened
 	Fail   Type = "fail"   // it certainly did not happen
-	Info   Type = "info"   // unknown; for the nemesis also: an event
+	Info   Type = "info"   // the outcome is unknown; for the nemesis also: an event
 )
 
-// What operations do. The nemesis uses the name of its fault as F of a window
-// (invoke opens it, info closes it) and the event names below.
+// Values of Op.F. In entries of a window (invoke opens it, info closes it), F is the name
+// of the fault instead.
 const (
 	FAcquire = "acquire" // take the lock
-	FRelease = "release" // give it back; fail: told that it was not held
+	FRelease = "release" // release the lock; fail: the client was told that it did not hold the lock
 	FExtend  = "extend"  // prolong the lease
 	FRead    = "read"    // read the guarded resource
 	FWrite   = "write"   // write the guarded resource
 	FLost    = "lost"    // a client event (info): the holder was told, or saw, that its lease ended
 
 	FCrash     = "crash"      // nemesis event: Op.Client stops for ever
+	FHung      = "hung"       // nemesis event: Op.Client never comes back from its work; its process lives on
 	FClock     = "clock"      // nemesis event: Op.Client's wall clock is off by Op.Offset from now on
 	FNodeDown  = "node-down"  // nemesis event: Op.Node was killed
-	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Lost says what it had not kept
+	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Lost says what it lost
 	FPromote   = "promote"    // nemesis event: Op.Node is primary from now on
 	FNodeClock = "node-clock" // nemesis event: Op.Node's wall clock is off by Op.Offset from now on
 	FEvict     = "evict"      // nemesis event: Op.Node evicted Op.Keys under memory pressure
-	FSplit     = "split"      // nemesis event: Op.Client is served by Op.Node from now on, while others stay with the old primary; FPromote of that node ends it
-	FMigrate   = "migrate"    // nemesis event: Op.Keys are on Op.Node from now on, and not on Op.From any more: their slots move
+	FSplit     = "split"      // nemesis event: Op.Node serves Op.Client from now on, the old primary the other clients; FPromote of Op.Node ends the split
+	FMigrate   = "migrate"    // nemesis event: Op.Keys moved with their slots from Op.From to Op.Node
 	FHealed    = "healed"     // nemesis event: the last fault is healed; the liveness phase starts
-	FKeys      = "keys"       // nemesis event: post-mortem of Op.Node in Op.Keys
-	FUnseen    = "unseen"     // nemesis event: what Op.Node's keys are cannot be seen from now on; Op.Error says why
+	FKeys      = "keys"       // nemesis event: a post-mortem found Op.Keys on Op.Node
+	FUnseen    = "unseen"     // nemesis event: Op.Node's keys cannot be observed from now on; Op.Error says why
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
 
-	// FElection is a nemesis event: another node is elected in the place of Op.Node,
-	// which was taken for dead though no fault had struck it. The machine starved a
-	// healthy node; no lock is to blame for what that loses.
+	// FElection is a nemesis event: another node was elected in place of Op.Node, which
+	// seemed dead although no fault had struck it: the machine had starved it. No lock
+	// is to blame for the data lost.
 	FElection = "unasked-election"
 
-	// How the code under test can end a trial by its own conduct: nemesis events
-	// with Op.Error, the last entry of their history but for what teardown adds.
-	FDeadlock = "deadlock" // everything waits, and nothing will ever come
-	FPanic    = "panic"    // it panicked
-	FRunaway  = "runaway"  // it did not come to an end: too many commands, or too much time
+	// Nemesis events with Op.Error: the code under test itself ended the trial. Only
+	// entries of the teardown follow. FPanic has the Op.Client that panicked, if it is known.
+	FDeadlock = "deadlock" // every goroutine waits, for ever
+	FPanic    = "panic"    // the code under test panicked
+	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
 )
 
 // Mode is how a read-write lock is taken; empty for every other lock.
@@ -114,7 +119,7 @@ type Op struct {
 	// clock, read inside the recorder's lock: it never decreases with Index.
 	Time    time.Duration `json:"time"`
 	Process Process       `json:"process"`
-	// Client is the owner: the client process that did this, or that a nemesis event
+	// Client is the owner: the client process that acted, or that a nemesis event
 	// concerns; NoClient if none.
 	Client int    `json:"client"`
 	Type   Type   `json:"type"`
@@ -122,11 +127,11 @@ type Op struct {
 	// Lock is the name of the lock; the resource it guards has the same name.
 	Lock string `json:"lock,omitempty"`
 	Mode Mode   `json:"mode,omitempty"`
-	// Lease is what an acquire returned (on info: with the token that was sent), or the
-	// lease under which a release, extend, read or write was made.
+	// Lease is the lease that an acquire returned (on info: with the token that was
+	// sent), or under which the client released, extended, read or wrote.
 	Lease *Lease `json:"lease,omitempty"`
-	// Value is the guarded resource's state that was read or written: one
-	// number for a mutex, two that must be equal for a read-write lock.
+	// Value is the state of the guarded resource that was read or written: one
+	// number for a mutex, two equal numbers for a read-write lock.
 	Value []int64 `json:"value,omitempty"`
 	// Seq orders reads and writes of one resource: the resource's own counter,
 	// from 1, taken under its own mutex. 0 elsewhere.
@@ -137,17 +142,17 @@ type Op struct {
 	Reason Reason `json:"reason,omitempty"`
 	// Node is the Redis node that a nemesis event concerns, as in Command.Node.
 	Node string `json:"node,omitempty"`
-	// From is the node whose place, or whose keys, Op.Node gets, if it is not the only
+	// From is the node that Node replaces or gets keys from; "" if there is only one
 	// primary.
 	From string `json:"from,omitempty"`
-	// Offset is by how much a clock is ahead (behind if negative), or how long a stall
-	// lasted.
+	// Offset is a clock's lead (a lag if negative), or the duration of a stall.
 	Offset time.Duration `json:"offset,omitempty"`
 	// Lost is what a restarted node has lost.
 	Lost *Lost `json:"lost,omitempty"`
-	// Window is what the nemesis is about to do (on invoke) and what it hit (on info).
+	// Window is the fault: as intended (on invoke), and with its hits (on info).
 	Window *Window `json:"window,omitempty"`
-	// Keys is what a post-mortem found on Node, or what an eviction removed from it.
+	// Keys are the keys that a post-mortem found on Node, that Node evicted, or that
+	// moved to it.
 	Keys []KeyState `json:"keys,omitempty"`
 }
 
@@ -156,20 +161,24 @@ type Reason string
 
 // Reasons of completions.
 const (
-	Busy    Reason = "busy"     // fail of an acquire: somebody else holds it
+	Busy    Reason = "busy"     // fail of an acquire: the client was refused, another holds the lock
 	Refused Reason = "refused"  // fail: the recipe refused without asking Redis
-	NotHeld Reason = "not-held" // fail of a release or extension: certainly not ours any more
+	NotHeld Reason = "not-held" // fail of a release or extension: the client certainly no longer holds the lock
 	Stale   Reason = "stale"    // fail of a read or write: the resource had seen a newer fencing token
-	Unknown Reason = "unknown"  // info: an error or a timeout; it may have happened
+	Unknown Reason = "unknown"  // info: an error or a timeout; the operation may have happened
+	// Presumed is of info of an acquire: after an error or a timeout, the lock told its
+	// client that it was refused. The client goes on as after Busy, but the lock may have
+	// been granted.
+	Presumed Reason = "presumed-busy"
 )
 
-// Lease is what a client knows of its hold, as recorded.
+// Lease is a client's own knowledge of its hold.
 type Lease struct {
 	Token string `json:"token,omitempty"`
 	Fence int64  `json:"fence,omitempty"` // fencing token, 0 = none
-	// Deadline is when the holder's claim to exclusion ends: an instant on the
-	// *client's own* wall clock, in nanoseconds since the trial's start as an unskewed
-	// wall clock would show it; 0 = at release.
+	// Deadline is when the holder's claim to exclusion ends, by the *client's own* wall
+	// clock, in nanoseconds since the true wall-clock time of the trial's start; 0 = at
+	// release.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
@@ -177,7 +186,7 @@ type Lease struct {
 type KeyState struct {
 	Key  string `json:"key"`
 	Type string `json:"type"` // as Redis TYPE says
-	// TTL is the remaining life by the node's clock; negative: it never expires.
+	// TTL is the remaining life by the node's clock; negative = the key never expires.
 	TTL   time.Duration `json:"ttl"`
 	Value Bytes         `json:"value,omitempty"` // a string's value, or a hash as "field=value ..." sorted by field
 }

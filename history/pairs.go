@@ -5,7 +5,7 @@ import "fmt"
 // Pair is an operation: its invocation and its completion.
 type Pair struct {
 	Invoke   Op
-	Complete *Op // nil: it was still open when the history ended
+	Complete *Op // nil: the operation was still open when the history ended
 }
 
 // Done reports how the operation ended: Info if it never completed.
@@ -16,11 +16,10 @@ func (p Pair) Done() Type {
 	return p.Complete.Type
 }
 
-// Pairs matches invocations with completions, of clients by process and of the
-// nemesis by window, in order of invocation. Events are left out. It returns
-// an error that names the entry if the history is impossible: two open
-// operations of one process, a completion that fits no invocation. Completions
-// are those in ops, not copies.
+// Pairs matches invocations with completions, for clients by process and for the
+// nemesis by window. The pairs are in order of invocation; events are left out. It
+// returns a MisfitError if the history is impossible: two open operations of one
+// process, or a completion that fits no invocation. Complete points into ops.
 func Pairs(ops []Op) ([]Pair, error) {
 	type key struct {
 		process Process
@@ -46,7 +45,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 			open[k] = len(pairs)
 			pairs = append(pairs, Pair{Invoke: *op})
 		case op.Type == Info && op.F == FLost:
-			// An event of a client, at any moment.
+			// An event of a client needs no invocation.
 		case op.Type != OK && op.Type != Fail && op.Type != Info:
 			return nil, misfit(i, "entry %d: type is %q, not invoke, ok, fail or info", op.Index, op.Type)
 		case !isOpen || pairs[at].Invoke.F != op.F:
@@ -62,7 +61,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 
 // MisfitError says why Pairs refuses an entry: earlier entries make it impossible.
 type MisfitError struct {
-	At   int // its place among the entries, from 0
+	At   int // the entry's place in the history, from 0
 	text string
 }
 

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrSealed is returned for entries of a crashed client, and of anybody once the
+// ErrSealed is returned for entries of a crashed client, and for all entries once the
 // history has ended.
 var ErrSealed = errors.New("history is sealed: the client has crashed, or the trial is over")
 
-// Recorder takes down a history as it happens. It is safe for concurrent use,
+// Recorder records a history as it happens. It is safe for concurrent use,
 // gives every entry its index and time under one lock, and refuses impossible
 // histories.
 type Recorder struct {
@@ -32,7 +32,7 @@ type Recorder struct {
 
 // NewRecorder returns a recorder that streams each entry to w as one line of
 // JSON, at once, so that a killed run leaves a readable file; w may be nil.
-// The clock now must not go backwards and counts from the trial's start.
+// now returns the time since the trial's start; it must not go backwards.
 func NewRecorder(w io.Writer, now func() time.Duration) *Recorder {
 	return &Recorder{
 		now:     now,
@@ -105,7 +105,7 @@ func (r *Recorder) Complete(op Op) (Op, error) {
 	return r.append(op), nil
 }
 
-// Event records a single entry without invocation: FLost of a client, or an
+// Event records an entry that has no invocation: FLost of a client, or an
 // event of the nemesis.
 func (r *Recorder) Event(op Op) (Op, error) {
 	r.mu.Lock()
@@ -117,9 +117,9 @@ func (r *Recorder) Event(op Op) (Op, error) {
 	return r.append(op), nil
 }
 
-// End records an event of the nemesis as the last entry of the history, at that time
-// but not before the previous entry; it does not read the clock. Later entries, and a
-// second End, are refused with ErrSealed.
+// End records an event of the nemesis as the history's last entry. Its time is at, or the
+// previous entry's if that is later; the clock is not read. Later entries, and a second
+// End, are refused with ErrSealed.
 func (r *Recorder) End(op Op, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +132,8 @@ func (r *Recorder) End(op Op, at time.Duration) error {
 	return r.err
 }
 
-// Crash records that a client stops for ever, and seals it in the same moment: its
-// later entries are refused with ErrSealed.
+// Crash records that a client stops for ever, and seals the client in the same moment:
+// its later entries are refused with ErrSealed.
 func (r *Recorder) Crash(client int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,8 +153,7 @@ func (r *Recorder) Ops() []Op {
 	return slices.Clip(r.ops)
 }
 
-// Err returns the first error of writing the stream. The entries stay in memory even
-// so.
+// Err returns the first error of writing to the stream. Ops has all entries even then.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

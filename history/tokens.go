@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// same says whether two texts are equal except for the names of tokens, and remembers
-// which name corresponds to which. Declared: a recipe calls them tokens.
+// same reports whether two texts are equal except for the names of tokens, and remembers
+// which names correspond. declared: the recipe itself calls the texts tokens.
 func (c *comparer) same(a, b string, declared bool) bool {
 	x, y := wordsOf(a), wordsOf(b)
 	if len(x) != len(y) || !slices.EqualFunc(x, y, func(x, y piece) bool { return x.apart == y.apart }) {
-		x, y = []piece{{text: a}}, []piece{{text: b}} // perhaps no valid text
+		x, y = []piece{{text: a}}, []piece{{text: b}} // compare them whole
 	}
 	for i := range x {
 		if !x[i].apart && !c.sameWord(x[i].text, y[i].text, declared) || x[i].apart && x[i].text != y[i].text {
@@ -22,7 +22,7 @@ func (c *comparer) same(a, b string, declared bool) bool {
 	return true
 }
 
-// sameWord is same for one word.
+// sameWord is like same, but compares single words.
 func (c *comparer) sameWord(a, b string, declared bool) bool {
 	if len(a) < leastDrawn && len(b) < leastDrawn {
 		return a == b
@@ -42,14 +42,14 @@ func (c *comparer) sameWord(a, b string, declared bool) bool {
 	return true
 }
 
-// made says whether b is a with a known token's name replaced.
+// made reports whether replacing one known token's name turns a into b.
 func (c *comparer) made(a, b string) bool {
 	return slices.ContainsFunc(c.drawn, func(names [2]string) bool {
 		return strings.Contains(a, names[0]) && strings.Replace(a, names[0], names[1], 1) == b
 	})
 }
 
-// translated is a text of the first run with the second run's names of tokens.
+// translated replaces the first run's tokens in a text by the second run's.
 func (c *comparer) translated(text string) string {
 	var b strings.Builder
 	for _, w := range wordsOf(text) {
@@ -62,7 +62,7 @@ func (c *comparer) translated(text string) string {
 	return b.String()
 }
 
-// piece of a text: a word, or a separator.
+// piece is a word of a text, or a run of separators.
 type piece struct {
 	text  string
 	apart bool
@@ -84,8 +84,8 @@ func wordsOf(text string) (words []piece) {
 }
 
 const (
-	// leastDrawn is the minimum number of bytes in which two random words differ: a
-	// counter, a fence or a short number never counts as one.
+	// leastDrawn is the minimum number of bytes in which two random words differ, so
+	// that no counter, fence or short number counts as a random word.
 	leastDrawn = 6
 	// leastDigits is the minimum length of a random decimal number: times in
 	// milliseconds and durations in nanoseconds are shorter.
@@ -95,9 +95,9 @@ const (
 	leastTurns = 3
 )
 
-// looksDrawn says whether two different words can be two draws from one source of
-// random names. If in doubt, it says no: for two numbers, two times, and two words of a
-// language. Declared tokens must only be no numbers.
+// looksDrawn reports whether two different words can be two draws from one source of
+// random names. If in doubt, it returns false: for two counters, two times, or two words
+// of a language. Declared tokens are in doubt only if they are numbers.
 func looksDrawn(a, b string, declared bool) bool {
 	x, y := trimmed(a, b)
 	switch {
@@ -129,7 +129,7 @@ func decimal(s string) bool {
 	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return !isDigit(b) })
 }
 
-// digitsAround is the number in s around the digit at position at.
+// digitsAround returns the digits of s around position at.
 func digitsAround(s string, at int) string {
 	from, to := at, at
 	for from > 0 && isDigit(s[from-1]) {
@@ -141,8 +141,8 @@ func digitsAround(s string, at int) string {
 	return s[from:to]
 }
 
-// randomNumber says whether a number is too long for a counter, and no instant of a
-// trial on virtual time, in any unit.
+// randomNumber reports whether a number is too long for a counter and is no instant of
+// virtual time, in any unit.
 func randomNumber(digits string) bool {
 	if len(digits) < leastDigits {
 		return false
@@ -167,8 +167,8 @@ var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const virtualDays = 30
 
-// busy says whether a text looks drawn: it changes often between digits, small letters,
-// capitals and bytes that are no text.
+// busy reports whether a text looks random: it changes often between digits, small
+// letters, capitals and bytes that are no text.
 func busy(s string) bool {
 	turns, last := 0, 0
 	for i := range len(s) {
@@ -183,7 +183,7 @@ func busy(s string) bool {
 	return turns >= leastTurns
 }
 
-// classOf tells kinds of bytes apart; 0 is none.
+// classOf returns the class of a byte for busy; 0 = punctuation, which has none.
 func classOf(b byte) int {
 	switch {
 	case isDigit(b):

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// Window describes one fault: on the invoke entry the intention, on the closing info
-// entry also what it hit. It is only data: the display makes sentences of it.
+// Window describes one fault: on the invoke entry as intended, on the closing info entry
+// also with its hits. It is only data; reports put it into words.
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
 	// Effect is the fault's effect on its targets.
 	Effect FaultEffect `json:"effect,omitempty"`
-	// Clients, Nodes and Links are the targets. A fault of links strikes neither the
-	// links' clients nor their nodes.
+	// Clients, Nodes and Links are the targets. Clients and Nodes do not include the
+	// ends of Links.
 	Clients []int    `json:"clients,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
 	Links   []Link   `json:"links,omitempty"`
-	// Planned is its planned beginning and end; nil if unknown.
+	// Planned is the fault's planned beginning and end; nil if unknown.
 	Planned *Timing `json:"planned,omitempty"`
 	// Hits counts what the fault demonstrably affected: commands held,
 	// dropped or refused, connections cut, seconds lost. 0 on the closing
-	// entry means that the fault did not bite.
+	// entry means that the fault had no effect.
 	Hits int `json:"hits"`
-	// Impact is how it struck, on the closing entry; nil if its trigger did not come.
+	// Impact says, on the closing entry, how the fault struck; nil if its trigger was
+	// not reached.
 	Impact *Impact `json:"impact,omitempty"`
 }
 
@@ -39,14 +40,16 @@ const (
 	ReplyLost FaultEffect = "reply-lost" // links drop the reply to a command that ran
 	Delayed   FaultEffect = "delayed"    // links deliver late
 	Reset     FaultEffect = "reset"      // connections break
-	Paused    FaultEffect = "paused"     // clients or nodes stand still, and go on
+	Paused    FaultEffect = "paused"     // clients or nodes stop for a while
 	Crashed   FaultEffect = "crashed"    // clients stop for ever
+	Slowed    FaultEffect = "slowed"     // clients, alive, work for longer
+	Hung      FaultEffect = "hung"       // clients, alive, never come back from their work
 	Restarted FaultEffect = "restarted"  // nodes are killed and come back
 	Promoted  FaultEffect = "promoted"   // a replica that is behind takes the primary's place
 	Parted    FaultEffect = "parted"     // a second primary serves some clients
 	ClockSet  FaultEffect = "clock-set"  // wall clocks of clients or nodes are wrong
 	Flushed   FaultEffect = "flushed"    // nodes forget their scripts
-	Evicted   FaultEffect = "evicted"    // nodes throw keys away
+	Evicted   FaultEffect = "evicted"    // nodes evict keys
 	SlotMoved FaultEffect = "slot-moved" // keys go to another node of a cluster
 )
 
@@ -60,8 +63,8 @@ const (
 	Both       Direction = "both"
 )
 
-// Link is a pair of ends between which packets travel, as the target of a fault: "c0"
-// and "n0" for a client and a node, "n1" and "n0" for a replica and its primary.
+// Link is a network link, the target of a fault. Its ends are named "c0" and "n0" for a
+// client and a node, "n1" and "n0" for a replica and its primary.
 type Link struct {
 	From      string    `json:"from"`
 	To        string    `json:"to"`
@@ -69,7 +72,7 @@ type Link struct {
 	Conn      int       `json:"conn,omitempty"`      // one connection only, as Command.Conn; 0 = all
 }
 
-// String is the link as it is drawn: "c0→n0", "c0←n0", "c0↔n0".
+// String returns "c0→n0" (upstream), "c0←n0" (downstream) or "c0↔n0" (both).
 func (l Link) String() string {
 	switch l.Direction {
 	case Upstream:
@@ -80,17 +83,17 @@ func (l Link) String() string {
 	return l.From + "↔" + l.To
 }
 
-// Client is the client at the link's end; false for a link between servers.
+// Client returns the client at the link's end; false for a link between servers.
 func (l Link) Client() (int, bool) {
 	number, ok := strings.CutPrefix(l.From, "c")
 	c, err := strconv.Atoi(number)
 	return c, ok && err == nil
 }
 
-// ClientName is how a client is called: "c0".
+// ClientName returns the client's name in texts: "c0".
 func ClientName(client int) string { return "c" + strconv.Itoa(client) }
 
-// Target names what the window strikes: "c0 c2 n1", "c0→n0".
+// Target lists the fault's targets: "c0 c2 n1", "c0→n0".
 func (w *Window) Target() string {
 	var names []string
 	for _, c := range w.Clients {
@@ -103,17 +106,18 @@ func (w *Window) Target() string {
 	return strings.Join(names, " ")
 }
 
-// When says on which side of a command a place in a protocol lies.
+// When is a moment in the exchange of a command and its reply.
 type When string
 
-// Sides of a command.
+// Moments of a command.
 const (
 	Before  When = "before"  // the client is about to send it
 	Sent    When = "sent"    // handed to the network
 	Replied When = "replied" // the reply has arrived, the client has not seen it yet
 )
 
-// Who restricts the clients of a Trigger by their relation to the struck one.
+// Who restricts the clients of a Trigger by their relation to the client that the fault
+// strikes.
 type Who string
 
 // Relations to the struck client.
@@ -123,27 +127,28 @@ const (
 	Same   Who = "same"  // the struck client itself
 )
 
-// Trigger is a place in a protocol: the first of these clients to get there sets it off.
+// Trigger is a point in the clients' protocol. It fires when the first of Clients gets
+// there.
 type Trigger struct {
 	Clients []int  `json:"clients"`
 	Who     Who    `json:"who,omitempty"`
 	Step    string `json:"step"`
-	Node    string `json:"node,omitempty"` // any, if empty
+	Node    string `json:"node,omitempty"` // any node, if empty
 	N       int    `json:"n,omitempty"`    // number of the command in the step; 0 = the step's beginning
 	When    When   `json:"when,omitempty"`
-	Skip    int    `json:"skip,omitempty"` // times that each client first passes unharmed
+	Skip    int    `json:"skip,omitempty"` // how often each client passes the point before it counts
 }
 
 // Timing is when a fault begins and ends: it begins once At, After, Arm and Point are
 // satisfied, in this order.
 type Timing struct {
-	At    time.Duration `json:"at,omitempty"`    // not before
-	After int           `json:"after,omitempty"` // Window.ID of one that must have ended Delay ago
+	At    time.Duration `json:"at,omitempty"`    // the fault does not begin earlier
+	After int           `json:"after,omitempty"` // Window.ID of a fault that must have ended Delay ago
 	Delay time.Duration `json:"delay,omitempty"`
-	Arm   *Trigger      `json:"arm,omitempty"`   // must be passed before Point counts
-	Point *Trigger      `json:"point,omitempty"` // nil = at once
-	// For is how long it lasts, with Until at least that long; then Until ends it, or
-	// Limit if Until is not reached. After Until it lasts for Linger more.
+	Arm   *Trigger      `json:"arm,omitempty"`   // must be reached before Point counts
+	Point *Trigger      `json:"point,omitempty"` // begins the fault when reached; nil = at once
+	// For is the fault's duration. If Until is set, the fault lasts at least For, then
+	// ends Linger after a client reaches Until, or at Limit if none does.
 	For    time.Duration `json:"for,omitempty"`
 	Until  *Trigger      `json:"until,omitempty"`
 	Linger time.Duration `json:"linger,omitempty"`

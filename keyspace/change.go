@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// spot is one place of a content, with the value that stands there.
+// spot is one place of a key's content, with the value in that place.
 type spot struct{ name, value string }
 
-// spots are the places of a content, in the content's order. Equal elements of a list
-// are numbered.
+// spots returns the places of a key's content, in its order. Equal elements of a list are
+// numbered.
 func spots(k *history.KeyContent) []spot {
 	switch {
 	case k == nil:
@@ -35,7 +35,7 @@ func spots(k *history.KeyContent) []spot {
 	return all
 }
 
-// difference is what happened to the places of a key.
+// difference lists the changes of the places of a key.
 type difference struct {
 	removed []string
 	changed []replaced
@@ -48,7 +48,7 @@ type replaced struct {
 	was string
 }
 
-// put are the places that got a value. Those that had another value come first.
+// put returns the places that got a value. Places that had another value come first.
 func (d difference) put() (all []spot) {
 	for _, s := range d.changed {
 		all = append(all, s.spot)
@@ -56,7 +56,8 @@ func (d difference) put() (all []spot) {
 	return append(all, d.added...)
 }
 
-// difference is what happened in that change.
+// difference returns the effect of that change on the places of its key. It caches
+// results.
 func (r *reader) difference(change int) difference {
 	d, known := r.differences[change]
 	if !known {
@@ -93,7 +94,7 @@ func compare(before, after *history.KeyContent) (d difference) {
 	return d
 }
 
-// finder finds what stands in a place of these.
+// finder returns a function that looks up the value of a place.
 func finder(all []spot) func(name string) (value string, there bool) {
 	const few = 8
 	if len(all) <= few {
@@ -116,15 +117,15 @@ func finder(all []spot) func(name string) (value string, there bool) {
 	}
 }
 
-// actor is who changes a key: a command, or a stranger.
+// actor is the origin of a change: a command, or a stranger.
 type actor struct {
-	pos    int // of the command, -1 for none
+	pos    int // place of the command in the log; -1 for none
 	client int
 	op     int
 	at     When
 }
 
-// take applies the change at that place of the record.
+// take applies a change, given by its place in Evidence.Keys, and records it as a Step.
 func (r *reader) take(n *node, change, pos int) {
 	c := r.Evidence.Keys[change]
 	k := n.key(string(c.Key))
@@ -138,8 +139,8 @@ func (r *reader) take(n *node, change, pos int) {
 	r.Steps = append(r.Steps, s)
 }
 
-// latest is the last grant that the key carries; nil if it carries none. A grant that
-// holds nothing counts only if the key carries no other.
+// latest returns the last grant that the key carries; nil if it carries none. A refused
+// share counts only if there is no other grant.
 func (k *keyState) latest() (last *Grant) {
 	for _, g := range k.carried() {
 		if last == nil || last.Refused || !g.Refused {
@@ -149,10 +150,9 @@ func (k *keyState) latest() (last *Grant) {
 	return last
 }
 
-// change applies one change of a key.
 func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	at := When{Clip(c.From), max(Clip(c.From), Clip(c.To))}
-	if !k.content.SameValue(c.Before) { // something was not seen
+	if !k.content.SameValue(c.Before) { // an earlier change was not seen
 		r.unexplained(n, k, c, at)
 	}
 	by := actor{pos: pos, client: Stranger, op: -1, at: at}
@@ -166,7 +166,8 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
 	case c.By == history.ByClock && c.Before.SameValue(c.After):
 		r.shift(k, c, at)
-	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock: // the last two never do that
+	// Expiry and clock jumps have only the effects handled above.
+	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock:
 		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
 	default:
@@ -177,10 +178,10 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	}
 }
 
-// earlier returns when a key ended, given when it was seen to be gone.
+// earlier returns the time at which a key ended: due, or seen if the key was seen to be
+// gone before.
 func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi, seen.Hi)} }
 
-// changedBy applies a change by a command or by a stranger.
 func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
 	d := compare(c.Before, c.After)
 	name := string(c.Key)
@@ -206,14 +207,14 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike records which grants a command struck, its sender's own included.
+// strike records the grants that a command struck, including its sender's own.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
 	}
 }
 
-// setTerm gives the key the life that it has after the change.
+// setTerm sets the key's term to the TTL that it has after the change.
 func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
 		return
@@ -227,8 +228,8 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
 
-// slack is the doubt about the end of a life. If the instant of the change is not exact,
-// neither is the reading of the node's clock.
+// slack returns the uncertainty about the end of a term. If the instant of the change is
+// not exact, neither is the reading of the node's clock.
 func slack(at When) time.Duration {
 	if at.Lo == at.Hi {
 		return 0
@@ -246,7 +247,7 @@ func termOf(c history.KeyChange, by actor) Term {
 	return t
 }
 
-// put sets another value in a place, and returns the grants that it replaced.
+// put records a new value in a place, and returns the grants that it replaced.
 func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by actor) (struck []*Grant) {
 	p := k.places[s.name]
 	if p == nil {
@@ -274,8 +275,8 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	return struck
 }
 
-// continues says whether the owner of the place only wrote its value anew. Another
-// acquire of the same owner does not continue: it makes a grant.
+// continues reports whether the owner of the place only updated its value. A later acquire
+// of the same owner does not continue the grant: it makes a new one.
 func (r *reader) continues(p *place, by actor) bool {
 	if len(p.current) == 0 {
 		return false
@@ -286,14 +287,14 @@ func (r *reader) continues(p *place, by actor) bool {
 	})
 }
 
-// grant makes a grant of the value that the actor put in a place. The caller adds the
+// grant creates the grant of a value that the actor put in a place. The caller adds the
 // grant to the place.
 func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
 	life := k.term
-	if life.Cmd != by.pos || life.At != by.at { // the grant shares the life that the key had
+	if life.Cmd != by.pos || life.At != by.at { // the grant takes over the TTL that the key had
 		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
 		life.Most = 0
 	}
@@ -307,13 +308,12 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 	return g
 }
 
-// hold adds the value that stands there to the grant's.
+// hold sets the value of the grant and adds it to the values that the grant has had.
 func (g *Grant) hold(value string) {
 	g.Value = value
 	g.values.add(value)
 }
 
-// enter adds a grant to Keys.
 func (r *reader) enter(g *Grant) {
 	r.Grants = append(r.Grants, g)
 	r.byOp[g.Op] = append(r.byOp[g.Op], g)
@@ -324,7 +324,6 @@ func (r *reader) enter(g *Grant) {
 	}
 }
 
-// empty ends everything that the key carried.
 func (r *reader) empty(k *keyState, e End) {
 	r.finish(k.everything(), e)
 	*k = keyState{places: map[string]*place{}}
@@ -336,7 +335,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
-			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older life that came back may have been over before
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older term that came back may have been over already
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 			g.lives.leave()
@@ -345,7 +344,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	}
 }
 
-// shift moves the end of the key's life after its node's clock was set.
+// shift moves the end of the key's term after its node's clock was set.
 func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	if c.Before == nil || c.After == nil {
 		return
@@ -363,11 +362,10 @@ func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// unexplained applies a change whose cause nobody knows.
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {
-		after = c.Before // what the next change found
+		after = c.Before // the content that the next change found
 	}
 	d := compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}

@@ -7,20 +7,21 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds out which keys a command reached: those that it names, those that it
-// changed, and those whose names its script is known to make.
+// This file finds the keys that a command reached: those that it names, those that it
+// changed, and those whose names its script is known to build.
 
-// made is a key whose name a script makes from its arguments.
+// made is a key whose name a script builds from its arguments.
 type made struct {
 	key string
-	of  []history.Bytes // the arguments that make up the name
+	of  []history.Bytes // the arguments that the name contains
 }
 
-// user is a script with the lock of the operations that run it; "" if no operation does.
+// user is a script together with the lock of the operations that run it; the lock is ""
+// outside operations.
 type user struct{ script, lock string }
 
-// reach learns which keys scripts name themselves, from what the scripts changed. It notes
-// which commands ran such scripts, or would have run them.
+// reach learns from the changes that scripts made which key names they build themselves.
+// It notes the commands that ran such scripts, or would have run them.
 func (r *reader) reach() {
 	taught := map[user][]made{}
 	for pos := range r.Commands {
@@ -57,22 +58,23 @@ func (r *reader) reach() {
 	}
 }
 
-// userOf returns the script that the command runs, and its lock; not ok if it runs none.
+// userOf returns the script that the command runs, and its lock; ok is false if it runs no
+// script.
 func (r *reader) userOf(pos int) (user, bool) {
 	c := r.Commands[pos]
 	sha, ok := c.Script()
 	return user{sha, r.pairs[c.Op].Invoke.Lock}, ok
 }
 
-// Reaches says whether the key is named by the command at that place of the log, or by
-// the command's script.
+// Reaches reports whether the command at place pos of the log names the key, or its script
+// does.
 func (k *Keys) Reaches(pos int, key string) bool {
 	args := k.commands[pos].Args
 	return len(args) > 1 && slices.Contains(args[1:], history.Bytes(key)) || slices.Contains(k.unnamed[pos], key)
 }
 
-// meet notes which existing keys the command reached: it named them, changed them, or
-// left them as they were.
+// meet records a contact for each existing key that the command reached, changed or not,
+// and returns the names of these keys.
 func (r *reader) meet(n *node, x item) (met []string) {
 	at := r.ran[x.cmd]
 	reached := func(name string) {

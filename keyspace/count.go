@@ -7,8 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// counted says by how much a command raised or lowered the number in a place. A number
-// that is an argument of the script was set, not counted, unless it is just the next one.
+// counted returns the amount by which a command raised or lowered the number in a place.
+// counts is false if the value is no number, or if the command set it. A script set the
+// number if it got the new value as an argument, unless the number changed by one.
 func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -24,10 +25,9 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 	return b - a, scripted[name] && (!handed || next) && !r.set[at]
 }
 
-// findSet finds the places whose numbers scripts set and do not count. Every number in
-// such a place was an argument of its script, or the same command left it in another key
-// as well that has no TTL. An example of the latter is a fence that is also the lock's
-// value.
+// findSet finds the places whose numbers scripts set rather than count. In such a place,
+// every number was an argument of its script, or the same command also put it in another
+// key that has no TTL. An example of the latter is a fence that is also the lock's value.
 func (r *reader) findSet() {
 	r.set = map[KeyPlace]bool{}
 	counts := map[KeyPlace]bool{}
@@ -57,8 +57,8 @@ func (r *reader) findSet() {
 	}
 }
 
-// handed says whether the text is one of the command's arguments. The number of keys
-// (numkeys) is not one of the script's.
+// handed reports whether the text is one of the command's arguments. The argument numkeys
+// does not count.
 func (r *reader) handed(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
@@ -68,8 +68,8 @@ func (r *reader) handed(pos int, text string) bool {
 	return false
 }
 
-// standsForEver says whether one of these changes put the number also into another key, one
-// without a TTL.
+// standsForEver reports whether one of these changes put the number also in another key
+// that has no TTL.
 func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
@@ -78,19 +78,19 @@ func (r *reader) standsForEver(effects []int, key, number string) bool {
 	})
 }
 
-// maxCount is more than any lock counts to. A greater number is a time, in whichever unit,
-// or a token.
+// maxCount is more than any lock counts to. A greater number is a time in some unit, or a
+// token.
 const maxCount = 100_000_000
 
-// counters are the commands that count, and do nothing else.
+// counters lists the commands that only count.
 var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true}
 
-// scripted are the commands that may do anything.
+// scripted lists the commands that may do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
 
 // count applies a change that raised or lowered a number. A client that takes a share ends
-// nobody's grant. A client that gives a share back gives its own, if it has one. In a
-// count that goes up, the last share ends with the number itself.
+// nobody's grant. A client that gives a share back ends its own share first, if it has
+// one. When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
 	p.tell(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
@@ -107,8 +107,8 @@ func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step 
 	return struck
 }
 
-// share adds a grant to a count. For each owner the count carries two shares at most: the
-// latest that was granted, and the latest that was refused.
+// share adds a grant to a count. For each owner, the count carries at most two shares: the
+// latest granted and the latest refused.
 func (r *reader) share(p *place, g *Grant, down bool) {
 	g.counted = true
 	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
@@ -129,7 +129,7 @@ func (r *reader) share(p *place, g *Grant, down bool) {
 	p.join(g)
 }
 
-// settle ends the grants of a count that had come to nothing.
+// settle ends the remaining grants of a count that went down to zero.
 func (r *reader) settle(p *place) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
@@ -137,18 +137,19 @@ func (r *reader) settle(p *place) {
 	}
 }
 
-// giveBack ends one share in a count. A share in a count that goes up ends with the number
-// at the latest. A share in a count that goes down lasts until it is given back.
+// giveBack ends one share in a count. In a count that goes up, all shares end when the
+// number reaches zero. A share in a count that goes down lasts until a client gives it
+// back.
 func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Grant) {
 	at, others := p.sharing(by)
 	switch {
 	case at < 0:
 		return nil
 	case p.current[at].Client == by.client && !others && !down:
-		return nil // one of several entries of its owner
+		return nil // the share lasts until the count is zero
 	}
 	struck = []*Grant{p.current[at]}
-	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // another entry of the same owner is left
+	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // another entry of the same owner remains
 		back := p.overwritten[o]
 		back.Over, back.OverSeq = nil, 0
 		p.overwritten = slices.Delete(p.overwritten, o, o+1)
@@ -160,10 +161,10 @@ func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Gra
 	return struck
 }
 
-// sharing returns the place of the share that ends if the actor gives one back, -1 for
-// none, and whether there are others. The actor's own shares end before those of others:
-// first the one that this operation took, then one that it holds. Of the others' shares
-// one that nobody holds ends first.
+// sharing returns the place of the share that ends if the actor gives one back, or -1, and
+// whether there are other shares. The actor's own shares end before those of others: first
+// the share that this operation took, then a granted share. Among the others' shares, a
+// refused share ends first.
 func (p *place) sharing(by actor) (at int, others bool) {
 	at, best := -1, 0
 	for i, g := range p.current {
@@ -185,8 +186,8 @@ func (p *place) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the place of the latest grant, of the same owner, that this one was put
-// over; -1 for none.
+// latestOf returns the place of the latest grant of the same owner that this grant
+// overwrote; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

@@ -6,18 +6,19 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds out which counts go down. The number in such a count is how many permits
-// are left; it was set up beforehand. An acquire takes one, and its release puts it back.
+// This file finds the counts that go down. Such a count is set up beforehand and holds the
+// number of permits that are left. An acquire takes a permit, and its release puts it
+// back.
 
-// leaning is what is known of a count's direction.
+// leaning is the evidence about a count's direction.
 type leaning struct {
-	up, down bool // the first acquire that counted there raised it, or lowered it
-	one      bool // an acquire put the first number there: 1, as if it counted from nothing
-	returned bool // an operation that is no acquire raised it
+	up, down bool // whether the first acquire that counted there raised or lowered it
+	one      bool // an acquire wrote the first number, 1, as if it counted from nothing
+	returned bool // an operation other than an acquire raised it
 }
 
-// orient finds the counts that acquires lower. An acquire that only puts back what it
-// raised itself does not count.
+// orient finds the counts that acquires lower. A lowering does not count if the same
+// acquire had raised the number before.
 func (r *reader) orient() {
 	found := map[KeyPlace]*leaning{}
 	type share struct {
@@ -53,12 +54,13 @@ func (r *reader) orient() {
 	}
 }
 
-// learn applies a step. A step that is undone puts back what the same operation took.
+// learn processes one step. undone means that the step reverses an earlier step of the
+// same operation.
 func (l *leaning) learn(s counting, acquire, undone bool) {
 	switch {
 	case !acquire:
 		l.returned = l.returned || s.step > 0
-	case s.from && !s.pure: // it may have set up the number that it took from
+	case s.from && !s.pure: // one command may have both set up the number and taken a permit
 		l.one = l.one || s.step == 1
 	case undone || l.up || l.down:
 	default:
@@ -70,11 +72,10 @@ func (l *leaning) learn(s counting, acquire, undone bool) {
 type counting struct {
 	place string
 	step  int64
-	from  bool // nothing stood there before
-	pure  bool // by a command that only counts
+	from  bool // the place was empty before
+	pure  bool // a command that only counts made the step
 }
 
-// counts are the steps of a change.
 func (r *reader) counts(change int, by actor) (all []counting) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
@@ -91,7 +92,7 @@ func (r *reader) counts(change int, by actor) (all []counting) {
 	return all
 }
 
-// name is the command's, in capitals; "" for none.
+// name returns the name of the command in capitals; "" for none.
 func (r *reader) name(pos int) string {
 	args := r.Commands[pos].Args
 	if len(args) == 0 {
@@ -110,12 +111,11 @@ func (r *reader) mayCount(pos int) bool {
 	return counters[name] || scripted[name]
 }
 
-// acquires says whether the operation is an acquire.
 func (r *reader) acquires(op int) bool { return op >= 0 && r.pairs[op].Invoke.F == history.FAcquire }
 
-// takes says whether a client that counts by that step, to that number, takes a share. The
-// alternative is that it gives one back. Below zero only acquires take: somebody may
-// have given back a share that was not its own.
+// takes reports whether a client that changes the count by step, to the number is, takes a
+// share rather than returns one. Below zero only acquires take: another operation may have
+// returned a share that was not its own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:
@@ -126,9 +126,9 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	return step > 0 && is > 0
 }
 
-// setUp sets aside the grants that put the first number in a count that goes down. These
-// grants are no shares. But an acquire that set up the count may have taken its own
-// share with the same command.
+// setUp marks the earlier grants of p that are no shares, since they only set up the count.
+// A grant by another successful acquire stays a share: one command may have set up the
+// count and taken a share.
 func (r *reader) setUp(p *place, g *Grant) {
 	var shares []*Grant
 	for _, old := range p.current {

@@ -1,19 +1,19 @@
-// Package keyspace is the one reader of keys. From what the nodes' keys were
-// (history.KeyChange), which commands ran, and what clients asked for, it works out
-// the grants on keys: the owner of each grant, the command that made it, its life, how
-// it ended and by whom. Oracles, causes, stories and pictures all read these grants, so
-// that they cannot disagree.
+// Package keyspace reconstructs the grants on keys. From the changes of the nodes' keys
+// (history.KeyChange), the commands that ran, and the operations of the clients it works
+// out for each grant the owner, the command that made it, its TTL, how it ended and by
+// whom. Oracles, causes, stories and pictures all read these grants, so that they cannot
+// disagree.
 //
-// In: history.Evidence. Out: Keys. Its words:
+// The input is history.Evidence, the output Keys. The terms are:
 //
-//   - A place is where a value stands: a string key, one field of a hash, one member
+//   - A place holds one value: a string key, one field of a hash, one member
 //     of a set, list or sorted set.
-//   - A grant is what one command put in one place. The operation of the command says
-//     whether the owner was granted the lock by it.
+//   - A grant is the value that one command put in one place. Whether its owner was granted
+//     the lock depends on the operation of the command.
 //   - A strike is a command that ended a grant of another command, or changed its
-//     life.
-//   - A contact is a command that reached a key which was there.
+//     TTL.
+//   - A contact is a command that reached an existing key.
 //
-// It knows no lock. The only thing that it knows of commands is which of them can change
-// a count.
+// The package knows nothing about locks, and of commands only which of them can change a
+// count.
 package keyspace

@@ -7,70 +7,72 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// When bounds an instant on the history's clock: it lies between the two. They are
-// equal where it is known exactly.
+// When bounds an instant on the history's clock: the instant lies between Lo and Hi. They
+// are equal if it is known exactly.
 type When struct{ Lo, Hi time.Duration }
 
-// Mid is the likeliest instant, for texts: to the millisecond, as nobody knows it better.
+// Mid returns the middle of the bounds, rounded to the millisecond, for use in texts.
 func (w When) Mid() time.Duration { return (w.Lo + (w.Hi-w.Lo)/2).Round(time.Millisecond) }
 
-// At is an instant that is known exactly.
+// At returns an instant that is known exactly.
 func At(t time.Duration) When { return When{t, t} }
 
-// Grant is what one command put in one place of one key on one node.
+// Grant is the value that one command put in one place of one key on one node.
 //
-// A key may carry several at once: the fields of a hash, or those who raised one
-// count. A grant that was overwritten is no longer carried, but its owner still
-// profits from the key, so its life goes on until the place is empty.
+// A key may carry several grants at once: the fields of a hash, or the shares of clients
+// that raised one count. The key no longer carries a grant that was overwritten, but its
+// owner still profits from the key. So such a grant ends only when the place is empty.
 type Grant struct {
 	Node, Key string
 	Place     string   // field or member; "" for a string
-	Moved     []string // the nodes where it was before its slot moved
-	Client    int      // whose command put it there; Stranger for nobody's
-	Lock      string   // of its operation; "" for none
+	Moved     []string // the earlier nodes of the key, before its slot moved
+	Client    int      // the client whose command made the grant; Stranger if none did
+	Lock      string   // the operation's lock; "" for none
 	Mode      history.Mode
-	Op        int // the invocation whose command put it there; -1 for none
-	Cmd       int // place of that command in the log; -1 for a stranger's
+	Op        int // index of the invocation whose command made the grant; -1 for none
+	Cmd       int // place of that command in the log; -1 for a stranger
 	At        When
-	Seq       int    // its place among all that the reader saw, from 1; of a copy its original's
-	Value     string // what stood there last; of a member ""
-	// Rested: no value changed when the grant came about. Its operation succeeded
-	// although, or because, the place held this value already.
+	Seq       int    // order among all that the reader saw, from 1; a copy has that of its original
+	Value     string // the latest value of the place; "" for a member
+	// Rested: the operation succeeded but changed no value. It relied on the value that
+	// the place held already, or wrote the same value again.
 	Rested bool
-	// Beside: it is a share in a count. Others had shares there when it came about.
+	// Beside: the grant is a share in a count in which others had shares when it was made.
 	Beside bool
-	// Refused: it is a share in a count. Its acquire was told that it did not get the
-	// lock. The share holds nothing, though it may keep others out.
+	// Refused: the grant is a share in a count, and its acquire was told that it did not
+	// get the lock. The share holds nothing, though it may keep others out.
 	Refused bool
-	// Copied: it came to this node by replication or over a restart, Came when.
+	// Copied: the grant came to this node by replication or over a restart, at the time
+	// Came.
 	Copied bool
 	Came   time.Duration
-	// Over is the grant that took its place, OverSeq the Seq of that.
+	// Over is the grant that overwrote this one; OverSeq is the Seq of that grant.
 	Over    *Grant
 	OverSeq int
-	End     *End // nil: it outlived the history
+	End     *End // nil if the grant outlived the history
 	lives   trail[Term]
-	counted bool          // it is a share in a count
-	base    bool          // it is no share: it put the first number in a count that goes down
-	values  trail[string] // that it has had: older values may come back
+	counted bool          // the grant is a share in a count
+	base    bool          // the grant is no share: it set the first number of a count that goes down
+	values  trail[string] // all values that it has had, since older ones may come back
 }
 
 // Stranger is Grant.Client of a grant that no client of the trial made.
 const Stranger = -1
 
-// WasOn says whether the grant is on that node, or was before its slot moved.
+// WasOn reports whether the grant is on that node, or was there before its slot moved.
 func (g *Grant) WasOn(node string) bool { return g.Node == node || slices.Contains(g.Moved, node) }
 
-// EndedBefore says whether the grant was over when the other came about. The two may be
+// EndedBefore reports whether the grant had ended when the other was made. The two may be
 // on different nodes.
 func (g *Grant) EndedBefore(other *Grant) bool {
 	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
 }
 
-// Forever is Grant.Until of a grant that outlived the history.
+// Forever is the value of Grant.Until for a grant that outlived the history.
 const Forever = time.Duration(1<<63 - 1)
 
-// Until is the earlier of two instants: the grant's End, and when another took its place.
+// Until returns the earlier of two instants: the grant's End, and the time at which
+// another grant overwrote it.
 func (g *Grant) Until() time.Duration {
 	until := Forever
 	if g.Over != nil {
@@ -82,34 +84,36 @@ func (g *Grant) Until() time.Duration {
 	return until
 }
 
-// Term is a life that a key was given while it carried a grant.
+// Term is a TTL that a key was given while it carried a grant, or the lack of a TTL.
 type Term struct {
 	Cmd    int // place in the log, -1 for none
 	Client int
 	At     When
-	Mortal bool // false: it lives on without end
-	// Expiry is when it ends, Fair when it would if no clock had jumped.
+	Mortal bool // false if the key has no TTL
+	// Expiry is the time at which the term ends; Fair is the time at which it would end if
+	// no clock had jumped.
 	Expiry, Fair When
-	// Event is the index of the history's entry in which the node fell back to this
-	// older life; -1 for none.
+	// Event is the index of the history's entry in which the node fell back to this older
+	// term; -1 for none.
 	Event int
-	// Moved is how much later the life ends because its node's clock jumped; earlier, if
-	// negative. Most is the greatest value of Moved so far: a clock is set right again.
+	// Moved is the time by which jumps of the node's clock postponed the end of the term;
+	// negative if they advanced it. Most is the greatest value that Moved ever had, since
+	// a clock may be set right again.
 	Moved, Most time.Duration
 }
 
-// How is how a grant ended.
+// How is the way in which a grant ended.
 type How int
 
 // Endings.
 const (
-	Deleted How = iota // by the command End.Cmd, or by a stranger if that is -1
-	Expired            // by its last term
-	Lost               // by its node: End.Event
-	Unclear            // nobody saw how
+	Deleted How = iota // by the command End.Cmd, or by a stranger if End.Cmd is -1
+	Expired            // the last term of the grant was over
+	Lost               // the node lost it, in the event End.Event
+	Unclear            // the end was not observed
 )
 
-// End is how a grant ended.
+// End is the end of a grant.
 type End struct {
 	How   How
 	Cmd   int // place in the log, -1 for none
@@ -118,17 +122,17 @@ type End struct {
 	Seq   int
 }
 
-// Kind is what a strike did to a grant.
+// Kind is the effect of a strike on a grant.
 type Kind int
 
 // Kinds of strikes.
 const (
-	Removal     Kind = iota // the place is empty
-	Replacement             // another value stands there
-	Prolonging              // the life of the key is another
+	Removal     Kind = iota // the strike emptied the place
+	Replacement             // the strike put another value there
+	Prolonging              // the strike changed the TTL of the key
 )
 
-// Strike is a command that ended grants, or changed their lives.
+// Strike is a command that ended grants or changed their TTL.
 type Strike struct {
 	Cmd  int // place in the log
 	Kind Kind
@@ -136,50 +140,52 @@ type Strike struct {
 	Key  string
 	At   When
 	Seq  int
-	On   []*Grant // the grants that it struck, its sender's own included
+	On   []*Grant // the grants that it struck, including those of its sender
 }
 
-// Contact is a command that reached a key which was there: it named it, or its script did.
+// Contact is a command that reached an existing key: the command named the key, or its
+// script did.
 type Contact struct {
 	Cmd int
 	At  When
 	Seq int
-	On  []*Grant // that the key carried before the command ran
+	On  []*Grant // the grants that the key carried before the command ran
 }
 
-// Step is one change of a key, with the owner before and after.
+// Step is one change of a key, with the owners before and after.
 type Step struct {
 	Change int // place in Evidence.Keys
 	Cmd    int // place in the log, -1 for none
 	At     When
 	Seq    int
-	// Owner is the latest grant that the key carried before; nil if none.
+	// Owner is the latest grant that the key carried before the change; nil if none.
 	Owner *Grant
-	// Heir is the latest grant that the key carries since; nil if none.
+	// Heir is the latest grant that the key carries after the change; nil if none.
 	Heir *Grant
 }
 
-// Parting is a time in which two nodes served as primaries for the same keys. In a
-// Cluster the keys are those of one shard. Several shards may be parted at once.
+// Parting is a period in which two nodes served as primaries for the same keys. In a
+// Cluster these are the keys of one shard, and several shards may be parted at once.
 type Parting struct {
 	Old, Heir   string
 	Since       time.Duration
 	From, Until int // Seq; Until is 0 if it did not end
 }
 
-// Keys is what became of all keys of a trial. Nothing in it may be changed.
+// Keys holds the grants on all keys of a trial and the commands that affected them. It
+// must not be changed.
 type Keys struct {
-	Grants   []*Grant // in the order in which they came about; copies when they came
+	Grants   []*Grant // in order of creation; copies in order of arrival
 	Strikes  []Strike
 	Contacts []Contact
 	Steps    []Step
 	Partings []*Parting
-	// Effects are the places in Evidence.Keys of the changes that each command made, by
-	// the command's place in the log.
+	// Effects maps the place of a command in the log to the places in Evidence.Keys of the
+	// changes that the command made.
 	Effects map[int][]int
-	// Unseen says, by node, why and from when on the node's keys were not seen.
+	// Unseen maps each node whose keys became unobservable to the reason and the time.
 	Unseen map[string]Blindness
-	// Last is the last Seq.
+	// Last is the greatest Seq.
 	Last int
 
 	byOp     map[int][]*Grant
@@ -187,10 +193,11 @@ type Keys struct {
 	ran      []When
 	watched  bool
 	commands []history.Command
-	unnamed  map[int][]string // keys that commands reached without their names, by place in the log
+	unnamed  map[int][]string // by place in the log: keys that a command reached without naming them
 }
 
-// Blindness is why a node's keys were not seen, and since when.
+// Blindness is the reason why a node's keys were not seen, and the time from which they
+// were not.
 type Blindness struct {
 	Since time.Duration
 	Why   string
@@ -199,11 +206,11 @@ type Blindness struct {
 // Of returns the grants that the commands of that invocation made, copies included.
 func (k *Keys) Of(op int) []*Grant { return k.byOp[op] }
 
-// Holding are the keys that ever carried a grant of that lock, in order of
-// appearance.
+// Holding returns the keys that ever carried a grant of that lock, in order of appearance.
 func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 
-// Ran bounds when the command at that place of the log was executed, if it was.
+// Ran returns bounds of the execution time of the command at place pos of the log, if it
+// was executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
 // Parted returns the parting of these two nodes that contains seq; nil if there is none.
@@ -216,8 +223,8 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 	return nil
 }
 
-// Blind says whether the keys that commands reached are unknown. Either no key was seen,
-// or some node's keys were not.
+// Blind reports whether the keys that commands reached are unknown: no key was seen at
+// all, or the keys of the returned node were not.
 func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
 		return "", true
@@ -230,7 +237,8 @@ func (k *Keys) Blind() (node string, blind bool) {
 	return "", false
 }
 
-// Touched says whether any command has an argument: a key's name, or anything else.
+// Touched reports whether any command has an argument, be it the name of a key or anything
+// else.
 func (k *Keys) Touched() bool {
 	return slices.ContainsFunc(k.commands, func(c history.Command) bool { return len(c.Args) > 1 })
 }

@@ -3,8 +3,7 @@ package keyspace
 // NodeKey is a key on a node.
 type NodeKey struct{ Node, Key string }
 
-// KeyPlace is a place of a key, on whichever node: a field or a member, or "" for the
-// whole of a string.
+// KeyPlace is a place of a key on any node: a field or a member, or "" for a whole string.
 type KeyPlace struct{ Key, Place string }
 
 // NodeKey names the key that the grant is in.

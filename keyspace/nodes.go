@@ -8,10 +8,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file takes in what nodes keep and lose: restarts, promotions, evictions, slots
-// that move.
+// This file handles the events in which nodes keep or lose keys: restarts, promotions,
+// evictions, slots that move.
 
-// event applies what the nemesis did to a node.
+// event applies an event of the nemesis to its node.
 func (r *reader) event(op history.Op) {
 	if op.Process != history.Nemesis || op.Window != nil {
 		return
@@ -43,8 +43,8 @@ func (r *reader) goBlind(op history.Op) {
 	}
 }
 
-// moved applies a change that no command made: the node lost values, or got values that
-// it had before or that another node has.
+// moved applies a change that no command made: the node lost values, or got back older
+// values or values of another node.
 func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	d := compare(c.Before, c.After)
 	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
@@ -75,8 +75,8 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// older are the places whose value is the same as before but whose life shows that an
-// earlier grant put the value there.
+// older returns the places whose value did not change but whose new TTL shows that the
+// value is now that of an earlier grant.
 func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
 	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
 		return nil
@@ -95,18 +95,18 @@ func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot)
 	return found
 }
 
-// hadLife says whether the grant ever had the life that the key has after the change.
+// hadLife reports whether the grant ever had the TTL that the key has after the change.
 func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	doubt := slack(at) + 2*time.Millisecond
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is says whether the life ends at that time; 0 = never.
+// is reports whether the term ends at that time, give or take doubt; 0 = never.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
 
-// fallBack gives the key an older life again, instead of its last one.
+// fallBack replaces the last term of the key by the older term that the node has now.
 func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 	k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
 	k.jumped = 0
@@ -129,9 +129,8 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 	}
 }
 
-// revive finds the owner of a value that a node has though no command put it there now.
-// The owner is the latest grant that ever wrote the value in that place. Grants that had
-// the key's present life come before all others.
+// revive returns the place for a value that a node got without a command. The owner is the
+// grant that writer finds, or a stranger.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
 	g := r.writer(c, s, at)
 	if g == nil {
@@ -150,9 +149,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	return p
 }
 
-// writer is the latest grant that ever wrote the value in that place; nil if there is none.
-// It looks back from the last time at which the whole key was as it is now. Grants that
-// had the key's present life come before all others.
+// writer returns the latest grant that ever wrote the value in that place; nil if there is
+// none. It starts at the last time at which the whole key had its present content. It
+// prefers grants that had the key's present TTL.
 func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
@@ -167,10 +166,10 @@ func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	return latest
 }
 
-// lastWith is the last Seq at which the key, on any node, was as the change has left it; the
-// last Seq of all if the key never was so.
+// lastWith returns the last Seq at which the key, on any node, had the content that it has
+// after the change. It returns the current Seq if the key never had that content.
 func (r *reader) lastWith(c history.KeyChange) int {
-	until := map[string]int{} // by node: when the next change of the key came
+	until := map[string]int{} // by node: the Seq before the next change of the key
 	for i, s := range slices.Backward(r.Steps) {
 		was := r.Evidence.Keys[s.Change]
 		if was.Key != c.Key {
@@ -184,8 +183,8 @@ func (r *reader) lastWith(c history.KeyChange) int {
 	return r.seq
 }
 
-// chain are the earlier grants of the same owner in the same place, the earliest first.
-// Each was put over the one before.
+// chain returns the earlier grants of the same owner in the same place, the earliest
+// first, each overwritten by the next and the last by g.
 func (r *reader) chain(g *Grant) (before []*Grant) {
 	top := g
 	for _, old := range slices.Backward(r.byKey[g.Key]) {
@@ -198,7 +197,7 @@ func (r *reader) chain(g *Grant) (before []*Grant) {
 	return before
 }
 
-// copy is the grant as it is on that node now.
+// copy returns a copy of the grant on another node, or on the same node after a restart.
 func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	twin := *g
 	twin.Node, twin.Copied, twin.Came = n.name, true, at.Lo
@@ -210,8 +209,8 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	return &twin
 }
 
-// livesFor are the grant's lives, up to the one that the key has on that node. If the key
-// has none of these lives there, the node's clock may differ.
+// livesFor returns the terms of the grant, up to the term that the key has on that node.
+// If the key has none of these terms there, the node's clock may differ.
 func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
 	lives := g.lives.first(g.lives.len())
 	if c.After == nil {
@@ -238,8 +237,8 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 	return lives
 }
 
-// eventOf is the index of the history's entry about the event that changed the key; -1 if
-// there is none.
+// eventOf returns the index of the history's entry about the event that changed the key;
+// -1 if there is none.
 func (r *reader) eventOf(c history.KeyChange) int {
 	best, gap := -1, Lifetime
 	for _, op := range r.Ops {
@@ -248,7 +247,7 @@ func (r *reader) eventOf(c history.KeyChange) int {
 		}
 		between := (op.Time - c.From).Abs()
 		if c.By == history.ByRestart && op.Time > c.To {
-			continue // it was killed before it came back
+			continue // a node goes down before it restarts
 		}
 		if between < gap {
 			best, gap = op.Index, between
@@ -257,7 +256,7 @@ func (r *reader) eventOf(c history.KeyChange) int {
 	return best
 }
 
-// events are those of the nemesis that change keys.
+// events maps the origin of a change to the nemesis events that cause such changes.
 var events = map[history.ChangedBy][]string{
 	history.ByEviction:    {history.FEvict},
 	history.ByRestart:     {history.FNodeDown},
@@ -265,9 +264,9 @@ var events = map[history.ChangedBy][]string{
 	history.ByReplication: {history.FPromote, history.FNodeUp},
 }
 
-// split parts two nodes: clients are moved to a replica, one after the other, while the
-// rest go on at the old primary. From the first move on, each node gets writes that the
-// other does not get.
+// split begins a parting: clients move to a replica, one after the other, while the rest
+// go on at the old primary. From the first move on, each node gets writes that the other
+// does not get.
 func (r *reader) split(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if r.apart(old) != nil || op.Node == old {
@@ -277,7 +276,7 @@ func (r *reader) split(op history.Op) {
 	r.inherit(old, op)
 }
 
-// apart is the open parting from that primary; nil if there is none.
+// apart returns the open parting of that old primary; nil if there is none.
 func (r *reader) apart(old string) *Parting {
 	for _, p := range r.Partings {
 		if p.Old == old && p.Until == 0 {
@@ -287,8 +286,8 @@ func (r *reader) apart(old string) *Parting {
 	return nil
 }
 
-// promote makes another node the primary. If that node was a primary beside the old one,
-// only the grants that the old one alone had are lost.
+// promote makes another node the primary. If the two were parted, the new primary loses
+// only the grants that the old one alone had.
 func (r *reader) promote(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if p := r.apart(old); p != nil {
@@ -307,7 +306,7 @@ func (r *reader) promote(op history.Op) {
 	r.succeed(old, op.Node)
 }
 
-// succeed notes the new primary of all keys, if the old one was that. In a Cluster no node
+// succeed sets the new primary of all keys, if old was that primary. In a Cluster no node
 // is the primary of all keys, and the events name the old master.
 func (r *reader) succeed(old, heir string) {
 	if r.primary == old {
@@ -315,19 +314,20 @@ func (r *reader) succeed(old, heir string) {
 	}
 }
 
-// discard ends all grants on the node: it became a replica and has another's data.
+// discard ends all grants on the node: the node became a replica and has another node's
+// data.
 func (r *reader) discard(n *node, op history.Op) {
 	for _, k := range n.sorted() {
 		r.empty(k, End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)})
 	}
 }
 
-// inherit gives the heir copies of the grants that it has. The old primary's other grants
-// are lost there.
+// inherit matches the old primary's grants with the data of its heir. Grants that the heir
+// lacks end there.
 func (r *reader) inherit(old string, op history.Op) {
 	from, to := r.nodes[old], r.nodes[op.Node]
 	if from == nil || to == nil {
-		return // nobody ever talked to it
+		return // no command or change was seen on one of the nodes
 	}
 	for len(to.items) > 0 && to.items[0].cmd < 0 && r.Evidence.Keys[to.items[0].changes[0]].By == history.ByPromotion {
 		r.step(to)
@@ -342,8 +342,9 @@ func (r *reader) inherit(old string, op history.Op) {
 	}
 }
 
-// absence is how a grant ended that the heir does not have. It expired if its life is over
-// by the heir's clock, which may differ from the old primary's.
+// absence returns the end of a grant that the heir lacks. The grant expired if its last
+// term is over by the heir's clock, which may differ from the old primary's; otherwise it
+// was lost.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
 		g.lives.amend(func(t *Term) {
@@ -355,7 +356,7 @@ func absence(g *Grant, later time.Duration, op history.Op) End {
 	return End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}
 }
 
-// has says whether the node carries a copy of the grant.
+// has reports whether the node carries a copy of the grant.
 func (r *reader) has(n *node, g *Grant) bool {
 	k := n.keys[g.Key]
 	if k == nil || k.places[g.Place] == nil {

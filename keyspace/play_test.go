@@ -20,6 +20,7 @@ import (
 //	20 c1? SET lock b NX           c1 acquires, and fails
 //	30 c0& EXPIRE lock 1           one more command of c0's last operation
 //	40 c0- DEL lock                c0 releases
+//	40 c0+@other SET other a       c0 acquires the lock other, not lock
 //	50 c0 EXPIRE lock 1            c0 sends it in no operation
 //	60 n1:c0+ SETNX lock a         on n1; n0 unless it is said
 //	70 stranger DEL lock           somebody else; "unknown" if nobody knows what it was
@@ -140,6 +141,10 @@ func (p *play) event(at time.Duration, on, what string, args []string) {
 }
 
 func (p *play) command(at time.Duration, on, who string, args []string) {
+	who, lock, isOther := strings.Cut(who, "@")
+	if !isOther {
+		lock = "lock"
+	}
 	name, kind := strings.TrimRight(who, "+?-&"), who[len(who)-1]
 	client, err := strconv.Atoi(strings.TrimPrefix(name, "c"))
 	if err != nil {
@@ -150,7 +155,7 @@ func (p *play) command(at time.Duration, on, who string, args []string) {
 		op = p.last[name]
 		p.e.Ops[op+1].Time = at + ms(1)
 	} else if f := map[byte]string{'+': history.FAcquire, '?': history.FAcquire, '-': history.FRelease}[kind]; f != "" {
-		invoke := history.Op{Process: history.Process(client), Client: client, Type: history.Invoke, F: f, Lock: "lock", Time: at - ms(0.5)}
+		invoke := history.Op{Process: history.Process(client), Client: client, Type: history.Invoke, F: f, Lock: lock, Time: at - ms(0.5)}
 		done := invoke
 		done.Type, done.Time = history.OK, at+ms(0.5)
 		if kind == '?' {

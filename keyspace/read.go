@@ -9,15 +9,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Lifetime bounds every time that is reckoned with, so that sums do not overflow.
+// Lifetime is an upper bound of all times in calculations, so that sums do not overflow.
 const Lifetime = time.Duration(1) << 60
 
-// Clip bounds a recorded time by 0 and Lifetime, so that sums do not overflow.
+// Clip limits a recorded time to the range from 0 to Lifetime, so that sums do not
+// overflow.
 func Clip(d time.Duration) time.Duration { return min(max(d, 0), Lifetime) }
 
-// Read works out what became of the keys. It is a pure function of the evidence, in
-// O(n log n). Ops must be a possible history, and their modes known.
+// Read returns the grants on all keys and the commands that affected them. It is a pure
+// function of the evidence, in O(n log n). Ops must be a possible history, with all modes
+// filled in.
 func Read(e history.Evidence) *Keys {
+	e = Attribute(e)
 	r := &reader{
 		Keys: &Keys{
 			Effects: map[int][]int{}, Unseen: map[string]Blindness{}, byOp: map[int][]*Grant{}, holders: map[string][]string{},
@@ -26,7 +29,7 @@ func Read(e history.Evidence) *Keys {
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
 		names: map[history.Bytes]string{}, differences: map[int]difference{},
 	}
-	pairs, _ := history.Pairs(e.Ops) // the caller has looked
+	pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
 	for _, p := range pairs {
 		if p.Invoke.Process != history.Nemesis {
 			r.pairs[p.Invoke.Index] = p
@@ -44,24 +47,23 @@ func Read(e history.Evidence) *Keys {
 	return r.Keys
 }
 
-// reader is Keys in the making.
 type reader struct {
 	*Keys
 	history.Evidence
-	pairs   map[int]history.Pair // of clients, by invocation
+	pairs   map[int]history.Pair // clients' operations, by index of the invocation
 	nodes   map[string]*node
 	order   []*node
 	primary string
 	byKey   map[string][]*Grant
-	moving  map[string]*keyState // keys whose slot is on its way
-	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
-	began   []int                // what seq was before each of the Steps
+	moving  map[string]*keyState // keys whose slot is moving
+	resting map[int]bool         // the last commands of successful acquires that changed no value
+	began   []int                // the value of seq before each of the Steps
 	seq     int
-	down    map[KeyPlace]bool // the counts that go down
-	set     map[KeyPlace]bool // the numbers that are no counts, see findSet
+	down    map[KeyPlace]bool // counts that go down
+	set     map[KeyPlace]bool // numbers that are no counts; see findSet
 
-	names       map[history.Bytes]string // of commands, in capitals
-	differences map[int]difference       // of changes by scripts and counters
+	names       map[history.Bytes]string // names of commands, in capitals
+	differences map[int]difference       // cache; see the method difference
 }
 
 // node is one Redis node during the walk.
@@ -69,14 +71,14 @@ type node struct {
 	name  string
 	items []item
 	keys  map[string]*keyState
-	ahead time.Duration // of its wall clock
+	ahead time.Duration // how far its wall clock is ahead
 }
 
 // item is a command with the changes that it made, or a change that no command made.
 type item struct {
 	cmd     int // place in the log, -1 for none
 	changes []int
-	at      time.Duration // when at the earliest
+	at      time.Duration // the earliest time at which it can have happened
 }
 
 // keyState is one key during the walk.
@@ -84,24 +86,24 @@ type keyState struct {
 	content *history.KeyContent // nil: the key is absent
 	places  map[string]*place
 	term    Term
-	jumped  time.Duration // when the node's clock jumped last
-	later   *sequel[Term] // the lives that it got after its first; nil for none
+	jumped  time.Duration // time of the last jump of the node's clock
+	later   *sequel[Term] // the terms after its first; nil for none
 }
 
 // place is one place of a key that is there.
 type place struct {
-	current     []*Grant // what it carries, in order of Seq
+	current     []*Grant // the grants that it carries, in order of Seq
 	overwritten []*Grant
-	// emptied is how its count came to nothing, if it did. The shares were given back,
-	// but the key stands as it was left until somebody counts anew.
+	// emptied is the end of the shares of a count that went down to zero; nil if it did
+	// not. The shares stay in the place until the next change of the count.
 	emptied *End
-	numbers *sequel[string] // the numbers that were counted here; nil for none
+	numbers *sequel[string] // the numbers that the count had; nil for none
 }
 
 func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
 
-// standing are the grants whose value stands there. The latest is not the only one: a
-// grant that rests on an older value took nothing away.
+// standing returns the grants that still rely on the value in the place: the current ones,
+// and those that a grant which changed no value was put over.
 func (p *place) standing() []*Grant {
 	on := slices.Clone(p.current)
 	for _, g := range p.overwritten {
@@ -132,7 +134,7 @@ func (n *node) key(name string) *keyState {
 	return k
 }
 
-// enqueue sorts commands that ran, and changes, by node, each in its node's order.
+// enqueue gives each node its commands that ran and its changes, in the node's order.
 func (r *reader) enqueue() {
 	commands := map[string][]int{}
 	for pos, c := range r.Commands {
@@ -156,7 +158,8 @@ func (r *reader) enqueue() {
 	}
 }
 
-// merge makes the node's items. A change by a command that is not on record has no command.
+// merge builds the node's items. A change by a command that is not on record has no
+// command.
 func (r *reader) merge(n *node, ran, changes []int) {
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {
@@ -182,8 +185,8 @@ func (r *reader) merge(n *node, ran, changes []int) {
 	}
 }
 
-// ahead says whether the first of these changes, all of them during one command, came
-// before the command changed anything. An example is a key that expired while the
+// ahead reports whether the first of these changes, which all happened during one command,
+// came before the command changed anything. An example is a key that expired while the
 // command ran.
 func (r *reader) ahead(changes []int, exec int) bool {
 	for i, at := range changes {
@@ -197,8 +200,8 @@ func (r *reader) ahead(changes []int, exec int) bool {
 	return false
 }
 
-// bound finds out when each command was executed. A command without a reply was over
-// when the node took up its next one.
+// bound computes the bounds of each command's execution. A command whose end was not
+// recorded was over when the node began its next one.
 func (r *reader) bound() {
 	r.ran = make([]When, len(r.Commands))
 	end := r.end()
@@ -227,7 +230,7 @@ func (r *reader) bound() {
 	}
 }
 
-// end is the last time that was recorded.
+// end returns the latest recorded time.
 func (r *reader) end() (end time.Duration) {
 	for _, op := range r.Ops {
 		end = max(end, op.Time)
@@ -238,8 +241,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the acquires that succeeded though they changed no value. It notes the last
-// command of each.
+// look finds the successful acquires that changed no value. It notes the last command of
+// each.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -289,7 +292,6 @@ func (r *reader) earliest() *node {
 	return first
 }
 
-// step takes in the node's next item.
 func (r *reader) step(n *node) {
 	x := n.items[0]
 	n.items = n.items[1:]
@@ -310,8 +312,8 @@ func (r *reader) step(n *node) {
 }
 
 // rest makes the grant of an acquire that succeeded and changed no value, though perhaps a
-// life. The acquire rests on what was there, or put the same value there once more:
-// nobody can tell.
+// TTL. It relied on the value that was there, or wrote the same value again; the evidence
+// does not tell which.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	for _, name := range met {
@@ -333,7 +335,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 }
 
-// carried are the grants that the key carries, in order of Seq.
+// carried returns the grants that the key carries, in order of Seq.
 func (k *keyState) carried() (on []*Grant) {
 	for _, p := range k.places {
 		on = append(on, p.current...)
@@ -342,7 +344,8 @@ func (k *keyState) carried() (on []*Grant) {
 	return on
 }
 
-// everything is what the key carries, and what was overwritten since the key exists.
+// everything returns the grants that the key carries and those that were overwritten since
+// the key exists, in order of Seq.
 func (k *keyState) everything() (all []*Grant) {
 	for _, p := range k.places {
 		all = append(all, p.all()...)
@@ -353,7 +356,8 @@ func (k *keyState) everything() (all []*Grant) {
 
 func bySeq(a, b *Grant) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// due is when the key's life ends: if a jump of the clock ended it, at that jump.
+// due returns the time at which the key's term ends. If a jump of the clock ended it, that
+// is the time of the jump.
 func (k *keyState) due() When {
 	return When{max(k.term.Expiry.Lo, k.jumped), max(k.term.Expiry.Hi, k.jumped)}
 }
@@ -363,7 +367,7 @@ func (r *reader) tick() int {
 	return r.seq
 }
 
-// close ends all lives that end before the history does.
+// close ends all grants whose keys expire before the history ends.
 func (r *reader) close() {
 	end := r.end()
 	for _, n := range r.order {
@@ -375,7 +379,6 @@ func (r *reader) close() {
 	}
 }
 
-// sorted are the node's keys in order of their names.
 func (n *node) sorted() []*keyState {
 	var all []*keyState
 	for _, name := range n.names() {
@@ -384,5 +387,4 @@ func (n *node) sorted() []*keyState {
 	return all
 }
 
-// names are those of the node's keys, sorted.
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }

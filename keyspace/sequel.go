@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A sequel is the list of values or lives that the grants of one key, or one place, share.
-// Each grant's part of it begins where the grant joined and ends where it left. Without
-// sequels, a count that was raised n times would have n grants with up to n values and
-// lives each.
+// A sequel is a list of values or terms that the grants of one key or place share. Each
+// grant has the part of the list between the time when it joined and the time when it
+// left. Without sequels, a count that was raised n times would need n grants with up to n
+// values and terms each.
 type sequel[T comparable] struct {
 	entries []T
 	shared  bool
-	at      map[T][]int // where each entry stands, in order; nil for none
+	at      map[T][]int // the places of each entry, in order; nil if not indexed
 }
 
 func (s *sequel[T]) add(v T) {
@@ -27,7 +27,7 @@ func (s *sequel[T]) add(v T) {
 // stretch is a part of a sequel.
 type stretch[T comparable] struct {
 	of       *sequel[T]
-	from, to int // to is open while it goes on
+	from, to int // to is open while the part still grows
 }
 
 const open = -1
@@ -39,8 +39,8 @@ func (s stretch[T]) until() int {
 	return s.to
 }
 
-// trail is what one grant went through, stretch by stretch: only the last may be open.
-// The zero trail is empty.
+// trail is the list of values or terms of one grant, as parts of sequels. Only the last
+// part may be open. The zero trail is empty.
 type trail[T comparable] struct{ parts []stretch[T] }
 
 func (t *trail[T]) last() *stretch[T] {
@@ -50,12 +50,12 @@ func (t *trail[T]) last() *stretch[T] {
 	return &t.parts[len(t.parts)-1]
 }
 
-// follow extends the trail by all that is added to the sequel from now on.
+// follow makes the trail grow with the sequel from now on.
 func (t *trail[T]) follow(s *sequel[T]) {
 	t.parts = append(t.parts, stretch[T]{of: s, from: len(s.entries), to: open})
 }
 
-// leave ends the stretch that follows a sequel.
+// leave stops following a sequel, and returns that sequel, if any.
 func (t *trail[T]) leave() (followed *sequel[T]) {
 	if s := t.last(); s != nil && s.to == open {
 		s.to, followed = len(s.of.entries), s.of
@@ -63,7 +63,7 @@ func (t *trail[T]) leave() (followed *sequel[T]) {
 	return followed
 }
 
-// add adds an entry that only this trail has.
+// add adds an entry to this trail only.
 func (t *trail[T]) add(v T) {
 	followed := t.leave()
 	if s := t.last(); s != nil && !s.of.shared && s.to == len(s.of.entries) {
@@ -84,7 +84,7 @@ func (t *trail[T]) len() (n int) {
 	return n
 }
 
-// get is the entry at that place, which must not be changed.
+// get returns the entry at place i. It must not be changed.
 func (t *trail[T]) get(i int) *T {
 	for _, s := range t.parts {
 		n := s.until() - s.from
@@ -96,7 +96,7 @@ func (t *trail[T]) get(i int) *T {
 	return nil
 }
 
-// first are a trail's first n entries, as a trail that follows nothing.
+// first returns the trail's first n entries, as a trail that follows nothing.
 func (t *trail[T]) first(n int) (head trail[T]) {
 	for _, s := range t.parts {
 		if s.to = min(s.until(), s.from+n); s.to > s.from {
@@ -120,7 +120,7 @@ func (t *trail[T]) amend(change func(*T)) {
 	}
 }
 
-// has says whether the value is among the trail's.
+// has reports whether the trail contains the value.
 func (t *trail[T]) has(v T) bool {
 	return slices.ContainsFunc(t.parts, func(s stretch[T]) bool {
 		if s.of.at == nil {
@@ -132,10 +132,10 @@ func (t *trail[T]) has(v T) bool {
 	})
 }
 
-// Wrote says whether the value is one that the grant has had.
+// Wrote reports whether the grant ever had the value.
 func (g *Grant) Wrote(value string) bool { return g.values.has(value) }
 
-// Lives are the lives that the grant had, from the first; at least one.
+// Lives iterates over the terms that the grant had, from the first; there is at least one.
 func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	return func(yield func(int, *Term) bool) {
 		i := 0
@@ -150,13 +150,13 @@ func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	}
 }
 
-// LifeCount is how many lives it had, at least one.
+// LifeCount returns the number of terms that the grant had; at least 1.
 func (g *Grant) LifeCount() int { return g.lives.len() }
 
-// Life is one of its lives, from 0.
+// Life returns the term number i, counted from 0.
 func (g *Grant) Life(i int) *Term { return g.lives.get(i) }
 
-// AnyLife says whether the condition is true of any of its lives.
+// AnyLife reports whether the condition is true of any of the grant's terms.
 func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	for _, t := range g.Lives() {
 		if such(t) {
@@ -166,16 +166,17 @@ func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	return false
 }
 
-// Last is the last life of the grant.
+// Last returns the last term of the grant.
 func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
 
-// TermAt is the life that the grant had at that time; before the grant, its first.
+// TermAt returns the term that the grant had at that time, or its first term if the grant
+// came later.
 func (g *Grant) TermAt(at time.Duration) *Term {
 	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })
 	return g.Life(max(0, after-1))
 }
 
-// WouldBe is the grant that a command would have made if its life had not been over at
+// WouldBe returns the grant that a command would have made if its TTL had not been over at
 // once.
 func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
@@ -183,7 +184,7 @@ func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	return g
 }
 
-// relive gives the key another life, and with it all grants that the key carries.
+// relive gives the key, and all grants that it carries, another term.
 func (k *keyState) relive(t Term) {
 	if k.later == nil {
 		k.later = &sequel[Term]{shared: true}
@@ -194,7 +195,7 @@ func (k *keyState) relive(t Term) {
 	k.later.add(t)
 }
 
-// join adds a grant to the key: from now on the grant's life is the key's.
+// join makes the grant share all later terms of the key.
 func (k *keyState) join(g *Grant) *Grant {
 	if k.later != nil {
 		g.lives.follow(k.later)
@@ -202,8 +203,7 @@ func (k *keyState) join(g *Grant) *Grant {
 	return g
 }
 
-// tell adds a number that stands in the place: all grants that the place carries, or
-// carried, have it.
+// tell adds a number to the values of all grants that the place carries or carried.
 func (p *place) tell(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
@@ -214,7 +214,6 @@ func (p *place) tell(number string) {
 	p.numbers.add(number)
 }
 
-// join adds a grant to the place.
 func (p *place) join(g *Grant) {
 	p.current = append(p.current, g)
 	if p.numbers != nil {

@@ -6,7 +6,7 @@ import "slices"
 type Document struct {
 	ID    string // "D0"
 	Title string
-	Gives string // what it describes
+	Gives string // the locks it describes
 }
 
 var documents = []Document{

@@ -2,14 +2,13 @@ package locks
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
 func TestEveryRecipeComesFromAKnownDocument(t *testing.T) {
 	cited := map[string]bool{}
 	for _, r := range All() {
-		for id := range strings.SplitSeq(r.Document, ", ") {
+		for _, id := range r.Documents() {
 			cited[id] = true
 			if !slices.ContainsFunc(documents, func(d Document) bool { return d.ID == id }) {
 				t.Errorf("%s cites %q, which is no document", r.ID, id)

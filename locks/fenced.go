@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed
-// locking", 2016): the script that grants the lock also counts grants, and the guarded
-// resource refuses a count older than one it has seen. So a holder that was frozen past
-// its lease does no harm. The count is in Redis too: a node that forgets it repeats old
-// tokens.
+// fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed locking",
+// 2016): the script that grants the lock also counts grants, and the guarded resource
+// refuses a count older than one it has seen. So a holder that is frozen past its lease
+// does no harm. The count is itself in Redis: a node that loses it grants old fencing
+// tokens again.
 //
-// The counter never expires: it is no lock, and nobody waits for it. ErrNotHeld if the
-// release finds no key or another's token.
+// The counter never expires: it is no lock, and nobody waits for it. Unlock returns
+// ErrNotHeld if it finds no key or another's token.
 type fenced struct {
 	client *Client
 	key    string
@@ -50,15 +50,12 @@ var fencedFlaws = flaws(
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
-	// A counter that starts anew is far behind, and refused; one that missed a single
-	// grant gives two holders the same fence.
+	// The resource refuses the low fences of a counter that starts anew. But a counter that
+	// missed a single grant gives two holders the same fence.
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
 		redisFailed, "resource")),
-	// Only a client that extends sees this.
-	may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
-		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
-		redisFailed, "extension")),
+	extendedByOldPrimary(),
 	may(losingFaults, under([]string{mixed}, "lease-outlived", Limit,
 		"A late writer whose fence was handed out again is not refused.", kleppmann, "resource")),
 )
@@ -73,8 +70,8 @@ if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
 end
 return nil`)
 
-// TryLock implements Lock. A grant that arrived after its lease was over is given back
-// and is ErrBusy: this client decides how long it relies on the lease.
+// TryLock implements Lock. If the grant arrives after the end of its lease, TryLock
+// releases it and returns ErrBusy: only this client could have relied on it.
 func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -100,8 +97,8 @@ func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Extend implements Extender. The fence stays: it is the same grant. An extension whose
-// answer came when the new lease was over already is unknown.
+// Extend implements Extender. The fence stays the same. If the answer comes after the end
+// of the new lease, the outcome is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
 	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {

@@ -13,8 +13,8 @@ const (
 // flaws joins groups of flaws.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
-// under declares one flaw per oracle with the same properties. Faults are those under
-// which it must be found, the most telling first.
+// under declares one flaw per oracle with the same properties. The flaws must be found
+// under each of the faults, the most telling first.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -23,8 +23,7 @@ func under(faults []string, cause string, kind Kind, why, source string, oracles
 	return group
 }
 
-// may adds faults under which the flaws may show: when chance adds to the fault's
-// effects.
+// may adds faults under which the flaws may show by chance.
 func may(faults []string, group ...[]Flaw) []Flaw {
 	all := flaws(group...)
 	for i := range all {
@@ -33,62 +32,94 @@ func may(faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// mixed is for flaws that take more than one fault: if chance did not combine them,
-// nothing is missed.
+// rarely returns the flaws, of which the one by that oracle and cause need not show under
+// these faults: the places where they have to strike for it hang on a seed.
+func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
+	all := slices.Clone(flaws(group...))
+	for i, f := range all {
+		if f.Oracle == oracle && f.Cause == cause {
+			all[i].Faults, all[i].Also = without(f.Faults, faults...), append(without(f.Also, faults...), faults...)
+		}
+	}
+	return all
+}
+
+// mixed is for flaws that need more than one fault. Chance combines the faults, so a run
+// that does not show such a flaw has missed nothing.
 const mixed = "chaos"
 
-// anyFault is for flaws that need no fault at all.
-var anyFault = []string{"none", "client-crash", "client-pause", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
+// anyFault lists all faults but the mix, for flaws that need no fault.
+var anyFault = []string{"none", "client-crash", "client-pause", "slow-work", "hung-work", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction", slotMigration}
 
 // slotMigration is the only fault that needs a Redis Cluster.
 const slotMigration = "slot-migration"
 
 // strandingFaults leave a key behind that nobody will release: the holder is gone, the
-// grant's reply or the release got lost, a request ran after its sender had given up,
-// or the key is on another node than the release.
+// grant's reply or the release is lost, a request runs after its sender has given up, or
+// the release goes to a node without the key.
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
 	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
+
+// lostReplies are faults that lose a reply, or hold it back for too long, while the node
+// answers the next command.
+var lostReplies = []string{"lost-reply", "delay", "reset"}
 
 // losingFaults make a node forget an acknowledged key, or serve beside one that
 // has it.
 var losingFaults = []string{"node-restart", "failover", "eviction", "split-brain"}
 
-// without returns faults without these.
 func without(faults []string, these ...string) []string {
 	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
-// leaseOutlived: a key that expires, and a lease without a deadline of its own. Only a
-// frozen client overruns it: holds are a fraction of a lease, and a client that waits
-// for a reply gives up before.
+// leaseOutlived: the key expires, and the lease has no deadline. Only a frozen client
+// outlives its lease: a critical section takes a fraction of the lease, and so does a
+// client's wait for a reply.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
-// slowNodes are faults under which a client that is also late, but within its lease,
-// may outlive it.
+// workOutlived: the work takes longer than a lease that nobody renews. A holder whose work
+// hangs believes for ever; if it hangs between two writes, that also shows in the resource.
+func workOutlived(document string) []Flaw {
+	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing while the key expires and another gets in."
+	return flaws(
+		under([]string{"slow-work", "hung-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "exclusion"),
+		may([]string{"hung-work"}, under([]string{"slow-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "resource")),
+	)
+}
+
+// hungHolder: a watchdog lives on beside work that hangs, and renews for ever.
+func hungHolder(document string) []Flaw {
+	return under([]string{"hung-work"}, "hung-holder", Limit,
+		"A watchdog cannot tell work that hangs from work that is slow: it keeps the lease of a holder that never comes back, and everybody else out, for ever.",
+		document+"; D3: work that blocks for ever keeps the lock", "liveness")
+}
+
+// slowNodes are faults that can make a client outlive its lease if it was already late
+// within the lease.
 var slowNodes = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends the
-// belief but not a touch under way. After a clock is set back, a holder may check
-// again, and touch.
+// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. The deadline ends
+// the holder's belief, but not a touch that has begun. A holder whose clock is set back may
+// pass a second check, and touch.
 func deadlineLookedAtTooEarly() []Flaw {
-	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause"}, "lease-outlived", Limit,
-		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
+	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
+		"A holder that is frozen, or still at work, past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
 		kleppmann, "resource"))
 }
 
-// deadlineMoved: a deadline is an instant of the client's wall clock.
+// deadlineMoved: a holder's wall clock, by which its deadline counts, is set back.
 func deadlineMoved(oracles ...string) []Flaw {
 	return under([]string{"client-skew"}, "client-clock", Limit,
 		"A holder that is frozen while its wall clock is set back has neither a deadline that comes nor a timer that runs, and believes past the key's end until it goes on.",
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
-// serverLostKey: one node, or its replicas, forget an acknowledged key.
+// serverLostKey: a node, or the replica that replaces it, loses an acknowledged key.
 func serverLostKey(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -98,14 +129,21 @@ func serverLostKey(oracles ...string) []Flaw {
 		redisFailed, oracles...)
 }
 
-// quorumLostKey: independent nodes forget an acknowledged key.
+// extendedByOldPrimary: only a client that extends its lease sees this.
+func extendedByOldPrimary() []Flaw {
+	return may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
+		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
+		redisFailed, "extension"))
+}
+
+// quorumLostKey: independent nodes lose an acknowledged key.
 func quorumLostKey(faults ...string) []Flaw {
 	return under(faults, "server-lost-key", Limit,
 		"Nodes that restart without their data or evict the key vote again: with them, another majority grants the lock of a holder who had no node to spare.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
-// serverClock: a node expires the key by its wall clock.
+// serverClock: a node's wall clock jumps forward, so the key expires early.
 func serverClock(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -115,8 +153,8 @@ func serverClock(oracles ...string) []Flaw {
 		redisClock, oracles...)
 }
 
-// prolongedKey: serverClock in the other direction, for a key that nobody releases. It
-// takes two faults at once.
+// prolongedKey: a node's clock is set back, so a key that nobody releases lives longer. The
+// flaw needs two faults at once.
 func prolongedKey() []Flaw {
 	return under([]string{mixed}, "server-clock", Limit,
 		"A key whose holder is gone keeps others out for as much longer as its node's wall clock is set back, after the key was set.",
@@ -124,21 +162,21 @@ func prolongedKey() []Flaw {
 }
 
 // staleTime: the lock's key holds a time of its owner's clock, and the owner does not
-// release it. It takes two faults at once.
+// release it. The flaw needs two faults at once.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"The time that a dead holder's clock, far ahead, left in the key keeps others out until their own clocks show it; Redis could have timed it.",
 		document+": clients' clocks must agree", "liveness"))
 }
 
-// orphanedKey: a key that expires and that nobody releases. A client that is frozen
-// before it learns of its grant also keeps others out, for nothing.
+// orphanedKey: a key that expires and that nobody releases. A client that is frozen before
+// it learns of its grant also keeps others out needlessly.
 func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are faults under which a client that is also frozen, while its clock is
-// wrong, may never learn of its grant.
+// slowClocks are faults of a client's clock. A client that is frozen meanwhile may never
+// learn of its grant.
 var slowClocks = []string{"client-skew"}
 
 func orphanedUnder(faults []string) []Flaw {
@@ -152,17 +190,17 @@ func foreignDelete(why, source string, faults ...string) []Flaw {
 	return under(faults, "foreign-delete", Bug, why, source, "ownership", "exclusion", "resource")
 }
 
-// bareDelete: foreignDelete and lateDelete of a key that expires.
+// bareDelete: a bare DEL of a key that expires has both foreignDelete and lateDelete.
 func bareDelete(document string) []Flaw {
 	return flaws(
 		may([]string{"node-pause", "split-brain"}, foreignDelete(
 			"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
-			document+"; "+redisOwner, "client-pause", "delay", "node-restart", "failover", "eviction", "node-clock")),
+			document+"; "+redisOwner, "client-pause", "slow-work", "delay", "node-restart", "failover", "eviction", "node-clock")),
 		lateDelete(document),
 	)
 }
 
-// lateDelete: a release that cannot tell its own client's leases apart.
+// lateDelete: a release that cannot distinguish two leases of the same client.
 func lateDelete(document string) []Flaw {
 	return under([]string{"delay"}, "late-command", Bug,
 		"A release that arrives after its client gave up on it and holds the lock again removes the new lease and lets another in.",
@@ -171,5 +209,5 @@ func lateDelete(document string) []Flaw {
 
 // noExpiry: a key that never expires and that nobody releases.
 func noExpiry(why, document string) []Flaw {
-	return under(strandingFaults, "no-expiry", Bug, why, document, "liveness")
+	return under(append([]string{"hung-work"}, strandingFaults...), "no-expiry", Bug, why, document, "liveness")
 }

@@ -12,19 +12,20 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// getset is D1's first Java version: the key holds the time until which its holder may
-// keep it, by the holder's clock, plus a second. A client that finds a past time writes
-// its own with GETSET, and has won if the reply is still the time that it found. The
-// key also expires, which only matters to others if EXPIRE was not lost.
+// getset is D1's first Java version: the key holds the time until which its holder may keep
+// it, by the holder's clock, plus a second. A client that finds a past time writes its own
+// with GETSET, and has won if the reply is still the time that it found. The key also
+// expires, unless EXPIRE is lost.
 //
-// The clock is read once, before the first command. So a client that is frozen just
-// after that writes a past time, and is robbed at once; clocks must agree within the
-// second. A loser's GETSET overwrites the winner's time and clears the key's expiry.
-// The bare DEL does not check the owner.
+// The clock is read once, before the first command. So a client that is frozen just after
+// that writes a past time, and another takes the lock over at once. Clocks must agree
+// within the second. A loser's GETSET overwrites the winner's time and clears the key's
+// expiry. The bare DEL does not check the owner.
 //
-// An error of EXPIRE is unknown: the key carries our time. A reply of 0 to the DEL is
-// ErrNotHeld.
+// If EXPIRE fails, the outcome is unknown: the key holds our time. A reply of 0 to the DEL
+// is ErrNotHeld.
 type getset struct {
+	polling
 	node redis.UniversalClient
 	now  func() time.Time
 	key  string
@@ -46,9 +47,9 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverClock(), serverLostKey(), may([]string{"client-skew"}, orphanedKey()), staleTime("D1, first version")),
+		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), workOutlived("D1"), serverClock(), serverLostKey(), may([]string{"client-skew"}, orphanedKey()), staleTime("D1, first version")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &getset{c.Nodes[0], c.Now, key, ttl}, nil
+			return &getset{node: c.Nodes[0], now: c.Now, key: key, ttl: ttl}, nil
 		}),
 	})
 }
@@ -60,7 +61,9 @@ var getsetFlaws = flaws(
 	may(append([]string{"client-pause", "client-skew"}, strandingFaults...), under([]string{"node-pause"}, "race", Bug,
 		"Of two who found the same time past, the second replaces the first's time with its own by GETSET, though it does not get the lock: the holder's time is not the one in the key.",
 		"D1, first version", "ownership")),
-	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "delay", "node-restart", "eviction"}, "foreign-renewal", Bug,
+	// An EXPIRE that is delivered as soon as the next holder is in changes a life only if a
+	// millisecond has begun since the holder's own.
+	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock. And of two who found the same time past, the second's GETSET takes the life from the key that the first's EXPIRE gave it.",
 		"D1, first version", "ownership")),
 	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
@@ -82,7 +85,7 @@ func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
 }
 
-// takeOver replaces a time that is past at now by until.
+// takeOver replaces the time in the key by until if that time is before now.
 func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	found, err := l.node.Do(ctx, "GET", l.key).Text()
 	if errors.Is(err, redis.Nil) { // released or expired since our SETNX
@@ -102,7 +105,7 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("take over %q: %w", l.key, err)
 	}
-	if err != nil || replaced != found { // another was faster; our time stays written all the same
+	if err != nil || replaced != found { // another was faster; the key keeps our time
 		return ErrBusy
 	}
 	return nil

@@ -1,41 +1,53 @@
-// Package locks holds the lock recipes of the source documents, each in one file and
-// exactly as its document describes it, flaws included, and the registry that lists
-// them.
+// Package locks has the lock recipes of the source documents and their registry. Each
+// recipe is one file, exactly as its document describes it, including its flaws.
 //
-// Recipes use go-redis and the standard time package like any service, and nothing in
-// them knows of tests. Only the wall clock is handed in, because some recipes trust it.
+// Recipes use go-redis and the standard time package like any service, and nothing in them
+// knows of tests. Only the wall clock is passed in, because some recipes trust it.
 package locks
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 // Results of TryLock and Unlock other than success. Any error that is none of
-// these means *unknown*: the command may or may not have run.
+// these means *unknown*: the command may or may not have run. Where a document's code reads
+// no reply to a release, neither does its recipe, and says so: its success is the document's
+// word, not certain.
 var (
-	// ErrBusy: certainly not acquired, somebody else holds the lock.
+	// ErrBusy: not acquired, somebody else holds the lock. Certain, unless the error is
+	// ErrPresumed too. On several nodes the client's own count decides: without enough
+	// grants in time the lock is not acquired, whatever became of single nodes.
 	ErrBusy = errors.New("lock is busy")
+	// ErrPresumed comes with ErrBusy, and with the error that happened: the document's code
+	// takes that error for a refusal. The caller does what it does when the lock is busy,
+	// but the outcome is unknown: Redis may have granted the lock.
+	ErrPresumed = errors.New("presumed after an error")
 	// ErrRefused: the recipe refused without asking Redis; certainly nothing happened.
 	ErrRefused = errors.New("refused by the lock handle")
 	// ErrNotHeld: the lock is certainly not held by this owner (any more).
 	ErrNotHeld = errors.New("lock is not held")
 )
 
+// presumed returns ErrBusy for an attempt that failed with err, which the document's code
+// takes for a refusal.
+func presumed(err error) error { return fmt.Errorf("%w: %w: %w", ErrBusy, ErrPresumed, err) }
+
 // Lock is one client's handle on one named lock. A handle may be used by
 // several goroutines unless its recipe says otherwise.
 type Lock interface {
-	// TryLock makes one attempt. It returns nil (held), ErrBusy, ErrRefused,
-	// or any other error for unknown; then the Lease still carries the token
-	// that was sent, if one was.
+	// TryLock makes one attempt. The error is nil (held), ErrBusy, ErrRefused, or any other
+	// for an unknown outcome. Then, and with ErrPresumed, the Lease still has the token
+	// that was sent, if any.
 	TryLock(ctx context.Context) (Lease, error)
 	// Unlock gives the lease back. ErrNotHeld: certainly not ours (any more).
 	// Any other error: unknown.
 	Unlock(ctx context.Context, l Lease) error
 }
 
-// Lease is what a holder knows of its hold.
+// Lease is a holder's knowledge of its hold.
 type Lease struct {
 	// Token is the random value that identifies the hold in Redis, if the recipe has one.
 	Token string
@@ -44,13 +56,16 @@ type Lease struct {
 	// Deadline is when the claimed exclusion ends: an instant on the client's own wall
 	// clock (Client.Now); zero = at release.
 	Deadline time.Time
-	// LostC is closed when the recipe learns that the hold ended early; nil
-	// for recipes that never tell.
+	// Monotonic: Deadline counts on the client's monotonic clock instead, which is never
+	// set wrong: it is an instant of time.Now.
+	Monotonic bool
+	// LostC is closed when the recipe learns that the hold ended early; nil for recipes
+	// that never report it.
 	LostC <-chan struct{}
 }
 
-// Lost returns a channel that is closed when the recipe learns that the hold
-// ended early. It blocks for ever (nil) where the recipe never tells.
+// Lost returns a channel that is closed when the recipe learns that the hold ended early.
+// The channel is nil, which blocks for ever, if the recipe never reports that.
 func (l Lease) Lost() <-chan struct{} { return l.LostC }
 
 // Extender is implemented by locks whose lease can be prolonged on demand; their
@@ -66,7 +81,7 @@ type Extender interface {
 // TokenLocker is implemented by locks whose caller may choose the token, for example
 // the name of its instance or request.
 type TokenLocker interface {
-	// TryLockWith is TryLock with that token, which must be unique to the caller.
+	// TryLockWith is TryLock with the given token, which must be unique to the caller.
 	TryLockWith(ctx context.Context, token string) (Lease, error)
 }
 
@@ -76,8 +91,17 @@ type RWLocker interface {
 	Write() Lock
 }
 
-// Blocker is implemented by locks with a waiting strategy of their own
-// (publish/subscribe); for all others use Wait or Poll.
+// Poller is implemented by locks that their document makes blocking by bounded polling
+// (D1); for others use Wait.
+type Poller interface {
+	// Poll calls attempts.TryLock like the function Poll. Attempts is this lock, or a
+	// wrapper that watches each of its attempts.
+	Poll(ctx context.Context, attempts Lock, interval time.Duration, maximum int) (Lease, error)
+}
+
+// Blocker is implemented by locks with their own waiting strategy (publish/subscribe); for
+// others that are no Poller use Wait. TryLock of a Blocker whose recipe claims
+// history.Claims.Waits waits too.
 type Blocker interface {
 	// Lock returns when the lock is held, ctx is done, or at once on any error
 	// other than ErrBusy.

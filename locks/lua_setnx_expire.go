@@ -16,15 +16,15 @@ import (
 // KEYS[1] the lock, ARGV[1] its value, ARGV[2] its life in seconds.
 var setnxThenExpire = newScript("setnx-then-expire", `
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
-  redis.call("EXPIRE", KEYS[1], ARGV[2])
+  redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))
   return true
 end
 return false`)
 
-// acquireBySetnxThenExpire runs setnxThenExpire: nil if the key was free, else
-// ErrBusy or unknown.
-func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value any, ttl time.Duration) error {
-	err := setnxThenExpire.Run(ctx, c, []string{key}, value, seconds(ttl)).Err()
+// acquireBySetnxThenExpire runs setnxThenExpire for a life in seconds: nil if the key was
+// free, else ErrBusy or unknown.
+func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value, life any) error {
+	err := setnxThenExpire.Run(ctx, c, []string{key}, value, life).Err()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return ErrBusy
@@ -40,6 +40,7 @@ func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string,
 //
 // A reply of 0 to the DEL is ErrNotHeld.
 type luaSetnxExpire struct {
+	polling
 	node redis.UniversalClient
 	key  string
 	ttl  time.Duration
@@ -54,16 +55,16 @@ func init() {
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			return oneNodeClaims("lua-setnx-expire", ttl, wholeSeconds(ttl), setnxThenExpire)
 		},
-		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), workOutlived("D1"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &luaSetnxExpire{c.Nodes[0], key, ttl}, nil
+			return &luaSetnxExpire{node: c.Nodes[0], key: key, ttl: ttl}, nil
 		}),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *luaSetnxExpire) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, l.ttl)
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, seconds(l.ttl))
 }
 
 // Unlock implements Lock.

@@ -19,10 +19,11 @@ import (
 //
 // The handle remembers whether it is locked. It refuses to lock while locked, and to
 // release while unlocked (ErrRefused, nothing is sent). It counts as unlocked once a
-// release is sent, however that ends, and after an acquire that ended unknown. D1
-// ignores the reply of the release's script, so Unlock returns nil even if the key was
-// no longer ours; an error is unknown.
+// release is sent, whatever the result, and after an acquire of unknown outcome. D1 ignores
+// the reply of the release's script, so Unlock returns nil even if the key was no longer
+// ours; an error is unknown.
 type luaSetnxExpireOwner struct {
+	polling
 	node   redis.UniversalClient
 	key    string
 	ttl    time.Duration
@@ -41,7 +42,7 @@ func init() {
 		},
 		Flaws: flaws(
 			lateDelete("D1, final version: one value per handle"),
-			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+			leaseOutlived(), workOutlived("D1"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
 		New: onOneNode(newLuaSetnxExpireOwner),
 	})
@@ -62,7 +63,7 @@ func (l *luaSetnxExpireOwner) TryLock(ctx context.Context) (Lease, error) {
 		return Lease{}, fmt.Errorf("%w: already locked", ErrRefused)
 	}
 	lease := Lease{Token: l.value}
-	if err := acquireBySetnxThenExpire(ctx, l.node, l.key, l.value, l.ttl); err != nil {
+	if err := acquireBySetnxThenExpire(ctx, l.node, l.key, l.value, seconds(l.ttl)); err != nil {
 		return lease, err
 	}
 	l.locked.Store(true)

@@ -9,8 +9,8 @@ import (
 
 // masterOf returns the client of the one node that has the key: the node itself, or the
 // present master of the key's slot in a cluster. Use it for commands that need one
-// connection to one node. An error says that no such node is known; nothing was sent
-// about the key.
+// connection to one node. An error means that no such node is known, and that no command
+// for the key was sent.
 func masterOf(ctx context.Context, node redis.UniversalClient, key string) (*redis.Client, error) {
 	switch c := node.(type) {
 	case *redis.Client:

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Client is one client process as recipes see it. All handles of the process share it.
+// Client is the recipes' view of one client process. All handles of the process share it.
 type Client struct {
 	// ID identifies the client process among all others ("c0"); recipes that
 	// need an owner id derive it from this and Token.
@@ -30,27 +32,27 @@ type Client struct {
 	Now func() time.Time
 	// Rand is the source of tokens; safe for concurrent use. Never nil.
 	Rand io.Reader
-	// Context lives as long as the client process: watchdogs run on it, never
-	// on an acquiring call's context.
+	// Context ends with the client process. Watchdogs use it, never the context of the
+	// acquiring call.
 	Context context.Context
 }
 
-// Topology is what a recipe needs of Redis.
+// Topology is the arrangement of Redis nodes that a recipe needs.
 type Topology string
 
-// Topologies that recipes ask for. A fault may ask for more (a replica).
+// Topologies that recipes need. A fault may need more, such as a replica.
 const (
 	Single      Topology = "single"      // one node
 	Replicated  Topology = "replicated"  // a primary with replicas; clients talk to the primary only
 	Independent Topology = "independent" // N nodes that know nothing of each other
 )
 
-// Maker makes a client's handle on the lock named key. The ttl is the lease
-// time; recipes that count in whole seconds round it up. It returns an error
-// for an empty key or a ttl below 1 ms.
+// Maker returns a client's handle on the lock named key. The ttl is the lease time; recipes
+// that count in whole seconds round it up. It returns an error for an empty key or a ttl
+// below 1 ms.
 type Maker func(key string, ttl time.Duration) (Lock, error)
 
-// Kind tells a recipe's own mistake from a limit of all such locks.
+// Kind distinguishes a recipe's own mistake from a limit of all such locks.
 type Kind string
 
 // Kinds of flaws.
@@ -58,7 +60,7 @@ const (
 	// Bug: breaks a claim of the document or library, or a property that the recipe's
 	// own commands could have kept.
 	Bug Kind = "bug"
-	// Limit: no lease on this topology can promise it by itself.
+	// Limit: no lease on this topology can prevent the violation by itself.
 	Limit Kind = "limit"
 )
 
@@ -70,25 +72,41 @@ type Flaw struct {
 	Kind   Kind
 	Why    string // one sentence
 	Source string // document and section, paper or Redis page
-	// Faults under which it must be found: Why gives the argument, and every complete
-	// run on a deterministic testbed finds it.
+	// Faults under which every complete run on a deterministic testbed must find the flaw.
+	// Why gives the argument.
 	Faults []string
-	// Also are faults under which it may show, if chance adds to the fault's effects.
+	// Also are faults under which the flaw may show by chance.
 	Also []string
 }
 
 // Recipe is one way to build a lock on Redis, as data plus a constructor.
 type Recipe struct {
-	ID       string // "set-nx-px"
-	Document string // "D0, D2, D3", by Document.ID
+	ID string // "set-nx-px"
+	// Document is "D0, D2, D3", by Document.ID; of a library, the address of its
+	// documentation; "" = the lock is a user's own.
+	Document string
+	// Library is the import path of the library that the recipe uses unmodified; "" = the
+	// recipe has its own code. A choice of "all" recipes leaves libraries out.
+	Library  string
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
 	// Claims returns what the recipe promises for a lease time and a number of nodes.
 	Claims func(ttl time.Duration, nodes int) history.Claims
 	Flaws  []Flaw
+	// Unrenewed is the id of the recipe that is most like this one but does not renew its
+	// lease, so that reports can compare the two; "" = there is none.
+	Unrenewed string
 	// New binds the recipe to a client process. State that the recipe keeps per
 	// client, across keys, lives in the returned Maker.
 	New func(*Client) (Maker, error)
+}
+
+// Documents returns the ids in Document.
+func (r Recipe) Documents() []string {
+	if r.Document == "" {
+		return nil
+	}
+	return strings.Split(r.Document, ", ")
 }
 
 // Declares finds the flaw that the recipe declares for (oracle, cause) under a fault,
@@ -103,21 +121,37 @@ func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	return r.Flaws[i], true
 }
 
-var registry = map[string]Recipe{}
+// registry has the recipes by id. Its functions may be called concurrently.
+var registry = struct {
+	sync.RWMutex
+	recipes map[string]Recipe
+}{recipes: map[string]Recipe{}}
 
-// Register adds a recipe; each recipe's file calls it from init. Two recipes of
-// one id are a programming error.
+// Register adds a recipe; each recipe's file calls it from init. It panics if two recipes
+// have the same id.
 func Register(r Recipe) {
-	if _, ok := registry[r.ID]; ok {
+	registry.Lock()
+	defer registry.Unlock()
+	if _, ok := registry.recipes[r.ID]; ok {
 		panic("locks: recipe registered twice: " + r.ID)
 	}
-	registry[r.ID] = r
+	registry.recipes[r.ID] = r
+}
+
+// Unregister removes the recipe with this id, if there is one. No trial of it may be
+// running.
+func Unregister(id string) {
+	registry.Lock()
+	defer registry.Unlock()
+	delete(registry.recipes, id)
 }
 
 // All returns every recipe, sorted by id.
 func All() []Recipe {
-	all := make([]Recipe, 0, len(registry))
-	for _, r := range registry {
+	registry.RLock()
+	defer registry.RUnlock()
+	all := make([]Recipe, 0, len(registry.recipes))
+	for _, r := range registry.recipes {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b Recipe) int {
@@ -129,9 +163,11 @@ func All() []Recipe {
 	return all
 }
 
-// ByID returns the recipe of that id.
+// ByID returns the recipe with this id, and whether there is one.
 func ByID(id string) (Recipe, bool) {
-	r, ok := registry[id]
+	registry.RLock()
+	defer registry.RUnlock()
+	r, ok := registry.recipes[id]
 	return r, ok
 }
 
@@ -149,7 +185,7 @@ func seconds(ttl time.Duration) int64 {
 	return int64((ttl + time.Second - 1) / time.Second)
 }
 
-// checkMake is the common argument check of Makers.
+// checkMake checks the arguments of a Maker.
 func checkMake(key string, ttl time.Duration) error {
 	switch {
 	case key == "":

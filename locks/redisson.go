@@ -15,23 +15,25 @@ import (
 
 // redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a
 // watchdog, and waiters that are woken by publish/subscribe. Where D3 and the library
-// differ, the library counts: it renews at a third of the lease (D3: every 30 s, a
-// whole lease), and a partial release PEXPIREs (D3: "returns directly"). The lease time
-// here is the library's lockWatchdogTimeout, 30 s by default; its explicit lease time,
-// which disables the watchdog, is left out.
+// differ, the recipe follows the library: it renews at a third of the lease (D3: every 30
+// s, a whole lease: see redisson-renews-each-lease), and a partial release PEXPIREs (D3:
+// "returns directly"). The lease time here is the library's lockWatchdogTimeout, 30 s by
+// default; redisson-lease has the explicit lease time, which disables the watchdog.
 //
-// The flaws: a failover loses the key, the holder is not told that renewal failed, an
-// entry whose reply was lost counts twice, and a waiter that misses a wake-up waits for
-// the holder's remaining life.
+// The flaws: a failover loses the key, the holder is not told that renewal failed, an entry
+// that is retried after a lost reply counts twice, and a waiter that misses a wake-up waits
+// for the rest of the holder's lease.
 //
-// ErrNotHeld if the release does not find the owner's field.
+// Unlock returns ErrNotHeld if it does not find the owner's field.
 type redisson struct {
 	node     redis.UniversalClient
 	key      string
 	owner    string
 	ttl      time.Duration
-	process  context.Context // the client process's
-	renewals *redissonRenewals
+	every    time.Duration     // between two renewals
+	timeout  time.Duration     // of an attempt's command; 0 = the client's
+	process  context.Context   // the client process's
+	renewals *redissonRenewals // nil: the lease time is explicit, and nothing renews it
 }
 
 func init() {
@@ -46,9 +48,10 @@ func init() {
 			claims.Renews = true
 			return claims
 		},
-		Flaws: redissonFlaws,
+		Flaws:     redissonFlaws,
+		Unrenewed: "redisson-lease",
 		New: withState(newRedissonRenewals, func(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
-			return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, process: c.Context, renewals: r}, nil
+			return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, every: ttl / 3, process: c.Context, renewals: r}, nil
 		}),
 	})
 }
@@ -57,18 +60,23 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
-	under([]string{slotMigration}, "orphaned-key", Limit,
-		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses what names several keys of which one is missing (TRYAGAIN), and the entry stays.",
-		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness"),
+	keysInMovingSlot(),
 	may([]string{"partition", "partition-requests", "reset", "delay"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A release ends the timer of the watchdog, not a renewal that is under way: sent again, it prolongs the entry of an owner whose release was lost.",
 		"Redisson, RedissonBaseLock: cancelExpirationRenewal", "liveness")),
-	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
+	leaseOutlived(), hungHolder("D3, of Redisson"), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// redissonEnter enters if the lock is free or the owner's, and returns nil; else the
-// remaining life in milliseconds.
-// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
+// keysInMovingSlot: the release names two keys.
+func keysInMovingSlot() []Flaw {
+	return under([]string{slotMigration}, "orphaned-key", Limit,
+		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses what names several keys of which one is missing (TRYAGAIN), and the entry stays.",
+		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness")
+}
+
+// redissonEnter enters if the lock is free or the owner's, and returns nil. Otherwise it
+// returns the lock's remaining life in milliseconds. KEYS[1] the lock, ARGV[1] the owner,
+// ARGV[2] milliseconds.
 var redissonEnter = newScript("redisson-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
@@ -92,7 +100,7 @@ redis.call("DEL", KEYS[1])
 redis.call("PUBLISH", KEYS[2], 0)
 return 1`)
 
-// redissonRenew prolongs the owner's hold: 1, or 0 if it has none.
+// redissonRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
 // KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
 var redissonRenew = newScript("redisson-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
@@ -107,13 +115,20 @@ func (l *redisson) TryLock(ctx context.Context) (Lease, error) {
 	return lease, err
 }
 
-// enter is one attempt. If the lock is busy, wait is its holder's remaining life.
+// enter makes one attempt. If the lock is busy, wait is the remaining life of its key.
 func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, err error) {
 	lease = Lease{Token: l.owner}
+	if l.timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, l.timeout)
+		defer cancel()
+		ctx = limited
+	}
 	pttl, err := redissonEnter.Run(ctx, l.node, []string{l.key}, l.owner, milliseconds(l.ttl)).Int64()
 	switch {
 	case errors.Is(err, redis.Nil): // entered
-		l.renewals.enter(l.process, l.key, l.ttl/3, l.renew)
+		if l.renewals != nil {
+			l.renewals.enter(l.process, l.key, l.every, l.renew)
+		}
 		return lease, 0, nil
 	case err != nil:
 		return lease, 0, fmt.Errorf("acquire %q: %w", l.key, err)
@@ -123,7 +138,12 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 
 // Lock implements Blocker. A waiter sleeps until the next release is published or the
 // reported remaining life is over; a waiter that misses the message sleeps that long.
-func (l *redisson) Lock(ctx context.Context) (Lease, error) {
+func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
+
+// lockWithin is Lock with a limit to the waiting, after which it returns ErrBusy; negative =
+// none. No command is cut short by it.
+func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Lease, error) {
+	start := time.Now()
 	lease, _, err := l.enter(ctx)
 	if !errors.Is(err, ErrBusy) {
 		return lease, err
@@ -133,26 +153,29 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
 	released := l.node.Subscribe(ctx, l.channel())
-	defer func() { _ = released.Close() }() // leaving the channel may fail
-	// Limited like any command; Receive alone would wait for ever.
+	defer func() { _ = released.Close() }() // an error of unsubscribing does not matter
+	// The wait has a command's read timeout; Receive alone would wait for ever.
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
-	for {
+	for patience < 0 || time.Since(start) < patience {
 		lease, wait, err := l.enter(ctx)
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
+		}
+		if left := patience - time.Since(start); patience >= 0 && (wait < 0 || wait > left) {
+			wait = max(left, 0)
 		}
 		if err := l.awaitRelease(ctx, released, wait); err != nil {
 			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
 	}
+	return lease, fmt.Errorf("%w: not within %v", ErrBusy, patience)
 }
 
-// awaitRelease returns nil when a release was published, or after wait; a negative wait
-// is unlimited, as in the library, for a key that never expires. It checks at intervals
-// whether waiting was ended: a goroutine for a message channel would interfere with
-// Close.
+// awaitRelease returns nil when a release was published, or after wait; a negative wait is
+// unlimited, as in the library, for a key that never expires. It polls for the end of ctx:
+// a goroutine for a message channel would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {
@@ -175,15 +198,17 @@ func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wai
 		}
 		var timeout net.Error
 		if err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
-			sleep(l.process, slice) // the connection was lost, and is made anew
+			sleep(l.process, slice) // the connection was lost; the next receive reconnects
 		}
 	}
 }
 
-// Unlock implements Lock: it leaves once. With the last entry the renewal ends,
-// whatever Redis answered.
+// Unlock implements Lock: it leaves once. After the last entry the renewal ends, whatever
+// Redis answers.
 func (l *redisson) Unlock(ctx context.Context, _ Lease) error {
-	defer l.renewals.leave(l.key)
+	if l.renewals != nil {
+		defer l.renewals.leave(l.key)
+	}
 	err := redissonLeave.Run(ctx, l.node, []string{l.key, l.channel()}, l.owner, milliseconds(l.ttl)).Err()
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -200,12 +225,12 @@ func (l *redisson) channel() string { return "redisson_lock__channel:{" + l.key 
 // rest, at a lease of 30 s; both scale with the lease.
 const (
 	redissonAttempts = 4
-	redissonTimeout  = 10 // the lease divided by it
-	redissonRest     = 20 // the lease divided by it
+	redissonTimeout  = 10 // divisor of the lease
+	redissonRest     = 20 // divisor of the lease
 )
 
-// renew prolongs the hold. Renewal ends for good when the owner has no hold any more,
-// or the last attempt got no answer.
+// renew prolongs the hold. It returns false, which ends the renewal, if the owner no longer
+// has the lock or no attempt got an answer.
 func (l *redisson) renew(process context.Context) bool {
 	for range redissonAttempts {
 		renewed, err := l.renewOnce(process)
@@ -256,7 +281,7 @@ func (r *redissonRenewals) enter(process context.Context, key string, interval t
 	renewal.entries++
 }
 
-// leave counts an entry less and ends the watchdog with the last.
+// leave counts one entry less, and stops the watchdog after the last.
 func (r *redissonRenewals) leave(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // of a wall clock, clock drift is not subtracted, a node that restarts empty votes
 // twice, and a deadline guards the belief of a frozen client, not the resource.
 //
-// ErrNotHeld if too many nodes lacked it for a majority.
+// Unlock returns ErrNotHeld if too many nodes lacked the key for a majority to have had it.
 type redlock struct {
 	client *Client
 	key    string
@@ -26,8 +26,13 @@ type redlock struct {
 	patience time.Duration
 }
 
-func init() {
-	Register(Recipe{
+func init() { Register(RedlockWaiting(redlockPatience)) }
+
+// RedlockWaiting returns the recipe redlock for clients that wait for one node for patience
+// of the lease time. It is not registered: the registered recipe waits as D3 proposes. The
+// patience must be positive.
+func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
+	return Recipe{
 		ID:       "redlock",
 		Document: "D3",
 		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 within the TTL, until t0+TTL · Lua: compare and delete on every node",
@@ -39,9 +44,9 @@ func init() {
 		},
 		Flaws: redlockFlaws,
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}, nil
+			return &redlock{client: c, key: key, ttl: ttl, patience: patience(ttl)}, nil
 		}),
-	})
+	}
 }
 
 var redlockFlaws = flaws(
@@ -52,25 +57,25 @@ var redlockFlaws = flaws(
 	orphanedQuorum(),
 )
 
-// orphanedQuorum is orphanedKey on a majority of nodes. Grants without a reply are
-// given back with the rest, unless the release overtakes the request.
+// orphanedQuorum is orphanedKey on a majority of nodes. A failed attempt also releases
+// grants whose reply was lost, unless the release overtakes the request.
 func orphanedQuorum() []Flaw {
 	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockPatience is how long the client waits for one node: the upper end of D3's 5 to
-// 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases, since
-// network and scheduling delays do not either: a slow node would be taken for dead, its
-// grant left behind. But five dead nodes must cost at most a quarter of the lease:
+// redlockPatience returns how long the client waits for one node: the upper end of D3's 5
+// to 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases, since
+// network and scheduling delays do not either: a slow node would count as dead, and its
+// grant would stay behind. But five dead nodes must cost at most a quarter of the lease:
 // TTL/20.
 func redlockPatience(ttl time.Duration) time.Duration {
 	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
-// TryLock implements Lock. A lock that is not held is given back on every node. ErrBusy
-// says that too few nodes granted it or that they took too long; since this client
-// alone decides that, it is certain. If ctx ended meanwhile, its error is returned.
+// TryLock implements Lock. If the attempt fails, it releases the key on every node. ErrBusy
+// means that too few nodes granted the lock or that they took too long. Only this client
+// decides that, so ErrBusy is certain. If ctx ended meanwhile, its error is returned.
 func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -96,14 +101,15 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, life)
 }
 
-// ask asks one node, no longer than the patience.
+// ask asks one node, for at most the patience.
 func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, life int64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
 }
 
-// Unlock implements Lock. ErrNotHeld: too many nodes lacked it for a majority.
+// Unlock implements Lock. ErrNotHeld: too many nodes lacked the key for a majority to have
+// had it.
 func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	majority := len(l.client.Nodes)/2 + 1
 	deleted, failed := l.giveBack(ctx, lease.Token)
@@ -116,9 +122,9 @@ func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	return fmt.Errorf("release %q on %d of %d nodes: %w", l.key, deleted, len(l.client.Nodes), errors.Join(failed...))
 }
 
-// giveBack releases on every node, whatever it answered before: a grant may have lost
-// its reply. It ignores the end of ctx, or keys would stay behind; the patience bounds
-// it.
+// giveBack releases the key on every node, even one that seems not to have granted it: the
+// reply may have been lost. It ignores the end of ctx, so that no key stays behind; the
+// patience limits it.
 func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
 	for _, node := range l.client.Nodes {
 		err := l.release(context.WithoutCancel(ctx), node, token)
@@ -132,7 +138,7 @@ func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, fail
 	return deleted, failed
 }
 
-// release releases on one node, no longer than the patience.
+// release releases the key on one node, within the patience.
 func (l *redlock) release(ctx context.Context, node redis.UniversalClient, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

@@ -11,13 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlockDrift is RedLock as the Redis page has it ("Distributed Locks with Redis"):
-// redlock, but elapsed time is monotonic, and the possible clock drift during the lease
-// is subtracted. What remains: a node that restarts empty votes twice, nodes expire
-// keys by their wall clocks, and a deadline guards the belief of a frozen client, not
-// the resource.
+// redlockDrift is RedLock as the Redis page describes it ("Distributed Locks with Redis"):
+// redlock, but elapsed time is monotonic, and the possible clock drift during the lease is
+// subtracted. What remains: a node that restarts empty votes twice, nodes expire keys by
+// their wall clocks, and a deadline guards the belief of a frozen client, not the resource.
 //
-// ErrNotHeld if too many nodes lacked it for a majority.
+// Unlock returns ErrNotHeld if too many nodes lacked the key for a majority to have had it.
 type redlockDrift struct{ redlock }
 
 func init() {
@@ -49,12 +48,12 @@ func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
 	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}}, nil
 }
 
-// redlockClockDrift is what the Redis page's implementations subtract: a
-// hundredth of the lease, and 2 ms for the precision of Redis's expiry.
+// redlockClockDrift returns the clock drift that the Redis page's implementations subtract:
+// a hundredth of the lease, and 2 ms for the precision of Redis's expiry.
 func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// TryLock implements Lock. As in redlock, ErrBusy is certain, and a lock that is not
-// held is given back on every node.
+// TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases
+// the key on every node.
 func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -77,9 +76,9 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), time.Since(start), l.ttl)
 }
 
-// Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"):
-// the lease goes on if a majority of nodes prolonged it within the validity time.
-// ErrNotHeld: too many nodes lacked it for a majority.
+// Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"): the
+// lease goes on if a majority of nodes prolonged it within the validity time. ErrNotHeld:
+// too many nodes lacked the key for a majority to have had it.
 func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start, extended := time.Now(), 0
 	var failed []error
@@ -104,7 +103,7 @@ func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	return lease, nil
 }
 
-// prolong extends on one node, no longer than the patience.
+// prolong extends the lease on one node, within the patience.
 func (l *redlockDrift) prolong(ctx context.Context, node redis.UniversalClient, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

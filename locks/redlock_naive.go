@@ -18,7 +18,9 @@ import (
 // one stop channel that each overwrites, so those of failed or released attempts go on
 // renewing, without checking whose key it is.
 //
-// A release always succeeds: its results are not awaited.
+// The object is used again, and each acquisition makes stop channels of its own.
+//
+// A release always succeeds: its results are not awaited. A second one in a row panics.
 type redlockNaive struct {
 	client *Client
 	key    string
@@ -42,7 +44,8 @@ func init() {
 			claims.Renews = true
 			return claims
 		},
-		Flaws: redlockNaiveFlaws,
+		Flaws:     redlockNaiveFlaws,
+		Unrenewed: "redlock",
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &redlockNaive{client: c, key: key, ttl: ttl}, nil
 		}),
@@ -50,9 +53,9 @@ func init() {
 }
 
 var redlockNaiveFlaws = flaws(
-	under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
+	rarely("ownership", "foreign-renewal", []string{"hung-work"}, under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
-		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
+		"D0, red lock: a watchdog per node, one stop channel", "ownership")),
 	// Watchdogs of all clients run on all nodes: under any fault they may keep keys
 	// alive, and so clients out or in.
 	may(anyFault,
@@ -68,6 +71,7 @@ var redlockNaiveFlaws = flaws(
 		under([]string{mixed}, "renewal-failed", Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 			"D0, red lock", "exclusion", "resource"),
 	),
+	hungHolder("D0, red lock: the watchdogs"),
 	quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 )
 
@@ -91,8 +95,8 @@ func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// askAll asks all nodes at once and waits for all answers. Each grant gets its watchdog
-// at once; an error counts as no.
+// askAll asks all nodes at once and waits for all answers. Each grant starts its watchdog
+// at once; an error counts as a refusal.
 func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redis.UniversalClient) {
 	var (
 		wg      sync.WaitGroup
@@ -115,8 +119,8 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redi
 	return granted
 }
 
-// cleanUp takes back one grant of a failed attempt. Only nodes that answered
-// yes are cleaned up: a request that is still on its way will find its key free.
+// cleanUp takes back one grant of a failed attempt. Only nodes that answered yes are
+// cleaned up: a request in flight may still take the key afterwards.
 func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
@@ -136,12 +140,8 @@ func (l *redlockNaive) watch() {
 		l.mu.Lock()
 		stop := l.stop
 		l.mu.Unlock()
-		select {
-		case <-l.client.Context.Done():
+		if !ticked(l.client.Context, ticker.C, stop, evenOdds(l.client.Rand)) {
 			return
-		case <-stop:
-			return
-		case <-ticker.C:
 		}
 		l.mu.Lock()
 		held := l.held
@@ -152,7 +152,8 @@ func (l *redlockNaive) watch() {
 	}
 }
 
-// renew prolongs one node's key, whoever's it is by now; errors are ignored.
+// renew prolongs the key on one node, even if another client owns it by now. It ignores
+// errors.
 func (l *redlockNaive) renew(node redis.UniversalClient) {
 	ctx, cancel := context.WithTimeout(l.client.Context, 2*l.ttl/3)
 	defer cancel()
@@ -161,24 +162,14 @@ func (l *redlockNaive) renew(node redis.UniversalClient) {
 
 // Unlock implements Lock. It waits for nothing and always succeeds: the releases run on
 // the caller's context and are lost if that ends. It stops the latest watchdog; the
-// others stop in their next round, unless an attempt has made a new channel by then.
+// others stop in their next round, unless an attempt has made a new channel by then. It
+// panics if no watchdog has begun since the last release: there is no channel to close.
 func (l *redlockNaive) Unlock(ctx context.Context, lease Lease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, node := range l.held {
 		go func() { _ = releaseOwned(ctx, node, l.key, lease.Token) }()
 	}
-	if l.stop != nil && !closed(l.stop) {
-		close(l.stop)
-	}
+	close(l.stop)
 	return nil
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

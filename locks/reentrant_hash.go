@@ -16,7 +16,7 @@ import (
 // new entry from a repeated one. After a lost reply and a retry, n releases are one too
 // few.
 //
-// ErrNotHeld if the release does not find the owner's field.
+// Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
 	node  redis.UniversalClient
 	key   string
@@ -35,27 +35,31 @@ func init() {
 			claims.Reentrant = true
 			return claims
 		},
-		Flaws: reentrantHashFlaws,
+		Flaws: entriesWithoutRenewal("D2"),
 		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
 			return &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl}, nil
 		}),
 	})
 }
 
-var reentrantHashFlaws = flaws(
-	may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
-		"A holder that is frozen, or whose re-entries or releases get no answer, for longer than the lease goes on believing while the key expires and another gets in.",
-		kleppmann, "exclusion")),
-	// A delayed command is delivered as soon as another client is in; by then, that
-	// holder may have touched the resource.
-	may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
-		"A holder that is frozen, or whose re-entries get no answer, for longer than the lease works on beside another.",
-		kleppmann, "resource")),
-	serverClock(), prolongedKey(), ownerFlaws("D2"), may([]string{"failover"}, orphanedEntry("D2", append(without(strandingFaults, "failover"), "client-pause"))),
-)
+// entriesWithoutRenewal returns the flaws of a lock that counts an owner's entries and that
+// nothing renews.
+func entriesWithoutRenewal(document string) []Flaw {
+	return flaws(
+		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
+			"A holder that is frozen, or whose re-entries or releases get no answer, for longer than the lease goes on believing while the key expires and another gets in.",
+			kleppmann, "exclusion")),
+		// A delayed command is delivered as soon as another client is in; by then, that
+		// holder may have touched the resource.
+		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
+			"A holder that is frozen, or whose re-entries get no answer, for longer than the lease works on beside another.",
+			kleppmann, "resource")),
+		workOutlived(document), serverClock(), prolongedKey(), ownerFlaws(document), may([]string{"failover"}, orphanedEntry(document, append(without(strandingFaults, "failover"), "client-pause"))),
+	)
+}
 
-// ownerFlaws are those of a lock whose key counts the entries of an owner with one
-// identity for all its leases.
+// ownerFlaws returns the flaws of a lock that counts an owner's entries and whose owner has
+// the same identity for all its leases.
 func ownerFlaws(document string) []Flaw {
 	return flaws(
 		under([]string{"delay"}, "late-command", Bug,
@@ -65,15 +69,15 @@ func ownerFlaws(document string) []Flaw {
 	)
 }
 
-// orphanedEntry is orphanedKey of such a lock.
+// orphanedEntry is orphanedKey of a lock that counts entries.
 func orphanedEntry(document string, faults []string) []Flaw {
 	return under(faults, "orphaned-key", Limit,
 		"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
 		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
-// ownerID names a client process for the life of its Maker: all its handles are one
-// owner, unlike the threads of a JVM.
+// ownerID returns an owner id for a Maker of a client process: all the Maker's handles are
+// one owner, unlike the threads of a JVM.
 func ownerID(c *Client) (string, error) {
 	token, err := c.Token()
 	if err != nil {
@@ -82,7 +86,7 @@ func ownerID(c *Client) (string, error) {
 	return c.ID + ":" + token, nil
 }
 
-// hashEnter enters if the lock is free or the owner's: 1, else 0.
+// hashEnter enters if the lock is free or the owner's. It returns 1 if so, else 0.
 // KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
 var hashEnter = newScript("hash-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
@@ -108,15 +112,8 @@ return 0`)
 // TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
 // the owner is never told.
 func (l *reentrantHash) TryLock(ctx context.Context) (Lease, error) {
-	lease := Lease{Token: l.owner}
-	entered, err := hashEnter.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl)).Int64()
-	switch {
-	case err != nil:
-		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
-	case entered == 0:
-		return lease, ErrBusy
-	}
-	return lease, nil
+	reply := hashEnter.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl))
+	return Lease{Token: l.owner}, acquired(reply, l.key)
 }
 
 // Unlock implements Lock: it leaves once.
@@ -125,7 +122,7 @@ func (l *reentrantHash) Unlock(ctx context.Context, _ Lease) error {
 	return err
 }
 
-// leave leaves once and says whether that freed the lock.
+// leave leaves once and reports whether that freed the lock.
 func (l *reentrantHash) leave(ctx context.Context) (last bool, err error) {
 	freed, err := hashLeave.Run(ctx, l.node, []string{l.key}, l.owner).Int64()
 	switch {

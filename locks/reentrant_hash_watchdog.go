@@ -15,8 +15,8 @@ import (
 // while its process lives (an entry counted twice, a release that got lost) is renewed
 // for ever.
 //
-// D2's owner is a thread: the entries of one owner come one after another. ErrNotHeld
-// if the release does not find the owner's field.
+// D2's owner is a thread: the entries of one owner come one after another. Unlock returns
+// ErrNotHeld if it does not find the owner's field.
 type reentrantHashWatchdog struct {
 	*reentrantHash
 	process context.Context // the client process's
@@ -35,7 +35,8 @@ func init() {
 			claims.Renews = true
 			return claims
 		},
-		Flaws: reentrantHashWatchdogFlaws,
+		Flaws:     reentrantHashWatchdogFlaws,
+		Unrenewed: "reentrant-hash",
 		New: withState(newHashTimers, func(c *Client, t *hashTimers, key string, ttl time.Duration) (Lock, error) {
 			return &reentrantHashWatchdog{
 				reentrantHash: &reentrantHash{node: c.Nodes[0], key: key, owner: t.owner, ttl: ttl},
@@ -53,9 +54,9 @@ var reentrantHashWatchdogFlaws = flaws(
 	may([]string{"failover", "split-brain"}, under([]string{"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
 		"A field that its owner no longer counts on, entered twice for a lost reply or not left for a lost release, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
-	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// A client that lost a reply asks again, enters anew and renews: only a client that
-	// is gone, or cut off, leaves a key that expires.
+	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
+	// A client that lost a reply tries again, enters the lock once more and then renews
+	// it. So only a client that is gone, or cut off, leaves a key that expires.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
@@ -72,7 +73,7 @@ func newHashTimers(c *Client) (*hashTimers, error) {
 	return &hashTimers{owner: owner, byKey: map[string]*watchdog{}}, err
 }
 
-// hashRenew prolongs the owner's hold: 1, or 0 if it has none.
+// hashRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
 // KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
 var hashRenew = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
@@ -80,7 +81,7 @@ if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
 end
 return 0`)
 
-// TryLock implements Lock. LostC is nil: the timer ends without a word.
+// TryLock implements Lock. LostC is nil: the timer ends silently.
 func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.reentrantHash.TryLock(ctx)
 	if err != nil {
@@ -103,8 +104,8 @@ func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	return err != nil || renewed == 1
 }
 
-// Unlock implements Lock: it leaves once. Only the reply that the owner is out ends the
-// timer.
+// Unlock implements Lock: it leaves once. The timer ends only if the reply says that the
+// owner has left.
 func (l *reentrantHashWatchdog) Unlock(ctx context.Context, _ Lease) error {
 	last, err := l.leave(ctx)
 	if !last && !errors.Is(err, ErrNotHeld) {

@@ -51,22 +51,25 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead puts its own time in the place of another writer's that is still young.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// Entering in the same millisecond is a matter of chance, not of any fault.
+	// Clients enter in the same millisecond by chance, under any fault or none.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
 		"D4, cluster version: the time is the client's", "exclusion", "resource")),
+	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
+		"A reader that overwrites the time of another, whose work hangs, prolongs that one's lease.",
+		"D4, cluster version: one field for all readers", "ownership")),
 	// The key lives ten times as long as a lease: only a jump of minutes matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
-	leaseOutlived(), serverLostKey(),
+	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),
 	orphanedUnder(strandingFaults), staleTime("D4, cluster version"),
 )
 
-// D4's lives are 1 s for a read, 3 s for a write and 10 s for the key; a read's
-// is the lease time, the others scale with it.
+// D4's lives are 1 s for a read, 3 s for a write and 10 s for the key. Here a read's life
+// is the lease time, and the others scale with it.
 const (
 	rwHashWriteLife = 3
 	rwHashKeyLife   = 10
@@ -89,7 +92,7 @@ redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
 // hashWrite lets a writer in unless a reader's or a writer's time is younger
-// than its life: 1, else 0.
+// than its life. It returns 1 if so, else 0.
 // KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
 // [2] a write's life, [3] the key's life, [4] a read's life.
 var hashWrite = newScript("hash-write", `
@@ -105,9 +108,9 @@ redis.call("HSET", KEYS[1], "write", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashForget removes the caller's time, if nobody has overwritten it. It returns
-// nothing, so nobody learns whether it did.
-// KEYS[1] the lock, ARGV[1] the field, ARGV[2] the caller's milliseconds.
+// hashForget removes the caller's time, if nobody has overwritten it. It returns nothing,
+// so the caller does not learn the result. KEYS[1] the lock, ARGV[1] the field, ARGV[2] the
+// caller's milliseconds.
 var hashForget = newScript("hash-forget", `
 if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
   redis.call("HDEL", KEYS[1], ARGV[1])
@@ -144,16 +147,9 @@ func (l rwHashReader) Unlock(ctx context.Context, lease Lease) error {
 // try runs either script with the client's time.
 func (l *rwHash) try(ctx context.Context, enter *script, more ...any) (Lease, error) {
 	now := l.client.Now().UnixMilli()
-	lease := Lease{Token: strconv.FormatInt(now, 10)}
 	args := append([]any{now, milliseconds(rwHashWriteLife * l.ttl), milliseconds(rwHashKeyLife * l.ttl)}, more...)
-	entered, err := enter.Run(ctx, l.client.Nodes[0], []string{l.key}, args...).Int64()
-	switch {
-	case err != nil:
-		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
-	case entered == 0:
-		return lease, ErrBusy
-	}
-	return lease, nil
+	reply := enter.Run(ctx, l.client.Nodes[0], []string{l.key}, args...)
+	return Lease{Token: strconv.FormatInt(now, 10)}, acquired(reply, l.key)
 }
 
 func (l *rwHash) forget(ctx context.Context, field string, lease Lease) error {

@@ -2,19 +2,17 @@ package locks
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHashOwners is the write lock of a corrected rw-hash: one hash, in which every
-// reader has a field of its own and the one writer another, each with its own deadline
-// by the server's clock. Clients never overwrite or remove another's field, client
-// clocks do not matter, and a crashed client is out when its own time is over, however
-// many come after it.
+// rwHashOwners is the write lock of a corrected rw-hash: one hash, in which each reader and
+// the writer have their own field with its own deadline by the server's clock. Clients
+// never overwrite or remove another's field, client clocks do not matter, and a crashed
+// client's field ends at its own deadline, however many clients follow.
 //
-// ErrNotHeld if the release does not find the caller's field.
+// Unlock returns ErrNotHeld if it does not find the caller's field.
 type rwHashOwners struct {
 	client *Client
 	key    string
@@ -43,8 +41,8 @@ var rwHashOwnersFlaws = flaws(
 	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
-// readerMoved is deadlineMoved where a writer must get in beside the frozen client: a
-// matter of chance.
+// readerMoved is deadlineMoved for readers. It shows only if a writer happens to get in
+// beside the frozen reader.
 func readerMoved() []Flaw {
 	group := deadlineMoved("exclusion", "resource")
 	for i := range group {
@@ -56,11 +54,11 @@ func readerMoved() []Flaw {
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }
 
-// ownersEnter lets a reader in unless a writer lives, and a writer unless anybody does:
+// ownersEnter lets a reader in unless a writer is in, and a writer unless any client is in:
 // 1, else 0. A reader's field is its token, the writer's is "write"; each holds its
-// deadline, by this node's clock, and the token. A successful entry removes expired
-// fields; the hash lives as long as its youngest field.
-// KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] milliseconds.
+// deadline, by this node's clock, and the token. A successful entry removes expired fields;
+// the hash lives as long as its youngest field. KEYS[1] the lock, ARGV[1] read or write,
+// ARGV[2] the token, ARGV[3] milliseconds.
 var ownersEnter = newScript("owners-enter", `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -80,7 +78,7 @@ redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// ownersLeave removes the caller's field: 1, or 0 if it was not there.
+// ownersLeave removes the caller's field. It returns 1, or 0 if there was none.
 // KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token.
 var ownersLeave = newScript("owners-leave", `
 local field = ARGV[1] == "write" and "write" or ARGV[2]
@@ -112,32 +110,23 @@ func (l rwHashOwnersReader) Unlock(ctx context.Context, lease Lease) error {
 	return l.leave(ctx, "read", lease.Token)
 }
 
-// try enters. A grant that arrived after its lease was over is given back.
+// try makes one attempt. It releases a grant that arrives after the end of its lease.
 func (l *rwHashOwners) try(ctx context.Context, mode string) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
 		return Lease{}, err
 	}
 	lease, start := Lease{Token: token}, time.Now()
-	entered, err := ownersEnter.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token, milliseconds(l.ttl)).Int64()
-	switch {
-	case err != nil:
-		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
-	case entered == 0:
-		return lease, ErrBusy
-	case !l.client.claim(&lease, start, l.ttl):
+	reply := ownersEnter.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token, milliseconds(l.ttl))
+	if err := acquired(reply, l.key); err != nil {
+		return lease, err
+	}
+	if !l.client.claim(&lease, start, l.ttl) {
 		return lease, tooLate(l.leave(ctx, mode, token))
 	}
 	return lease, nil
 }
 
 func (l *rwHashOwners) leave(ctx context.Context, mode, token string) error {
-	left, err := ownersLeave.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token).Int64()
-	switch {
-	case err != nil:
-		return fmt.Errorf("release %q: %w", l.key, err)
-	case left == 0:
-		return ErrNotHeld
-	}
-	return nil
+	return released(ownersLeave.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token), l.key)
 }

@@ -53,15 +53,15 @@ var rwTwoKeysFlaws = flaws(
 	under([]string{"delay"}, "late-command", Bug,
 		"A bare DEL that arrives after its client gave up and locked again removes the next lease.",
 		"D4, single node", "exclusion", "resource"),
-	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+	leaseOutlived(), workOutlived("D4, single node"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
 // rwTwoKeysReader is the read lock.
 type rwTwoKeysReader struct{ *rwTwoKeys }
 
-// twoKeysRead lets a reader in unless there is a writer: 1, else 0. It sets the
-// readers' key anew for each of them.
-// KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
+// twoKeysRead lets a reader in unless there is a writer. It returns 1 if so, else 0. Each
+// reader sets the readers' key with a new expiry. KEYS[1] the readers, KEYS[2] the writer,
+// ARGV[1] seconds.
 var twoKeysRead = newScript("two-keys-read", `
 if redis.call("EXISTS", KEYS[2]) == 1 then
   return 0
@@ -69,7 +69,7 @@ end
 redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
 return 1`)
 
-// twoKeysWrite lets a writer in unless there are readers or a writer: 1, else 0.
+// twoKeysWrite lets a writer in unless there are readers or a writer. It returns 1 if so, else 0.
 // KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
 var twoKeysWrite = newScript("two-keys-write", `
 if redis.call("EXISTS", KEYS[1]) == 1 then

@@ -2,13 +2,12 @@ package locks
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// script is a Lua script that a recipe runs, with a name for texts.
+// script is a Lua script that a recipe runs, with a name for reports.
 type script struct {
 	name   string
 	source string
@@ -48,25 +47,11 @@ return 0`)
 // extendOwned extends by compareAndPExpire: ErrNotHeld if the key was gone or
 // carried another token, any other error: unknown.
 func extendOwned(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) error {
-	extended, err := compareAndPExpire.Run(ctx, c, []string{key}, token, milliseconds(ttl)).Int64()
-	switch {
-	case err != nil:
-		return fmt.Errorf("extend %q: %w", key, err)
-	case extended == 0:
-		return ErrNotHeld
-	}
-	return nil
+	return done(compareAndPExpire.Run(ctx, c, []string{key}, token, milliseconds(ttl)), ErrNotHeld, "extend", key)
 }
 
 // releaseOwned releases by compareAndDelete: ErrNotHeld if the key was gone or
 // carried another token, any other error: unknown.
 func releaseOwned(ctx context.Context, c redis.Scripter, key, token string) error {
-	deleted, err := compareAndDelete.Run(ctx, c, []string{key}, token).Int64()
-	switch {
-	case err != nil:
-		return fmt.Errorf("release %q: %w", key, err)
-	case deleted == 0:
-		return ErrNotHeld
-	}
-	return nil
+	return released(compareAndDelete.Run(ctx, c, []string{key}, token), key)
 }

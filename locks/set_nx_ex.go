@@ -29,7 +29,7 @@ func init() {
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			return oneNodeClaims("set-nx-ex", ttl, wholeSeconds(ttl))
 		},
-		Flaws: flaws(bareDelete("D3"), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(bareDelete("D3"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setNXEX{c.Nodes[0], key, ttl}, nil
 		}),

@@ -2,6 +2,8 @@ package locks
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,10 +14,12 @@ import (
 
 // setNXEXBoundedRenewal is D3's Java lock with a renewal thread. The thread sleeps a
 // whole lease between renewals, so each but the first races the key's expiry; it ends
-// after four, though the lock is held; and one flag per client stops it, so that
-// releasing one lock ends the renewal of all others.
+// after four, though the lock is held; one flag per client stops it, so that releasing one
+// lock ends the renewal of all others; and there are ten threads for all renewals of a
+// client, released ones included as long as they sleep.
 //
-// ErrNotHeld if the release finds no key or another's token.
+// As in D3, which logs errors, TryLock returns ErrBusy after one too (ErrPresumed), and Unlock
+// always nil: nobody reads its reply.
 type setNXEXBoundedRenewal struct {
 	client  *Client
 	key     string
@@ -34,7 +38,8 @@ func init() {
 			claims.Renews = true
 			return claims
 		},
-		Flaws: setNXEXBoundedRenewalFlaws,
+		Flaws:     setNXEXBoundedRenewalFlaws,
+		Unrenewed: "set-nx-px",
 		New: withState(newBoundedRenewal, func(c *Client, r *boundedRenewal, key string, ttl time.Duration) (Lock, error) {
 			return &setNXEXBoundedRenewal{client: c, key: key, ttl: ttl, renewal: r}, nil
 		}),
@@ -42,14 +47,20 @@ func init() {
 }
 
 var setNXEXBoundedRenewalFlaws = flaws(
-	renewalFailed(Bug,
-		"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth.",
-		"D3, renewal thread: it sleeps the whole lease", anyFault...),
-	under([]string{mixed}, "foreign-renewal", Bug,
-		"Whoever acquires raises the one flag again: the renewal of a lease whose release was lost, which sleeps, wakes and goes on.",
-		"D3, renewal thread: one flag for all", "liveness"),
-	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+	boundedRenewalFails(), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
+
+// boundedRenewalFails: D3's renewal is late, ends early, or goes on for a lease that is over.
+func boundedRenewalFails() []Flaw {
+	return flaws(
+		renewalFailed(Bug,
+			"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth; an eleventh waits for a thread, which released locks keep.",
+			"D3, renewal thread: it sleeps the whole lease (workload mutex), and one flag stops it for all keys (workload two-locks)", anyFault...),
+		may(strandingFaults, under([]string{mixed}, "foreign-renewal", Bug,
+			"Whoever acquires raises the one flag again: the renewal of a lease whose release was lost, which sleeps, wakes and goes on.",
+			"D3, renewal thread: one flag for all", "liveness")),
+	)
+}
 
 // TryLock implements Lock. LostC is nil: D3 ignores the renewal's replies.
 func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
@@ -58,7 +69,7 @@ func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
 		return Lease{}, err
 	}
 	lease := Lease{Token: token}
-	if err := setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX"); err != nil {
+	if err := setOrBusy(ctx, l.client.Nodes[0], l.key, token, l.ttl); err != nil {
 		return lease, err
 	}
 	l.renewal.start(l.key, token, l.ttl)
@@ -68,7 +79,24 @@ func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
 // Unlock implements Lock: it stops all renewals of the client and releases.
 func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 	l.renewal.stop()
-	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+	releaseRegardless(ctx, l.client.Nodes[0], l.key, lease.Token)
+	return nil
+}
+
+// setOrBusy is D3's SET key token EX s NX: nil or ErrBusy. D3 logs an error and says that
+// the lock was not acquired, although the command may have run: ErrPresumed.
+func setOrBusy(ctx context.Context, c redis.UniversalClient, key, token string, ttl time.Duration) error {
+	err := setIfAbsent(ctx, c, key, token, "EX", seconds(ttl), "NX")
+	if err != nil && !errors.Is(err, ErrBusy) {
+		return presumed(err)
+	}
+	return err
+}
+
+// releaseRegardless is D3's release: it compares and deletes, and neither the reply nor an
+// error matters.
+func releaseRegardless(ctx context.Context, c redis.Scripter, key, token string) {
+	_ = releaseOwned(ctx, c, key, token)
 }
 
 // compareAndExpire is D3's owner-checked renewal: 1 if the key held the token
@@ -81,35 +109,79 @@ end
 return 0`)
 
 const (
-	// boundedRenewals is D3's default: renewed that many times, then no more.
+	// boundedRenewals is D3's default number of renewals.
 	boundedRenewals = 4
-	// failedRenewal is the least time that a failed renewal takes, about that of
-	// a refused connection. go-redis fails at once, without dialling, when its
-	// pool has failed often enough; the spin would then only heat the machine.
+	// mostRenewals is the size of D3's pool of threads.
+	mostRenewals = 10
+	// failedRenewal is the minimum duration of a failed renewal, about that of a refused
+	// connection. After many failures go-redis fails at once, without dialling: the spin
+	// would then only burn CPU.
 	failedRenewal = time.Millisecond
+	// oversleep is how much later than asked a sleep ends, as any sleep does. On a virtual
+	// clock, renewal and holder would otherwise wake at one instant, in an undefined order,
+	// when both have slept for round times.
+	oversleep = time.Nanosecond
 )
+
+// renewalThreads is D3's pool of threads: further tasks queue, in order, even for longer
+// than the lease that they are to renew. Tasks end soon after the client process.
+type renewalThreads struct {
+	mu    sync.Mutex
+	busy  int
+	queue []func()
+}
+
+func (p *renewalThreads) submit(task func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy == mostRenewals {
+		p.queue = append(p.queue, task)
+		return
+	}
+	p.busy++
+	go func() {
+		for ; task != nil; task = p.next() {
+			task()
+		}
+	}()
+}
+
+// next takes the next task from the queue; without one, nil, the thread is free.
+func (p *renewalThreads) next() (task func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		p.busy--
+		return nil
+	}
+	task, p.queue = p.queue[0], p.queue[1:]
+	return task
+}
 
 // boundedRenewal is D3's renewal of all locks of one client process.
 type boundedRenewal struct {
 	client *Client
-	// open is the one stop flag: every acquisition raises it, every release
-	// lowers it, for all keys.
-	open atomic.Bool
+	// open is the only stop flag, for all keys: every acquisition sets it, every release
+	// clears it.
+	open    atomic.Bool
+	threads renewalThreads
 }
 
 func newBoundedRenewal(c *Client) (*boundedRenewal, error) { return &boundedRenewal{client: c}, nil }
 
-// start renews key until four renewals, the stop flag or the client's end.
+// start renews key in the background, as soon as there is a thread for it, until four
+// renewals, the stop flag or the client's end.
 func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 	r.open.Store(true)
-	go r.run(r.client.Context, r.client.Nodes[0], key, token, ttl)
+	r.threads.submit(func() { r.run(r.client.Context, r.client.Nodes[0], key, token, ttl) })
 }
 
 func (r *boundedRenewal) stop() { r.open.Store(false) }
 
-// run renews at once and then after each sleep of a whole lease. It ignores the reply:
-// a key that is lost, or another's, counts as renewed. An error skips both the count
-// and the sleep: it spins.
+// run renews at once and then after each sleep of a whole lease. It looks at the stop flag
+// before each renewal only: a released renewal sleeps on. It ignores the reply: a key that
+// is lost, or another's, counts as renewed. An error skips both the count and the
+// sleep, so the loop spins.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {
 	for n := 0; n < boundedRenewals && r.open.Load() && ctx.Err() == nil; {
 		pause := failedRenewal
@@ -117,7 +189,7 @@ func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token s
 			n++
 			pause = wholeSeconds(ttl)
 		}
-		if !sleep(ctx, pause) {
+		if !sleep(ctx, pause+oversleep) {
 			return
 		}
 	}

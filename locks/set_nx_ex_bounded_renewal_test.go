@@ -63,7 +63,7 @@ type diaryOf struct {
 func (d *diaryOf) EvalSha(_ context.Context, _ string, keys []string, _ ...any) *redis.Cmd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.calls[keys[0]] = append(d.calls[keys[0]], time.Since(d.start))
+	d.calls[keys[0]] = append(d.calls[keys[0]], time.Since(d.start).Truncate(time.Millisecond))
 	return redis.NewCmdResult(d.reply, d.err)
 }
 

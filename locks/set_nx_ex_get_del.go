@@ -11,11 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEXGetDel is D3's "password" before Lua: the value is the attempt's own,
-// and the client reads and compares it before it deletes. Between its GET and
-// its DEL the key may expire and become another's.
+// setNXEXGetDel is D3's "password" before Lua: the value is the attempt's own, and the
+// client reads and compares it before it deletes. Between the GET and the DEL the key may
+// expire and another client may set it.
 //
-// ErrNotHeld if the GET finds no key or another's value, or the DEL finds none.
+// Unlock returns ErrNotHeld if the GET finds no key or another's value, or the DEL finds no
+// key.
 type setNXEXGetDel struct {
 	client *Client
 	key    string
@@ -37,7 +38,7 @@ func init() {
 				"A pause or delay between GET and DEL that outlasts the key, or in which the node loses it, removes another's lock and lets a third in.",
 				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "eviction")),
 			lateDelete("D3: GET and DEL are not one step"),
-			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+			leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setNXEXGetDel{c, key, ttl}, nil

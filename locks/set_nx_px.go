@@ -12,7 +12,9 @@ import (
 // one step. What remains are limits of every lease on one node: a holder that overruns,
 // a node that forgets.
 //
-// ErrNotHeld if the release finds no key or another's token.
+// Unlock returns ErrNotHeld if it finds no key or another's token: it keeps the result of
+// the script, which is the same in all three documents. The Unlock of D0 and the unLock of
+// D3 drop it, as set-nx-px-watchdog and set-nx-ex-bounded-renewal do.
 type setNXPX struct {
 	client *Client
 	key    string
@@ -28,7 +30,7 @@ func init() {
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			return oneNodeClaims("set-nx-px", ttl, wholeMilliseconds(ttl), compareAndDelete)
 		},
-		Flaws: flaws(leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(leaseOutlived(), workOutlived("D0, D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setNXPX{c, key, ttl}, nil
 		}),

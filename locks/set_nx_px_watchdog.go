@@ -2,21 +2,25 @@ package locks
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while it is held a
-// plain EXPIRE at every third of the lease. The flaws: the watchdog never checks whose
-// key it prolongs, and it ends for good, silently, at the first error or missing key.
+// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while it is held a plain
+// EXPIRE at every third of the lease. The flaws: the watchdog never checks whose key it
+// prolongs, and it ends silently at the first error or missing key.
 //
-// ErrNotHeld if the release finds no key or another's token.
+// Each lease has a stop channel of its own, as if the service made a Lock for each critical
+// section: D0's Lock has one value and one channel. set-nx-px-watchdog-reused is the Lock
+// that is used again.
+//
+// Unlock returns nil whatever the script replied, as in D0: the holder of a key that is
+// gone, or another's, hears of a success.
 type setNXPXWatchdog struct {
-	client *Client
-	key    string
-	ttl    time.Duration
+	watchedMutex
 
 	mu   sync.Mutex
 	dogs map[string]*watchdog // by token
@@ -34,57 +38,53 @@ func init() {
 			claims.Renews = true
 			return claims
 		},
-		Flaws: setNXPXWatchdogFlaws,
+		Flaws:     setNXPXWatchdogFlaws,
+		Unrenewed: "set-nx-px",
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXPXWatchdog{client: c, key: key, ttl: ttl, dogs: map[string]*watchdog{}}, nil
+			return &setNXPXWatchdog{watchedMutex: watchedMutex{c, key, ttl}, dogs: map[string]*watchdog{}}, nil
 		}),
 	})
 }
 
 var setNXPXWatchdogFlaws = flaws(
-	// Even without a fault: between the release and the watchdog's stop.
-	may(anyFault, under([]string{"client-pause", "delay", "node-restart", "failover", "eviction", "node-clock"}, "foreign-renewal", Bug,
-		"The plain EXPIRE does not ask whose key it is: once the key was lost, or arriving late, it prolongs another's lock.",
-		"D0: the watchdog; the release beside it compares", "ownership")),
-	may(losingFaults, under([]string{mixed}, "foreign-renewal", Bug,
-		"The watchdog of one client, whose own key was lost, keeps the key alive that another, gone or not heard, left behind.",
-		"D0: the watchdog; the release beside it compares", "liveness")),
+	plainExpire("client-pause", "delay", "node-restart", "failover", "eviction", "node-clock"),
 	renewalFailed(Bug,
-		"One lost reply ends the watchdog for good, though the key was still there to be renewed at the next tick, and the holder is not told.",
+		"One renewal whose request or reply is lost ends the watchdog for good, even if the next tick's renewal would arrive in time, and the holder is not told.",
 		"D0: the watchdog returns at the first error",
 		"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay"),
-	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+	leaseOutlived(), hungHolder("D0: the watchdog"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
+
+// plainExpire: the watchdog prolongs whatever key is there. Under these faults it must be
+// found to prolong another's.
+func plainExpire(faults ...string) []Flaw {
+	return flaws(
+		// This can happen even without a fault, between the release and the watchdog's stop.
+		may(anyFault, under(faults, "foreign-renewal", Bug,
+			"The plain EXPIRE does not ask whose key it is: once the key was lost, or arriving late, it prolongs another's lock.",
+			"D0: the watchdog; the release beside it compares", "ownership")),
+		may(losingFaults, under([]string{mixed}, "foreign-renewal", Bug,
+			"The watchdog of one client, whose own key was lost, keeps the key alive that another, gone or not heard, left behind.",
+			"D0: the watchdog; the release beside it compares", "liveness")),
+	)
+}
 
 // TryLock implements Lock. LostC is nil: D0's watchdog ends silently.
 func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
+	lease, err := l.acquire(ctx)
 	if err != nil {
-		return Lease{}, err
-	}
-	lease := Lease{Token: token}
-	if err := setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl)); err != nil {
 		return lease, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dogs[token] = startWatchdog(l.client.Context, l.ttl/3, l.renew)
+	l.dogs[lease.Token] = startWatchdogWith(l.client.Context, l.ttl/3, evenOdds(l.client.Rand), l.renew)
 	return lease, nil
-}
-
-// renew prolongs the key, whoever owns it by now. The first error or missing key ends
-// the watchdog.
-func (l *setNXPXWatchdog) renew(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*l.ttl/3)
-	defer cancel()
-	renewed, err := l.client.Nodes[0].Do(ctx, "EXPIRE", l.key, seconds(l.ttl)).Int64()
-	return err == nil && renewed == 1
 }
 
 // Unlock implements Lock. The watchdog is stopped after the release, whatever its
 // result: in between it may renew another's key.
 func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
-	err := releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+	err := l.release(ctx, lease)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if dog := l.dogs[lease.Token]; dog != nil {
@@ -92,4 +92,38 @@ func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
 		delete(l.dogs, lease.Token)
 	}
 	return err
+}
+
+// watchedMutex sends the commands of D0's mutex and of its watchdog.
+type watchedMutex struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+// acquire makes one attempt, with a value of its own.
+func (l *watchedMutex) acquire(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
+}
+
+// renew prolongs the key, even if another client owns it by now. The first error or missing
+// key ends the watchdog.
+func (l *watchedMutex) renew(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*l.ttl/3)
+	defer cancel()
+	renewed, err := l.client.Nodes[0].Do(ctx, "EXPIRE", l.key, seconds(l.ttl)).Int64()
+	return err == nil && renewed == 1
+}
+
+// release compares and deletes. Only an error is one: D0 does not read the reply.
+func (l *watchedMutex) release(ctx context.Context, lease Lease) error {
+	err := compareAndDelete.Run(ctx, l.client.Nodes[0], []string{l.key}, lease.Token).Err()
+	if err != nil {
+		return fmt.Errorf("release %q: %w", l.key, err)
+	}
+	return nil
 }

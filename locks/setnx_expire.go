@@ -14,9 +14,10 @@ import (
 // leaves a key that never expires; and the bare DEL, sent or delivered after the
 // key expired, removes another's lock.
 //
-// An error of EXPIRE is unknown, although SETNX has succeeded: the key is there,
-// but nobody holds it. A reply of 0 to the DEL is ErrNotHeld.
+// If EXPIRE fails, the outcome is unknown, although SETNX has succeeded: the key exists,
+// but the client does not rely on it. A reply of 0 to the DEL is ErrNotHeld.
 type setnxExpire struct {
+	polling
 	node redis.UniversalClient
 	key  string
 	ttl  time.Duration
@@ -44,13 +45,13 @@ func init() {
 			under([]string{mixed}, "foreign-renewal", Bug,
 				"EXPIRE does not ask whose key it is: one that is late prolongs the key of a dead holder.",
 				"D1, D3: two commands are not one", "liveness"),
-			leaseOutlived(),
+			leaseOutlived(), workOutlived("D1, D3"),
 			serverClock(), prolongedKey(),
 			serverLostKey(),
 			orphanedKey(),
 		),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setnxExpire{c.Nodes[0], key, ttl}, nil
+			return &setnxExpire{node: c.Nodes[0], key: key, ttl: ttl}, nil
 		}),
 	})
 }

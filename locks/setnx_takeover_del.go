@@ -12,11 +12,12 @@ import (
 )
 
 // setnxTakeoverDel is the idea that D1 rejects: the key holds the time until which its
-// holder may keep it, in milliseconds since 1970 by the holder's clock; a client that
-// finds a past time deletes the key and tries SETNX again. Two clients that have both
-// seen the past time both delete, the second one the first one's new key, and both get
-// in. D1 names no EXPIRE here, so there is none, and it does not say when the clock is
-// read: we read it for each SETNX and for the comparison.
+// holder may keep it, in milliseconds since 1970 by the holder's clock; a client that finds
+// a past time deletes the key and tries SETNX again. Two clients that have both seen the
+// past time both delete: the second deletes the first one's new key, and both get in. D1
+// names no EXPIRE here, so there is none, and it does not say when the clock is read: we
+// read it for each SETNX and for the comparison. D1 shows four commands and no loop around
+// them: the lock is no Poller.
 //
 // The reply to a takeover's DEL is ignored. On release, a reply of 0 to the DEL is
 // ErrNotHeld.
@@ -38,7 +39,7 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D1")),
+		Flaws: flaws(takeoverFlaws, leaseOutlived(), workOutlived("D1"), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D1")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setnxTakeoverDel{c.Nodes[0], c.Now, key, ttl}, nil
 		}),

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onOneNode is Recipe.New for recipes that use the first node and keep no state across
-// keys. It checks lock's arguments.
+// onOneNode returns a Recipe.New for recipes that use only the first node and keep no state
+// across keys. Its Makers check their arguments.
 func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		if len(c.Nodes) == 0 {
@@ -27,8 +27,8 @@ func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)
 	}
 }
 
-// withState is onOneNode for recipes that keep state per client process, across keys:
-// each Maker calls state once.
+// withState is like onOneNode, for recipes with state per client process, across keys: it
+// calls state once for each Maker.
 func withState[S any](
 	state func(*Client) (S, error), lock func(c *Client, state S, key string, ttl time.Duration) (Lock, error),
 ) func(*Client) (Maker, error) {
@@ -45,8 +45,8 @@ func withState[S any](
 	}
 }
 
-// oneNodeClaims is what most recipes on one node promise: the lease time ttl, and that
-// others get in again after recovery, the lease as the recipe rounds it.
+// oneNodeClaims returns the claims of most recipes on one node: the lease time ttl, and
+// recovery, the lease time as the recipe rounds it, after which others get in again.
 func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
@@ -58,7 +58,7 @@ func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) h
 	return claims
 }
 
-// wholeSeconds is the expiry that EX or EXPIRE sets for a lease time.
+// wholeSeconds returns the expiry that EX or EXPIRE sets for a lease time.
 func wholeSeconds(ttl time.Duration) time.Duration {
 	return time.Duration(seconds(ttl)) * time.Second
 }
@@ -68,22 +68,33 @@ func milliseconds(ttl time.Duration) int64 {
 	return int64((ttl + time.Millisecond - 1) / time.Millisecond)
 }
 
-// wholeMilliseconds is the expiry that PX or PEXPIRE sets for a lease time.
+// wholeMilliseconds returns the expiry that PX or PEXPIRE sets for a lease time.
 func wholeMilliseconds(ttl time.Duration) time.Duration {
 	return time.Duration(milliseconds(ttl)) * time.Millisecond
 }
 
-// The commands below go out literally, through Do: go-redis's SetNX sends SET,
-// and its Expire and Set choose units of their own.
+// The functions below send commands literally, through Do: go-redis's SetNX sends SET, and
+// its Expire and Set choose the units themselves.
 
 // setnx sends SETNX: nil if the key was free, else ErrBusy or unknown.
 func setnx(ctx context.Context, c redis.UniversalClient, key string, value any) error {
-	set, err := c.Do(ctx, "SETNX", key, value).Int64()
+	return acquired(c.Do(ctx, "SETNX", key, value), key)
+}
+
+// acquired interprets the reply to an attempt to acquire: 0 is ErrBusy, an error unknown.
+func acquired(reply *redis.Cmd, key string) error { return done(reply, ErrBusy, "acquire", key) }
+
+// released interprets the reply to a release: 0 is ErrNotHeld, an error unknown.
+func released(reply *redis.Cmd, key string) error { return done(reply, ErrNotHeld, "release", key) }
+
+// done interprets a reply that counts changed keys: 0 is the error none.
+func done(reply *redis.Cmd, none error, what, key string) error {
+	n, err := reply.Int64()
 	switch {
 	case err != nil:
-		return fmt.Errorf("acquire %q: %w", key, err)
-	case set == 0:
-		return ErrBusy
+		return fmt.Errorf("%s %q: %w", what, key, err)
+	case n == 0:
+		return none
 	}
 	return nil
 }
@@ -105,7 +116,12 @@ func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value
 // expire sends EXPIRE in whole seconds and, as the documents do, ignores
 // whether the key was still there. An error is unknown.
 func expire(ctx context.Context, c redis.UniversalClient, key string, ttl time.Duration) error {
-	if err := c.Do(ctx, "EXPIRE", key, seconds(ttl)).Err(); err != nil {
+	return lifeSet(c.Do(ctx, "EXPIRE", key, seconds(ttl)), key)
+}
+
+// lifeSet interprets the reply to an EXPIRE: 0, the key was gone, is ignored.
+func lifeSet(reply *redis.Cmd, key string) error {
+	if err := reply.Err(); err != nil {
 		return fmt.Errorf("set the life of %q: %w", key, err)
 	}
 	return nil
@@ -114,12 +130,5 @@ func expire(ctx context.Context, c redis.UniversalClient, key string, ttl time.D
 // del sends a bare DEL. The reply 0 says that nobody held the lock, so neither
 // did the caller: ErrNotHeld. The reply 1 does not say whose key it was.
 func del(ctx context.Context, c redis.UniversalClient, key string) error {
-	deleted, err := c.Do(ctx, "DEL", key).Int64()
-	switch {
-	case err != nil:
-		return fmt.Errorf("release %q: %w", key, err)
-	case deleted == 0:
-		return ErrNotHeld
-	}
-	return nil
+	return released(c.Do(ctx, "DEL", key), key)
 }

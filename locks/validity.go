@@ -7,8 +7,8 @@ import (
 )
 
 // claim makes the lease claim exclusion for validity, counted from start: a reading of
-// time.Now from before the first request. It says whether anything is left to claim; if
-// not, the lease stays unchanged.
+// time.Now from before the first request. It reports whether any validity is left; if not,
+// the lease stays unchanged.
 //
 // Elapsed time is monotonic, so a step of the wall clock during the acquisition changes
 // nothing. The deadline must be an instant on the wall clock, and a later step back
@@ -25,12 +25,12 @@ func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bo
 	return true
 }
 
-// errExtendedTooLate is the result of an extension whose answer came when nothing was
-// left to claim: keys may live on, for an unknown time.
+// errExtendedTooLate is the error of an extension whose answer came after the end of the
+// new lease: keys may live on for an unknown time.
 var errExtendedTooLate = errors.New("extended, but answered when that was over")
 
-// tooLate is the result of an attempt whose grant came when nothing was left to claim,
-// and was given back: ErrBusy, whatever the release's result.
+// tooLate returns the error of an attempt whose grant came after the end of its lease.
+// Given is the result of its release. The error is ErrBusy in any case.
 func tooLate(given error) error {
 	if given == nil || errors.Is(given, ErrNotHeld) {
 		return fmt.Errorf("%w: granted when the lease was over", ErrBusy)

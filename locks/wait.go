@@ -12,9 +12,8 @@ import (
 // lock is held and on any error other than ErrBusy, which is then TryLock's own
 // result, lease included.
 //
-// When ctx ends between attempts, the error is both ErrBusy, since the lock was
-// certainly not acquired, and ctx's error. A lock that waits in a way of its
-// own (Blocker) does so instead, and interval is not used.
+// When ctx ends between attempts, the result is the last attempt's, and the error is also
+// ctx's. For a Blocker, Wait calls Lock instead, and ignores interval.
 func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 	if b, ok := l.(Blocker); ok {
 		return b.Lock(ctx)
@@ -29,45 +28,51 @@ func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		if err := pause(ctx, ticker.C); err != nil {
-			return Lease{}, err
-		}
-	}
-}
-
-// Poll acquires a lock with D1's bounded polling: attempts are interval apart, and, as
-// in D1's loop, a maximum of N means N−1 attempts. It returns at once when the lock is
-// held and, with TryLock's result, on any error other than ErrBusy. After the last
-// attempt it returns ErrBusy; when ctx ends between attempts, ErrBusy and ctx's error.
-// A maximum that allows no attempt is ErrRefused. Poll uses TryLock even for a Blocker,
-// because it promises a number of attempts.
-func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lease, error) {
-	if maximum < 2 {
-		return Lease{}, fmt.Errorf("%w: a maximum of %d allows no attempt", ErrRefused, maximum)
-	}
-	for attempt := 1; ; attempt++ {
-		lease, err := l.TryLock(ctx)
-		if !errors.Is(err, ErrBusy) || attempt == maximum-1 {
+		if err := pause(ctx, ticker.C, err); err != nil {
 			return lease, err
 		}
-		timer := time.NewTimer(interval)
-		err = pause(ctx, timer.C)
-		timer.Stop()
-		if err != nil {
-			return Lease{}, err
-		}
 	}
 }
 
-// pause waits for tick after a busy attempt. If both are ready, ctx wins: an attempt
-// with an ended context would turn busy into unknown.
-func pause(ctx context.Context, tick <-chan time.Time) error {
+// Poll acquires a lock by D1's bounded polling. Like D1's loop, it makes maximum-1 attempts
+// and sleeps for interval after each busy one, the last included. Success, or an error other
+// than ErrBusy, ends it at once with TryLock's result. When no attempt is left, it returns
+// the last attempt's result, or ErrBusy if there was none; when ctx ends in a sleep, the last
+// attempt's result with ctx's error. A Blocker is polled by TryLock too: Poll promises a
+// number of attempts.
+func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lease, error) {
+	lease, busy := Lease{}, ErrBusy
+	for range maximum - 1 {
+		if lease, busy = l.TryLock(ctx); !errors.Is(busy, ErrBusy) {
+			return lease, busy
+		}
+		timer := time.NewTimer(interval)
+		err := pause(ctx, timer.C, busy)
+		timer.Stop()
+		if err != nil {
+			return lease, err
+		}
+	}
+	return lease, fmt.Errorf("%w: no attempt is left", busy)
+}
+
+// polling makes a lock that embeds it a Poller.
+type polling struct{}
+
+// Poll implements Poller.
+func (polling) Poll(ctx context.Context, attempts Lock, interval time.Duration, maximum int) (Lease, error) {
+	return Poll(ctx, attempts, interval, maximum)
+}
+
+// pause waits for tick after an attempt with this error, which is ErrBusy. If both are ready,
+// ctx wins: an attempt with an ended context would turn busy into unknown.
+func pause(ctx context.Context, tick <-chan time.Time, busy error) error {
 	select {
 	case <-ctx.Done():
 	case <-tick:
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
+		return fmt.Errorf("%w: stopped waiting: %w", busy, err)
 	}
 	return nil
 }

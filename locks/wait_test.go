@@ -53,7 +53,10 @@ func TestWaitingTriesAtOnceAndThenAtEachTickWhileBusy(t *testing.T) {
 		{"poll: unknown ends it", poll(9), []error{ErrBusy, lost}, time.Hour, []error{lost}, []time.Duration{0, 10 * ms}},
 		{"poll: context ends", poll(9), []error{ErrBusy}, 15 * ms,
 			[]error{ErrBusy, context.DeadlineExceeded}, []time.Duration{0, 10 * ms}},
-		{"poll: a maximum of 1 means none", poll(1), nil, time.Hour, []error{ErrRefused}, nil},
+		{"poll: the context ends behind the last attempt", poll(2), []error{ErrBusy}, 5 * ms,
+			[]error{ErrBusy, context.DeadlineExceeded}, []time.Duration{0}},
+		{"poll: a maximum of 1 means none", poll(1), nil, time.Hour, []error{ErrBusy}, nil},
+		{"poll: nor does one of 0", poll(0), nil, time.Hour, []error{ErrBusy}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

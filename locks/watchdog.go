@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 )
@@ -18,33 +19,62 @@ type watchdog struct {
 // the client process's, never an acquiring call's: a lease outlives the call
 // that took it.
 func startWatchdog(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
+	return startWatchdogWith(ctx, interval, never, renew)
+}
+
+// startWatchdogWith is startWatchdog with a say in what happens if a tick and the stop are
+// both ready, as after a long renewal: see renewEvery.
+func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins func() bool, renew func(context.Context) bool) *watchdog {
 	w := &watchdog{quit: make(chan struct{}), done: make(chan struct{})}
-	go w.run(ctx, interval, renew)
+	go func() {
+		defer close(w.done)
+		renewEvery(ctx, interval, w.quit, tickWins, renew)
+	}()
 	return w
 }
 
-func (w *watchdog) run(ctx context.Context, interval time.Duration, renew func(context.Context) bool) {
-	defer close(w.done)
+// renewEvery calls renew at every interval, the first time after one interval, until quit
+// is closed, renew returns false or ctx ends. If both a tick and quit are ready, it asks
+// tickWins: a select would choose at random, and no seed would repeat that.
+func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{}, tickWins func() bool, renew func(context.Context) bool) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	for {
+	for ticked(ctx, ticker.C, quit, tickWins) && renew(ctx) {
+	}
+}
+
+// ticked waits for a tick, true, or for the stop or ctx's end, false.
+func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, tickWins func() bool) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-quit:
 		select {
-		case <-ctx.Done():
-			return
-		case <-w.quit:
-			return
-		case <-ticker.C:
-		}
-		// If a tick and the stop are ready, the stop wins: select would choose at
-		// random.
-		select {
-		case <-w.quit:
-			return
+		case <-tick:
+			return tickWins()
 		default:
+			return false
 		}
-		if !renew(ctx) {
-			return
+	case <-tick:
+		select {
+		case <-quit:
+			return tickWins()
+		default:
+			return true
 		}
+	}
+}
+
+// never is tickWins of a watchdog that does not renew once it is stopped.
+func never() bool { return false }
+
+// evenOdds is tickWins of D0's watchdogs, whose select finds a tick and the stop ready and
+// chooses at random: one renewal more, or none. It draws from the client's random numbers.
+func evenOdds(random io.Reader) func() bool {
+	return func() bool {
+		var b [1]byte
+		_, err := io.ReadFull(random, b[:])
+		return err == nil && b[0]&1 == 1
 	}
 }
 
@@ -52,7 +82,7 @@ func (w *watchdog) run(ctx context.Context, interval time.Duration, renew func(c
 // in the documents.
 func (w *watchdog) stop() { w.once.Do(func() { close(w.quit) }) }
 
-// alive says whether the watchdog may still renew.
+// alive reports whether the watchdog may still renew.
 func (w *watchdog) alive() bool {
 	select {
 	case <-w.done:
@@ -64,7 +94,7 @@ func (w *watchdog) alive() bool {
 	}
 }
 
-// sleep waits for d; false if ctx ended first.
+// sleep waits for d and returns true, or false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -76,10 +106,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewalFailed: the watchdog ended, or came too late, while its holder goes on
-// believing. Other causes are a node that freezes, dies or is replaced just when a
-// renewal is due, or that renews but is not heard, and connections that are reset for
-// longer than a lease, if the section outlasts the last renewal.
+// renewalFailed: the watchdog ended or renewed too late, while its holder still believes
+// that it has the lock. By chance this also happens if a node freezes, dies or is replaced
+// just when a renewal is due, if its reply is lost, or if connections are reset for longer
+// than a lease and the section outlasts the last renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -69,8 +70,44 @@ func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
 	}
 }
 
+func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		start    func(context.Context, time.Duration, func(context.Context) bool) *watchdog
+		renewals int
+	}{
+		{"the stop wins", startWatchdog, 1},
+		{"D0's select, an even draw", selecting(2), 1},
+		{"D0's select, an odd draw and then an even one", selecting(1, 2), 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				renewals := 0
+				w := tt.start(t.Context(), time.Second, func(context.Context) bool {
+					renewals++
+					time.Sleep(1500 * time.Millisecond) // the next tick comes meanwhile
+					return true
+				})
+				time.Sleep(1100 * time.Millisecond)
+				w.stop()
+				<-w.done
+				if renewals != tt.renewals {
+					t.Errorf("%d renewals, want %d", renewals, tt.renewals)
+				}
+			})
+		})
+	}
+}
+
+// selecting returns the start of a watchdog of D0's with these draws.
+func selecting(draws ...byte) func(context.Context, time.Duration, func(context.Context) bool) *watchdog {
+	return func(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
+		return startWatchdogWith(ctx, interval, evenOdds(bytes.NewReader(draws)), renew)
+	}
+}
+
 func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
-	for _, id := range []string{"set-nx-px-watchdog", "set-nx-ex-bounded-renewal", "reentrant-local", "reentrant-hash-watchdog", "redisson", "redlock-naive"} {
+	for _, id := range []string{"set-nx-px-watchdog", "set-nx-px-watchdog-reused", "set-nx-ex-bounded-renewal", "reentrant-renewal", "reentrant-hash-watchdog", "redisson", "redisson-redlock", "redlock-naive"} {
 		t.Run(id, func(t *testing.T) {
 			c := newClientOn(t, 0, 3)
 			before := goleak.IgnoreCurrent()
@@ -78,9 +115,6 @@ func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
 			defer end()
 			c.Context = process
 			l := newLock(t, id, c, time.Second)
-			if asked, ok := l.(interface{ Renewing() Lock }); ok {
-				l = asked.Renewing()
-			}
 			call, hangUp := context.WithCancel(t.Context())
 			if _, err := l.TryLock(call); err != nil {
 				t.Fatal(err)

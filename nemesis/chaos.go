@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// chaos mixes the other faults: each seed turns on some of them, and varies
-// where, when, how long and how often they strike. It finds what nobody named.
+// chaos mixes the other faults: each seed turns on some of them, and varies where, when,
+// how long and how often they strike. It finds combinations that no single fault covers.
 // Replicas are there if the testbed has them, so that failovers take part.
 var chaos = Fault{
 	Name:  "chaos",
@@ -30,7 +30,7 @@ var chaos = Fault{
 	Plans: chaosPlans,
 }
 
-// disturbances are the faults that can strike in this world.
+// disturbances returns the faults that can strike in this world.
 func (w World) disturbances() []Fault {
 	return slices.DeleteFunc(slices.Clone(disturbances), func(f Fault) bool {
 		fits := slices.Contains(w.suits(f), w.Topology)
@@ -39,8 +39,8 @@ func (w World) disturbances() []Fault {
 	})
 }
 
-// suits are the topologies in which f strikes recipes like the world's; what
-// strikes a single node strikes a primary.
+// suits returns the topologies in which f can strike recipes like the world's. A fault that
+// strikes a single node can also strike a primary.
 func (w World) suits(f Fault) []testbed.Topology {
 	if w.Topology == testbed.Independent {
 		return f.Topologies(locks.Independent)
@@ -52,7 +52,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	return suits
 }
 
-// chaosPlans is one plan, another one for each state of r.
+// chaosPlans draws one plan from r.
 func chaosPlans(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault
@@ -70,7 +70,7 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	}
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
 	m.pace, m.most = w.TTL/10<<r.IntN(5), 2+r.IntN(4)
-	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two go on contending, if there are
+	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two survive, if possible
 	m.alive = w.crowd().everyone()
 	p := Plan{}
 	for _, track := range tracks(swarm(able, r)) {
@@ -81,8 +81,8 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// swarm turns on a few of the faults, half of them, or most, and two
-// at least, if there are: a lone trigger may not come.
+// swarm chooses about a quarter, a half or three quarters of the faults, but at least two
+// if possible: the trigger of a single fault may never come.
 func swarm(faults []Fault, r *rand.Rand) []Fault {
 	sure, share := r.IntN(len(faults)), 1+r.IntN(3)
 	var on []Fault
@@ -94,9 +94,9 @@ func swarm(faults []Fault, r *rand.Rand) []Fault {
 	return on
 }
 
-// tracks puts the faults together that must not be in force at one time: those of nodes.
-// Each other fault has a track of its own. On a track an action ends before the next one
-// starts.
+// tracks puts all faults of nodes on one track, since no two of them may be in force at the
+// same time. Every other fault has its own track. On a track an action ends before the next
+// one starts.
 func tracks(faults []Fault) [][]Fault {
 	var nodes []Fault
 	var all [][]Fault
@@ -113,21 +113,21 @@ func tracks(faults []Fault) [][]Fault {
 	return all
 }
 
-// ofNodes says whether the fault strikes nodes themselves.
+// ofNodes reports whether the fault strikes nodes themselves.
 func (f Fault) ofNodes() bool {
 	return slices.ContainsFunc(f.Needs, func(c testbed.Capability) bool {
 		return c != testbed.CanNetwork && c != testbed.CanClocks && c != testbed.CanClients
 	})
 }
 
-// promotes says whether the fault is about a replica that becomes primary.
+// promotes reports whether the fault makes a replica the primary.
 func (f Fault) promotes() bool {
 	suits := f.Topologies(locks.Single)
 	return slices.Contains(suits, testbed.Replicated) && !slices.Contains(suits, testbed.Single)
 }
 
-// number gives the actions their IDs and lets each wait for the end of the one before it
-// on its track, however long a slow testbed takes to heal that.
+// number gives the actions their IDs. Each action waits for the end of its predecessor on
+// its track, however long a slow testbed takes to heal it.
 func number(p Plan) {
 	last := map[string]int{}
 	for i := range p {
@@ -152,16 +152,16 @@ func disturbance(name string) (Fault, bool) {
 type mixer struct {
 	World
 	r          *rand.Rand
-	samples    map[string][]Action // by fault: the actions of its own plans
+	samples    map[string][]Action // by fault: actions from that fault's plans
 	durability testbed.Durability
 	pace       time.Duration // how long a track usually rests
-	most       int           // actions of a track
+	most       int           // maximum number of actions on a track
 	mortal     []int         // clients that may still crash
-	alive      []int         // clients that do not
+	alive      []int         // clients that never crash
 }
 
-// fill is a track's actions, one after another. A promotion is the last of its track: the
-// clients have gone to another node.
+// fill returns a track's actions, one after another. A promotion ends its track, because
+// the clients then use another node.
 func (m *mixer) fill(track []Fault) []Action {
 	var all []Action
 	at := m.upTo(min(m.TTL, m.Duration/2))
@@ -191,8 +191,8 @@ func (m *mixer) fill(track []Fault) []Action {
 	return all
 }
 
-// vary makes an action like one of the fault's own; false if no client is left that it
-// may strike. It is never longer than its sample, which fits the trial.
+// vary returns a variation of one of the fault's own actions, or false if no client is left
+// to strike. The action is never longer than its sample, which fits the trial.
 func (m *mixer) vary(f Fault) (Action, bool) {
 	samples := m.samples[f.Name]
 	a := samples[m.r.IntN(len(samples))]
@@ -220,10 +220,11 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	return a, true
 }
 
-// place decides where an action strikes: at its sample's spot, the first or a later time
-// that a client gets there, or at any moment. This client is struck if no spot names one.
+// place decides where an action strikes: when a client reaches the sample's spot for the
+// first or a later time, or at any moment. Without a spot, the action strikes the given
+// client.
 func (m *mixer) place(a *Action, f Fault, client int) {
-	aimed := a.Point != nil && a.Point.N > 0 // at a node's command
+	aimed := a.Point != nil && a.Point.N > 0 // strikes at a command
 	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {
 		a.Arm, a.Point, aimed = nil, nil, false
 		a.Idea = "at some moment"
@@ -248,8 +249,8 @@ func (m *mixer) place(a *Action, f Fault, client int) {
 	}
 }
 
-// anywhere is a trigger that does not name the node, where all clients use one node and
-// another may take its place.
+// anywhere removes the node from a trigger in a replicated topology, where another node may
+// become the one that all clients use.
 func (m *mixer) anywhere(t *Trigger) *Trigger {
 	if t == nil || m.Topology != testbed.Replicated {
 		return t
@@ -259,8 +260,8 @@ func (m *mixer) anywhere(t *Trigger) *Trigger {
 	return &moved
 }
 
-// size decides how long an action is in force and how far off a clock is. A
-// promotion keeps the place at which it happens.
+// size decides how long an action is in force and how wrong a clock is. A promotion keeps
+// its Until.
 func (m *mixer) size(a *Action, f Fault) {
 	switch length := a.length(); {
 	case length == 0:
@@ -273,7 +274,7 @@ func (m *mixer) size(a *Action, f Fault) {
 	a.Offset = a.Offset / 100 * time.Duration(50+m.r.IntN(101))
 }
 
-// upTo is a random time of at most d.
+// upTo returns a random time of at most d.
 func (m *mixer) upTo(d time.Duration) time.Duration {
 	return time.Duration(m.r.Int64N(int64(max(0, d)) + 1))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // clientCrash stops a client for ever. The client's history is sealed before the crash
-// takes effect. The point at which it stopped is the proof.
+// takes effect. The proof is the point at which the client stopped.
 var clientCrash = Fault{
 	Name:       "client-crash",
 	Doc:        "a client stops for ever at a chosen point; it never releases",
@@ -40,7 +40,7 @@ var clientCrash = Fault{
 func crashPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	dies := func(spots []spot, idea string) {
-		// Until the dead client's lock is open again nothing else can be shown.
+		// The next action waits until the dead client's lock can be acquired again.
 		d.add(spots, "dies "+idea, func(m *move) { m.gap = w.outlast() })
 	}
 	dies(w.halfway(testbed.Before, testbed.StepAcquire), "with its acquire half done")
@@ -53,14 +53,14 @@ func crashPlans(w World, r *rand.Rand) []Plan {
 	dies(w.renewals(testbed.Sent), "while it renews")
 	dies(begins(testbed.StepTouch), "between look and touch")
 	dies(w.firstCommand(testbed.Before, testbed.StepAcquire), "before it asks")
-	// One client must live to tell whether the lock is open again.
+	// One client must survive to show whether the lock can be acquired again.
 	return append(w.rivals(r), d.plans(min(2, w.Clients-1), r)...)
 }
 
-// rivals are plans that leave a dead holder's lock to the others and stall the first of
-// them half-way through taking it over, until another has it. A calm trial does not show
-// the commands of a takeover: they come after the last of those it shows, and only where
-// an acquire is more than one command.
+// rivals returns plans in which the holder dies, and the first client to take over its lock
+// stalls half-way until another client has it. The probe trial does not show the commands
+// of a takeover: they follow the last acquire command that it shows. Only an acquire of
+// several commands has a takeover.
 func (w World) rivals(r *rand.Rand) []Plan {
 	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {
@@ -80,8 +80,8 @@ func (w World) rivals(r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// namedCrashes lets a client, or two, one after the other, die at each side of each
-// command, and at the beginning of each step in which it believes that it holds the lock.
+// namedCrashes kills one client, or two in succession, on each side of each command, and at
+// the beginning of each step in which the client believes that it holds the lock.
 func namedCrashes(w World) []Schedule {
 	e := w.enumerate()
 	dies := func(a *Action) { a.Nodes = nil }

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clientPause freezes a client, as a garbage collection, a SIGSTOP or a
-// migration would, and lets it go on. At all its spots something is at stake. So the
-// proof is that the client was frozen there for as long as planned.
+// clientPause freezes a client for a while, as a garbage collection, a SIGSTOP or a
+// migration would. A pause at any of its spots can endanger the lock, so the proof is that
+// the client was frozen there for the planned time.
 var clientPause = Fault{
 	Name:       clientPauseName,
 	Doc:        "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",
@@ -56,7 +56,7 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 	until(testbed.StepHold, w.firstCommand(testbed.Before, testbed.StepRelease), "freezes before it releases, until another has the lock")
 	until(testbed.StepHold, w.halfway(testbed.Before, testbed.StepRelease), "freezes with its release half done, until another has the lock")
 	until(testbed.StepTouch, begins(testbed.StepTouch), "freezes between look and touch, until another is about to touch")
-	// A client that has read its clock, and writes a time that is over by then.
+	// The client has read its clock before the pause, and writes an outdated time after it.
 	d.add(w.firstCommand(testbed.Before, testbed.StepAcquire), "freezes before it asks, and asks with what it knew long ago", func(m *move) {
 		m.Nodes, m.For = nil, w.outlast()
 		m.Until, m.Limit = w.crowd().others(testbed.StepRest), m.For+w.TTL/2
@@ -68,10 +68,10 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// namedPauses freeze a client, or two, at each side of each command and at the beginning
-// of each step in which it believes that it holds the lock: until another has the lock;
-// if it already believes, until another is about to touch; within its lease, until
-// another has had the lock; for a fixed time; until the lock is free again.
+// namedPauses freezes one client, or two, on each side of each command and at the beginning
+// of each step in which the client believes that it holds the lock. The pause ends when
+// another client has the lock, is about to touch the resource, or has released the lock;
+// after a fixed time; or when the lock is free again.
 func namedPauses(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	freezes := func(atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clientSkew sets one client's wall clock wrong while others contend with it.
-// The proof is that this client asked for the lock, or held it, with the wrong clock. That
-// counts for recipes that read no clock too: it shows that they bear it.
+// clientSkew sets one client's wall clock wrong while others contend with it. The proof is
+// that this client requested or held the lock with the wrong clock. That also counts for
+// recipes that read no clock: it shows that a wrong clock does no harm.
 var clientSkew = Fault{
 	Name:       "client-skew",
 	Doc:        "one client's wall clock is off by a little, by more than a lease, by minutes",
@@ -42,7 +42,7 @@ func injectSkew(_ context.Context, s *injection) (heal, error) {
 		err := s.event(history.Op{Client: s.client, F: history.FClock})
 		clocks.Skew(s.client, 0)
 		if moved.Abs() < s.action.Offset.Abs()/2 {
-			i.Attempts, i.Holding = 0, false // the clock that clients are handed did not follow
+			i.Attempts, i.Holding = 0, false // the client's clock did not move
 		}
 		hits := i.Attempts
 		if i.Holding {
@@ -85,7 +85,7 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 	for _, offset := range []time.Duration{far, 5 * time.Minute, w.TTL / 10} {
 		plans = append(plans, w.pack([]move{w.skew(offset, 1), w.skew(-offset, 2)}, 2, r)...)
 	}
-	// A step of the clock within an acquire, for those who measure time by it.
+	// The clock jumps during an acquire, for recipes that measure the acquire by it.
 	d := w.draw()
 	for _, s := range w.lastCommand(testbed.Before, testbed.StepAcquire) {
 		for _, offset := range []time.Duration{far, -far} {
@@ -97,7 +97,7 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 	return append(plans, d.plans(2, r)...)
 }
 
-// skew sets the clock of a client wrong for as long as several turns take.
+// skew sets a client's clock wrong while clients get the lock several times.
 func (w World) skew(offset time.Duration, client int) move {
 	idea := "a client whose clock is ahead contends"
 	if offset < 0 {
@@ -109,12 +109,12 @@ func (w World) skew(offset time.Duration, client int) move {
 	}
 }
 
-// severalTurns is how long a clock is wrong: while clients get the lock several times.
+// severalTurns is usually enough time for several clients to get the lock in turn.
 func (w World) severalTurns() time.Duration { return w.TTL + w.TTL/2 }
 
-// namedSkews set a client's clock wrong, ahead and behind: at the beginning of each step,
-// by little and by more than any life of the lock; before each command, by when the
-// client may have read its clock, by more than any life.
+// namedSkews sets a client's clock ahead and behind. At the beginning of each step the
+// offset is either small or longer than any life of the lock. Before each command, when the
+// client may have read its clock already, the offset is longer than any life.
 func namedSkews(w World) []Schedule {
 	e, far := w.enumerate(), w.far()
 	set := func(offset time.Duration) func(*Action) {
@@ -127,7 +127,7 @@ func namedSkews(w World) []Schedule {
 	for _, s := range slices.Concat(begins(testbed.StepAcquire), w.boundaries(testbed.Before), believing) {
 		for i, way := range ways {
 			if i >= 2 && s.n > 0 {
-				continue // a little off is the same at every command
+				continue // a small offset has the same effect at every command
 			}
 			lineups := []lineup{w.one()}
 			if s.n == 0 && i < 2 {
@@ -143,9 +143,9 @@ func namedSkews(w World) []Schedule {
 	return e.all
 }
 
-// slowClocks set the clock of a client back that is slow at the same spot: it looks at
-// its deadline when that is over, and the clock does not say so. Only where leases have
-// a deadline does this show anything of clocks.
+// slowClocks slows a client down and sets its clock back at the same spot. The client
+// checks its deadline too late, and the clock hides that. This tests only leases that have
+// a deadline.
 func (e *enumeration) slowClocks() {
 	if !e.Deadlines {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// delay holds messages back and delivers them late, in order, even if their client has
-// given up: a release after the next grant, a SET after its cleanup.
+// delay holds messages back and delivers them late, in order, even if the client has given
+// up. For example, a release arrives after the next grant, or a SET after its cleanup.
 var delay = Fault{
 	Name:       "delay",
 	Doc:        "requests or replies are held and delivered late, also when their sender has given up",
@@ -38,7 +38,7 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 	}
 	request := func(*Action) {}
 	reply := func(a *Action) { a.Direction = testbed.Downstream }
-	// One connection is slow: what its client sends on others comes first.
+	// Only one connection is slow: messages on the client's other connections overtake.
 	overtaken := func(a *Action) { a.OneConn = true }
 
 	granted(w.lastCommand(testbed.Before, testbed.StepRelease), "a release arrives after the next grant", w.readable(), request)
@@ -55,7 +55,7 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(2, r)
 }
 
-// namedDelays deliver each command, and each reply, late.
+// namedDelays delivers each command, and each reply, late.
 func namedDelays(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range w.requests() {
@@ -71,9 +71,10 @@ func namedDelays(w World) []Schedule {
 	return e.all
 }
 
-// delays deliver what is sent at a spot late: when another has the lock; or after the
-// clean-up of its own client, which goes on over another connection: at its next
-// attempt, when the lock is free, when it holds the lock again.
+// delays delivers the message sent at a spot late: either when another client has the lock,
+// or after the sender's clean-up, which uses another connection. In the second case the
+// message arrives at the sender's next attempt, when the lock is free, or when the sender
+// holds the lock again.
 func (e *enumeration) delays(s spot, part part) {
 	one, gone := e.one(), e.givenUp()
 	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
@@ -106,8 +107,8 @@ func (e *enumeration) delays(s spot, part part) {
 		late(testbed.Downstream, false, e.readable(), one.others(testbed.StepHold), e.outlast()))
 }
 
-// anew delivers a release late to a client that is slow to come back: its lease has
-// ended, another had the lock meanwhile, and the client has taken anew what it holds.
+// anew delivers a client's release late, when the client already holds the lock again.
+// Meanwhile the first lease has ended and another client has had the lock.
 func (e *enumeration) anew(s spot) {
 	if len(e.Nodes) > 1 {
 		return
@@ -123,9 +124,9 @@ func (e *enumeration) anew(s spot) {
 	e.plan(l, named(s, "anew"), late, slow)
 }
 
-// lateGrants deliver a grant late, but within the time that its client waits, which then
-// works for longer than its lease: a deadline that is counted from the reply lies behind
-// the end of the key. Only where leases have a deadline does this show anything.
+// lateGrants delivers a grant late, but before the client's timeout, and the client then
+// works for longer than its lease. A deadline counted from the reply is later than the end
+// of the key. This tests only leases that have a deadline.
 func (e *enumeration) lateGrants() {
 	if !e.Deadlines {
 		return

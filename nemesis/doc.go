@@ -1,14 +1,14 @@
-// Package nemesis disturbs trials. In come a World (the shape of a trial and what
-// a probe trial of its recipe showed), a fault's name and a seed; out comes a
-// Plan, which Run carries out on a testbed and records in the history.
+// Package nemesis disturbs trials. It makes a Plan from a World (the shape of a trial and
+// the results of a fault-free probe trial), the name of a fault and a seed. Run carries the
+// Plan out on a testbed and records it in the history.
 //
-// A fault is one way to disturb: one file and one row in the table of faults. A
-// plan is data: when, where and whom faults strike. New draws plans from a seed,
-// Named enumerates schedules, which are plans with a name. Both aim at spots,
-// places in a protocol: "about to send the second command of an acquire". Which
-// spots there are is seen in the fault-free probe trial (Points). A line-up is who
-// takes part and who of them is struck.
+// A fault is one way to disturb: one file and one row in the table of faults. A plan is
+// data: when and where faults strike which clients and nodes. New draws plans from a seed;
+// Named enumerates schedules, which are plans with a name. Both aim at spots, places in a
+// protocol such as "about to send the second command of an acquire". The probe trial shows
+// which spots a recipe has (Points). A line-up lists the clients that take part and those
+// that are struck.
 //
-// A fault proves that it bit: Hits on the closing entry of a window counts what
-// the gate, the network or the node showed, and is 0 if nothing was hit.
+// A fault must prove that it had an effect: Hits in a window's closing entry counts the
+// effects that the gate, the network or the node showed. It is 0 if nothing was hit.
 package nemesis

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Drawn plans: a fault lists its moves, the most telling ones first, and these are
-// packed into plans, as many as a trial has time for.
+// Drawn plans: a fault lists its moves, the most telling ones first. Each plan gets as many
+// of them as a trial has time for.
 
 // drawing collects the moves of a fault's drawn plans.
 type drawing struct {
@@ -16,11 +16,11 @@ type drawing struct {
 	moves []move
 }
 
-// draw starts the moves of a fault.
+// draw returns an empty drawing.
 func (w World) draw() *drawing { return &drawing{World: w} }
 
-// add adds a move at each of these spots, which strikes whoever gets there first. Shape
-// says how it strikes.
+// add adds a move at each spot. The move strikes the first client to get there; shape
+// completes the move.
 func (d *drawing) add(spots []spot, idea string, shape func(*move)) {
 	l := d.crowd()
 	for _, s := range spots {
@@ -30,26 +30,26 @@ func (d *drawing) add(spots []spot, idea string, shape func(*move)) {
 	}
 }
 
-// plans are the moves, packed.
+// plans packs the moves into plans of at most n actions.
 func (d *drawing) plans(n int, r *rand.Rand) []Plan { return d.pack(d.moves, n, r) }
 
 // move is one action that can be placed anywhere in a trial.
 type move struct {
 	Action
-	// cost is how long the action is usually in force; 0 = as long as it may be.
+	// cost is how long the action is usually in force; 0 = its full length.
 	cost time.Duration
-	// gap is how long the lock is left alone afterwards.
+	// gap is the pause between this action and the next.
 	gap time.Duration
 }
 
-// rare says whether the move waits for a renewal, which few critical sections show: it
-// gets a plan of its own.
+// rare reports whether the move waits for a renewal. Few critical sections have one, so the
+// move gets its own plan.
 func (m move) rare() bool {
 	p := m.Point
 	return p != nil && p.N > 0 && p.Step != testbed.StepAcquire && p.Step != testbed.StepRelease
 }
 
-// usual is how long the action usually is in force.
+// usual returns how long the action is usually in force.
 func (m move) usual() time.Duration {
 	if m.cost > 0 {
 		return min(m.cost, m.length())
@@ -57,9 +57,8 @@ func (m move) usual() time.Duration {
 	return m.length()
 }
 
-// pack puts moves, in their order, into plans of at most n actions that follow each
-// other, as many as a trial has time for. A move that is longer than a trial is left
-// out.
+// pack puts the moves, in order, into plans of at most n successive actions that fit into a
+// trial. It leaves out a move that is longer than a trial.
 func (w World) pack(moves []move, n int, r *rand.Rand) []Plan {
 	var plans []Plan
 	for len(moves) > 0 {
@@ -74,7 +73,7 @@ func (w World) pack(moves []move, n int, r *rand.Rand) []Plan {
 	return plans
 }
 
-// fit is how many of the first moves a trial has time for.
+// fit returns how many of the first moves a trial has time for.
 func (w World) fit(moves []move) int {
 	at := 2 * w.TTL / 5
 	for i, m := range moves {
@@ -90,7 +89,7 @@ func (w World) fit(moves []move) int {
 	return len(moves)
 }
 
-// sequence is a plan of moves one after another.
+// sequence returns a plan that makes the moves one after another.
 func (w World) sequence(moves []move, r *rand.Rand) Plan {
 	p := Plan{}
 	for i, m := range moves {
@@ -116,7 +115,7 @@ func (w World) sequence(moves []move, r *rand.Rand) Plan {
 	return p
 }
 
-// earliest is when the next of these moves can usually start.
+// earliest returns the usual earliest start of the move after these.
 func (w World) earliest(before []move) time.Duration {
 	at := 2 * w.TTL / 5
 	for _, m := range before {

@@ -10,25 +10,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Loss is how a primary is lost where nodes elect the next one themselves.
+// Loss is the way in which a primary is lost where nodes elect its successor.
 type Loss string
 
-// Losses.
+// Ways to lose a primary.
 const (
 	Killed Loss = ""        // it dies
-	Frozen Loss = "frozen"  // it goes on when another has taken its place
-	CutOff Loss = "cut-off" // nobody reaches it until another has taken its place
-	// Outvoted: other servers no longer reach it, but clients do. Clients hear late that
-	// another has taken its place; then it dies. What clients told it meanwhile is lost,
-	// however long the election took.
+	Frozen Loss = "frozen"  // it resumes when another is primary
+	CutOff Loss = "cut-off" // nobody reaches it until another is primary
+	// Outvoted: the primary is cut off from other servers, but not from clients. Clients
+	// hear late of its successor; then the old primary dies. Their writes to it since the
+	// election are lost, however long the election took.
 	Outvoted Loss = "outvoted"
-	// Forced: an operator of a cluster has a replica elected while the master lives, which
-	// hears of it and steps down (CLUSTER FAILOVER FORCE).
+	// Forced: an operator has a replica of a cluster elected while its master is alive
+	// (CLUSTER FAILOVER FORCE). The master hears of the election and steps down.
 	Forced Loss = "forced"
 )
 
-// outvote cuts the primary off from all other servers and keeps the clients from
-// hearing what these decide. The heal lets them hear it, and kills the old primary.
+// outvote cuts the primary off from all other servers and holds back the news of the
+// election from the clients. The heal delivers the news and kills the old primary.
 func (s *injection) outvote(ctx context.Context) (heal, error) {
 	primary, err := s.primary()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 			began := s.env.Now()
 			s.otherHolder(ctx, held.Point.Client)
 			s.meant = s.env.Now() - began
-			if held != s.ended { // letGo records the client at Until
+			if held != s.ended { // letGo records the stall of the client at Until
 				uerr = errors.Join(uerr, s.stalled(*held))
 			}
 		}
@@ -65,13 +65,13 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is how long a client is held for an election that should be over. If a client were
-// held for longer, the trial would prove nothing.
+// soon is how long a client may be held for an election that should be over. A trial that
+// held a client for longer would prove nothing.
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If that is late, the client at Until is let go,
-// since its lease would end while it is held; the next client to get there is held until
-// release is called. Release must be called.
+// electionHeld waits for the election. If the election is late, electionHeld lets the
+// client at Until go, whose lease would otherwise end, and holds the next client to get
+// there. The caller must call release, which lets that client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -102,9 +102,9 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	}, nil
 }
 
-// otherHolder waits until a client other than the one that is held has the lock as well,
-// or for a fraction of a lease. Clients need some milliseconds to hear of a primary and
-// to connect to it: on a busy machine that may take a whole hold.
+// otherHolder waits until a client other than held has the lock too, but at most for a
+// fraction of a lease. Clients need some milliseconds to hear of a primary and to connect
+// to it; on a busy machine that may take as long as a critical section.
 func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})
@@ -118,7 +118,7 @@ func (s *injection) otherHolder(ctx context.Context, held int) {
 	}
 }
 
-// overthrow kills the old primary and returns what differs at the new one.
+// overthrow kills the old primary and returns the keys that differ on the new one.
 func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fates []history.KeyFate, err error) {
 	before, err := s.snapshot(ctx, primary)
 	if err != nil {
@@ -131,11 +131,11 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	if err != nil {
 		return 0, nil, err
 	}
-	hits, fates = s.differences(before, after, -1) // it has served some for a while
+	hits, fates = s.differences(before, after, -1) // -1: it has already served clients
 	return hits, fates, nil
 }
 
-// provoke loses the primary and waits until another is elected. Clients go on
+// provoke causes the loss of the primary and waits until another is elected. Clients go on
 // meanwhile.
 func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
@@ -152,7 +152,7 @@ func (s *injection) provoke(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	if s.action.Loss != Forced { // that takes no time
+	if s.action.Loss != Forced { // a forced election takes no time
 		s.letGo()
 	}
 	var after snapshot
@@ -171,7 +171,7 @@ func (s *injection) provoke(ctx context.Context) (result, error) {
 	return result{n, i}, uerr
 }
 
-// lose loses the primary, and says how.
+// lose causes the loss of the primary, and returns the kind of loss.
 func (s *injection) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:
@@ -196,7 +196,7 @@ func (s *injection) lose(ctx context.Context, primary string) (restore []testbed
 	return nil, history.PrimaryKilled, s.kill(ctx, primary, func() {})
 }
 
-// serversOf are the links over which other servers reach a node.
+// serversOf returns the links from the other servers to a node.
 func serversOf(node string) []testbed.Link {
 	var links []testbed.Link
 	for i := range 1 + testbed.Replicas {
@@ -210,7 +210,7 @@ func serversOf(node string) []testbed.Link {
 	return links
 }
 
-// news are the links over which the action's clients hear of elections.
+// news returns the links over which the action's clients hear of elections.
 func (s *injection) news() []testbed.Link {
 	var links []testbed.Link
 	for _, c := range s.action.Others {
@@ -221,7 +221,7 @@ func (s *injection) news() []testbed.Link {
 	return links
 }
 
-// disturb does one thing to links, both ways; to none if it fails.
+// disturb applies do to all links, in both directions. If it fails, it undoes all.
 func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
 	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
 	var undos []testbed.Undo

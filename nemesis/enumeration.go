@@ -12,24 +12,22 @@ type enumeration struct {
 	all []Schedule
 }
 
-// enumerate starts the schedules of a fault.
+// enumerate returns an empty enumeration.
 func (w World) enumerate() *enumeration { return &enumeration{World: w} }
 
-// at starts an action at a spot, for the first of these clients of a line-up to get
-// there.
+// at returns an action that strikes the first of the clients in who to get to a spot.
 func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
 	return e.timed(e.action(s, idea, who, l))
 }
 
-// timed is the action, which names no client, from when clients are settled and as long
-// as a schedule waits.
+// timed sets an action's earliest start, its deadline and no client.
 func (e *enumeration) timed(a Action) Action {
 	a.Client, a.At, a.By = history.NoClient, e.settled(), e.patience()
 	return a
 }
 
-// add is a schedule that does one thing at one spot to each struck client. Variant,
-// which may be empty, tells it from others at that spot.
+// add adds a schedule with one action for each entry of l.struck, all at spot s and all
+// changed by shape. Variant, which may be empty, distinguishes schedules at one spot.
 func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Action)) {
 	var p Plan
 	for _, who := range l.struck {
@@ -40,9 +38,8 @@ func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Ac
 	e.plan(l, named(s, variant), p...)
 }
 
-// writers adds a schedule in which two clients of a read-write lock, which both write,
-// take part and one is struck. In other schedules chance decides who reads and who
-// writes.
+// writers adds a schedule for a read-write lock in which two writers take part and one is
+// struck. In other schedules chance decides which clients read and which write.
 func (e *enumeration) writers(s spot, variant, idea string, shape func(*Action)) {
 	if !e.Claims.ReadWrite {
 		return
@@ -51,7 +48,7 @@ func (e *enumeration) writers(s spot, variant, idea string, shape func(*Action))
 	e.all[len(e.all)-1].Writers = true
 }
 
-// plan is a schedule of these actions, which have no IDs yet.
+// plan adds a schedule of these actions and gives them their IDs.
 func (e *enumeration) plan(l lineup, name string, actions ...Action) {
 	for i := range actions {
 		actions[i].ID = i + 1
@@ -62,7 +59,7 @@ func (e *enumeration) plan(l lineup, name string, actions ...Action) {
 // named joins a spot's name with a variant's.
 func named(s spot, variant string) string { return join(s.String(), variant) }
 
-// join joins what tells variants apart.
+// join joins the nonempty names of variants with dots.
 func join(variants ...string) string {
 	name := ""
 	for _, v := range variants {
@@ -74,8 +71,8 @@ func join(variants ...string) string {
 	return name
 }
 
-// unique keeps the first of schedules of one name: where it takes three clients to show
-// anything, two line-ups are the same.
+// unique keeps only the first of several schedules with the same name. A read-write lock
+// has such duplicates, because its World.one is trio.
 func unique(all []Schedule) []Schedule {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(s Schedule) bool {

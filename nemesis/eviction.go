@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// eviction puts nodes under memory pressure, so that they throw their keys away. These
-// keys are the proof. They are on record before the node executes another command.
+// eviction puts nodes under memory pressure, so that they evict their keys. These keys are
+// the proof. They are recorded before the node executes another command.
 var eviction = Fault{
 	Name:       "eviction",
 	Doc:        "memory pressure makes a node evict its keys",
@@ -65,7 +65,7 @@ func evictionPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// namedEvictions make nodes evict their keys at each spot.
+// namedEvictions makes nodes evict their keys at each spot.
 func namedEvictions(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range w.losing() {

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// failover holds replication back, lets a client get to a telling place, kills
-// the primary there, and promotes a replica that has not heard of what happened
-// since. The proof is what differs between the old primary and the new one.
+// failover stops replication, waits until a client is at a telling place, kills the
+// primary, and promotes a replica that lacks the latest writes. The proof is the difference
+// between the keys of the old primary and those of the new one.
 var failover = Fault{
 	Name:       "failover",
 	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved",
@@ -40,7 +40,7 @@ var failover = Fault{
 			return nil, fmt.Errorf("stop replication: %w", err)
 		}
 		return func(ctx context.Context) (result, error) {
-			r := result{impact: s.lasted()} // replication lagged, the primary lives on
+			r := result{impact: s.lasted()} // result if only replication lagged
 			var err error
 			switch _, elects := s.env.(testbed.Elections); {
 			case s.ended == nil:
@@ -70,7 +70,7 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	// Nothing is served between the two, so that an entry before the deed is true.
+	// No command runs between the kill and the promotion, so the entry may come first.
 	err = s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
 	if err == nil {
 		if err = nodes.Promote(ctx, heir); err != nil {
@@ -92,8 +92,8 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// lostPrimary loses the primary at until. Replication stops at stop, at least lag before
-// that; with nil for stop it stops at any time.
+// lostPrimary returns an action that causes the loss of the primary at until. Replication
+// stops at stop, or at any time if stop is nil, and at least lag before until.
 func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
 	a := Action{
 		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},
@@ -105,7 +105,7 @@ func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until 
 	return a
 }
 
-// forgets is how long replication must have stopped for what the replica knows to have
+// forgets returns how long replication must be stopped until all keys on the replica have
 // expired; not ok if the keys live too long for that.
 func (w World) forgets() (lag time.Duration, ok bool) {
 	k := w.KeyLife
@@ -121,8 +121,8 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	add := func(idea string, stop *Trigger, lag time.Duration, until *Trigger) {
 		moves = append(moves, move{Action: w.lostPrimary(idea, stop, lag, until)})
 	}
-	// What the replica heard of before would keep others out after the failover
-	// too. Either it expires, or replication stops when the lock is free.
+	// A grant that the replica knows would keep others out after the failover too. So
+	// either the replica's keys expire, or replication stops when the lock is free.
 	lag, expires := w.forgets()
 	stop := l.anyone(testbed.StepRest)
 	if expires {
@@ -135,15 +135,15 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 		add("the primary is lost just when the lock was granted again", l.anyone(testbed.StepRest), 0, l.anyone(testbed.StepHold))
 	}
 	for _, s := range w.lastCommand(testbed.Replied, testbed.StepRelease) {
-		// Stopped after the grant was replicated, so that only the release is lost.
+		// Replication stops after the grant, so that only the release is lost.
 		after := s.trigger(l.everyone())
 		after.Who = Same
 		add("the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0, after)
 	}
 	add("the primary is lost between look and touch", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
-		// The cluster decides by itself, which takes longer than leases of a second last,
-		// so that what is lost is seldom missed.
+		// The election takes longer than a lease of a second, so the loss of keys seldom
+		// shows.
 		moves = append(moves,
 			w.lostWhileHeld(clusterHeirNode, Killed, "the master dies while the lock is held, the replica knows of no grant"),
 			w.lostWhileHeld(clusterHeirNode, Frozen, "the master freezes while the lock is held, and steps down when it goes on"))
@@ -151,9 +151,9 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	return w.pack(moves, 1, r)
 }
 
-// elections are the drawn failovers where nodes elect the primary. Who holds the lock
-// when it is lost has often left before another primary is there; what clients were told
-// between the vote and their hearing of it is lost all the same.
+// elections returns the drawn failovers where nodes elect the primary. The client that
+// holds the lock at the loss has often released it before the election is over. But writes
+// to the old primary after the vote are lost in any case.
 func (w World) elections() []move {
 	var moves []move
 	add := func(m move) {
@@ -174,8 +174,8 @@ func (w World) elections() []move {
 	return moves
 }
 
-// lostWhileHeld loses the primary when the lock is held, and the replica has heard of
-// nothing since the lock was free.
+// lostWhileHeld returns a move that causes the loss of the primary while the lock is held.
+// The replica has received no write since the lock was free.
 func (w World) lostWhileHeld(heir string, loss Loss, idea string) move {
 	l := w.crowd()
 	return move{Action: Action{
@@ -184,12 +184,12 @@ func (w World) lostWhileHeld(heir string, loss Loss, idea string) move {
 	}}
 }
 
-// namedFailovers lose the primary at each spot: replication stops when the lock is free,
-// or as long before that what the replica knows has expired, and the replica that takes
-// over has not heard of what came since.
+// namedFailovers causes the loss of the primary at each spot. Replication stops when the
+// lock is free, or so early that the replica's keys have expired; the promoted replica
+// lacks all later writes.
 func namedFailovers(w World) []Schedule {
 	if w.elects() || w.Topology == testbed.Cluster {
-		return nil // the moment of an election is not ours to choose
+		return nil // the nemesis cannot choose the moment of an election
 	}
 	e, one := w.enumerate(), w.one()
 	free := one.anyone(testbed.StepRest)
@@ -206,7 +206,7 @@ func namedFailovers(w World) []Schedule {
 	e.behind()
 	e.lateRelease()
 	e.former()
-	// Stopped after the grant was replicated, so that only the release is lost.
+	// Replication stops after the grant, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {
 			e.loses(l, s, "undone", "the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0)
@@ -218,22 +218,22 @@ func namedFailovers(w World) []Schedule {
 	return e.all
 }
 
-// loses is a schedule that loses the primary when some client gets to a spot.
+// loses adds a schedule in which the primary is lost when some client gets to a spot.
 func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
 	until := e.at(s, "", l.everyone(), l).Point
 	e.plan(l, named(s, variant), e.timed(e.lostPrimary(idea, stop, lag, until)))
 }
 
-// beneath loses the primary beneath a client that is slow to go on from a spot.
+// beneath returns the loss of the primary at a spot, and a pause of the client there.
 func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag time.Duration) (lost, slow Action) {
 	slow = e.slow(s, l.everyone(), l)
 	slow.At += lag
-	slow.For, slow.Arm = e.TTL/10, stop // the failover first
+	slow.For, slow.Arm = e.TTL/10, stop // so that the failover comes first
 	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
 }
 
-// awayAfterwards lets the client that gave the lock back in the last schedule stay away
-// until another has it: it may not take over what it has left.
+// awayAfterwards extends the last schedule: the client that released the lock pauses until
+// another has it. Otherwise the client could take over its own stale key.
 func (e *enumeration) awayAfterwards(l lineup) {
 	last := &e.all[len(e.all)-1]
 	away := e.pause(beginning(testbed.StepRest), "is slow to come back, until another has the lock", l.everyone(), l)
@@ -242,9 +242,9 @@ func (e *enumeration) awayAfterwards(l lineup) {
 	last.Plan = append(last.Plan, away)
 }
 
-// lateRelease loses the primary beneath a client that is about to release, and freezes
-// the client that has the lock when it does. What the replica knows has expired, if it
-// ever does.
+// lateRelease adds a schedule that causes the loss of the primary just before a client's
+// release, and freezes the next holder when that release comes. Keys that expire have
+// expired on the replica.
 func (e *enumeration) lateRelease() {
 	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
 	if l, ok := e.forgets(); ok {
@@ -255,9 +255,8 @@ func (e *enumeration) lateRelease() {
 	e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
 }
 
-// former loses the primary once another client has the lock, beneath it or after a
-// renewal of its own: the replica has the former holder's grant and knows nothing of its
-// release.
+// former adds schedules that cause the loss of the primary when the next client has got or
+// renewed the lock. The replica has the former holder's grant, but not its release.
 func (e *enumeration) former() {
 	l := e.one()
 	renewed := first(e.boundaries(testbed.Replied, protocol[1:4]...))
@@ -269,8 +268,8 @@ func (e *enumeration) former() {
 	}
 }
 
-// behind loses the primary when the replica that takes over, and no other, has not heard
-// of the grant: a client that waits for a replica may have waited for another one.
+// behind adds schedules in which only the promoted replica lacks the grant. A client that
+// waited for one replica (WAIT) may have waited for another one.
 func (e *enumeration) behind() {
 	l := e.one()
 	free := l.anyone(testbed.StepRest)

@@ -33,6 +33,37 @@ func (e *fakeEnv) PauseClient(client int) (testbed.Undo, error) {
 	return e.raise(clientName(client), false)
 }
 
+func (e *fakeEnv) SlowWork(client int) (testbed.Undo, error) {
+	return e.prolong(client, &fakeWork{done: make(chan struct{})}), nil
+}
+
+func (e *fakeEnv) HangWork(client int, hangs func() error) (testbed.Undo, error) {
+	return e.prolong(client, &fakeWork{done: make(chan struct{}), hangs: hangs}), nil
+}
+
+// fakeWork is a fault that prolongs a client's work.
+type fakeWork struct {
+	done  chan struct{}
+	hangs func() error
+	hits  int
+}
+
+func (e *fakeEnv) prolong(client int, w *fakeWork) testbed.Undo {
+	e.did("prolong c%d", client)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clients[client].work = w
+	return func(context.Context) (int, error) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.clients[client].work == w {
+			e.clients[client].work = nil
+			close(w.done)
+		}
+		return w.hits, nil
+	}
+}
+
 func (e *fakeEnv) CrashClient(client int) error {
 	e.did("crash c%d", client)
 	e.mu.Lock()

@@ -13,62 +13,63 @@ import (
 // Fault is one way to disturb a trial.
 type Fault struct {
 	Name  string // "client-pause"
-	Doc   string // what it does, in one line
+	Doc   string // the effect, in one line
 	Color string // of its windows in pictures, "#rrggbb"
-	// Undisturbed says that it does nothing: its trials show what a recipe sends,
-	// and breaks, by itself.
+	// Undisturbed says that the fault does nothing: its trials show a recipe's commands,
+	// and its flaws without any disturbance.
 	Undisturbed bool
-	// Mix says that it is made of the other faults: the actions of its plans, and their
-	// windows in the history, bear the others' names.
+	// Mix says that the fault combines others: its actions and their windows in the history
+	// carry the names of those faults.
 	Mix bool
-	// Needs are the capabilities that it asks of the testbed's Env.
+	// Needs are the capabilities that the testbed's Env must have.
 	Needs []testbed.Capability
-	// Topologies are the arrangements of nodes in which the fault can strike a
-	// recipe of that topology, what suits it best first; none if it cannot.
+	// Topologies are the arrangements of nodes in which the fault can strike a recipe of
+	// that topology, the best one first; none if it cannot strike.
 	Topologies func(locks.Topology) []testbed.Topology
-	// Impossible says why the fault has nothing to strike in this world; Why is "" if it
-	// has. Nil means that it always has.
+	// Impossible returns why the fault has nothing to strike in this world; Why is "" if it
+	// can strike. A nil function means that it always can.
 	Impossible func(w World) Unsupported
-	// Plans returns the fault's variants in this world, the most telling ones
-	// first: trial k runs number k. Their order does not depend on r. An action that
-	// names no fault is the fault's own.
+	// Plans returns the fault's variants in this world, the most telling ones first: trial
+	// k runs variant k. Their order does not depend on r. An action that names no fault is
+	// the fault's own.
 	Plans func(w World, r *rand.Rand) []Plan
 
-	// named enumerates the fault's schedules, as Named says; nil = it has none. An action
-	// that names no fault is the fault's own.
+	// named enumerates the fault's schedules (see Named); nil = none. An action that names
+	// no fault is the fault's own.
 	named func(w World) []Schedule
-	// provokes are other faults that it may bring about where nodes elect a primary.
+	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string
-	// deadly says that whom it strikes cannot be struck again.
+	// deadly says that the client takes no step any more: it is dead, or hangs. A mix aims
+	// nothing more at it.
 	deadly bool
-	// freezes says that it stops the client that it strikes: time for which the harness
-	// holds that client besides is part of the fault.
+	// freezes says that the fault keeps its client from its next step. If the harness holds
+	// that client for longer, the extra time counts as part of the fault.
 	freezes bool
-	// effect is what it does to those that it strikes.
+	// effect is the fault's effect on its targets.
 	effect history.FaultEffect
-	// aim fills in what an action strikes.
+	// aim enters an action's targets into its window.
 	aim func(s *injection, w *history.Window)
-	// inject puts the fault in force and returns how to take it back. It leaves nothing
-	// behind if it fails.
+	// inject puts the fault in force and returns its heal. If it fails, it leaves nothing
+	// behind.
 	inject func(ctx context.Context, s *injection) (heal, error)
 }
 
-// heal takes a fault back and tells what it hit. Its context outlives the
-// trial's. It is called once.
+// heal ends a fault and returns its hits. It is called once, with a context that outlives
+// the trial's.
 type heal func(ctx context.Context) (result, error)
 
-// result is what a fault hit: a count that was proven, and how it struck.
+// result is the proven number of hits, and their details.
 type result struct {
 	hits   int
 	impact *history.Impact
 }
 
-// faults is in the order in which lists and matrices show them.
+// faults lists all faults in the order of lists and matrices.
 var faults = slices.Concat([]Fault{none}, disturbances, []Fault{chaos})
 
-// disturbances are what a mix is made of. A new fault is a row here and a file of its own.
+// disturbances are the faults that chaos mixes. A new fault is a row here and its own file.
 var disturbances = []Fault{
-	clientCrash, clientPause,
+	clientCrash, clientPause, slowWork, hungWork,
 	partition, partitionRequests, partitionReplies,
 	lostReply, delay, reset,
 	nodePause, nodeRestart, failover, splitBrain,
@@ -79,7 +80,7 @@ var disturbances = []Fault{
 // All returns every fault, in a fixed order.
 func All() []Fault { return slices.Clone(faults) }
 
-// ByName returns the fault of that name.
+// ByName returns the fault with this name, and whether there is one.
 func ByName(name string) (Fault, bool) {
 	i := slices.IndexFunc(faults, func(f Fault) bool { return f.Name == name })
 	if i < 0 {
@@ -88,20 +89,27 @@ func ByName(name string) (Fault, bool) {
 	return faults[i], true
 }
 
-// Mixes says whether the fault of that name is a mix of others.
+// Effect returns the effect of the fault with this name on its targets; "" if there is no
+// such fault or it has none.
+func Effect(name string) history.FaultEffect {
+	f, _ := ByName(name)
+	return f.effect
+}
+
+// Mixes reports whether the fault with this name is a mix of others.
 func Mixes(name string) bool {
 	f, ok := ByName(name)
 	return ok && f.Mix
 }
 
-// Undisturbed returns the fault that does nothing, which probe trials run under.
+// Undisturbed returns the fault that does nothing. Probe trials use it.
 func Undisturbed() Fault {
 	return faults[slices.IndexFunc(faults, func(f Fault) bool { return f.Undisturbed })]
 }
 
-// Supported returns the topology in which f is tried on a recipe that needs t,
-// given what a testbed can set up and what its worlds are capable of. The error is
-// an Unsupported that says what is missing.
+// Supported returns the topology in which f is tried on a recipe that needs t, on a testbed
+// with these topologies and capabilities. The error is an Unsupported that says what is
+// missing.
 func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities []testbed.Capability) (testbed.Topology, error) {
 	suits := f.Topologies(t)
 	if len(suits) == 0 {
@@ -117,13 +125,13 @@ func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities 
 	return suits[i], nil
 }
 
-// missing are the capabilities that f needs beyond these.
+// missing returns the capabilities that f needs and have lacks.
 func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(need testbed.Capability) bool { return slices.Contains(have, need) })
 }
 
-// Capable says whether the running world has what f needs. The error wraps
-// ErrNotSupported.
+// Capable returns nil if the running world has the capabilities that f needs, else an error
+// that wraps ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
 	if missing := f.missing(capabilities(env)); len(missing) > 0 {
 		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
@@ -131,7 +139,7 @@ func Capable(f Fault, env testbed.Env) error {
 	return nil
 }
 
-// capabilities are those whose interface the running world implements.
+// capabilities returns those whose interface the running world implements.
 func capabilities(env testbed.Env) []testbed.Capability {
 	var have []testbed.Capability
 	add := func(c testbed.Capability, implemented bool) {
@@ -150,14 +158,12 @@ func capabilities(env testbed.Env) []testbed.Capability {
 	return have
 }
 
-// implements says whether the running world has the capability C.
 func implements[C any](env testbed.Env) bool {
 	_, ok := env.(C)
 	return ok
 }
 
-// Provoked names the faults that the one of that name may bring about in a topology,
-// besides what it does itself.
+// Provoked names the other faults that the given fault may cause in a topology.
 func Provoked(fault string, t testbed.Topology) []string {
 	f, ok := ByName(fault)
 	if !ok || t != testbed.Sentinel && t != testbed.Cluster {
@@ -166,7 +172,7 @@ func Provoked(fault string, t testbed.Topology) []string {
 	return f.provokes
 }
 
-// variants are the fault's Plans, with its name in its own actions.
+// variants returns the fault's Plans, with the fault's name in actions that name none.
 func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	all := f.Plans(w, r)
 	for _, p := range all {
@@ -175,7 +181,7 @@ func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	return all
 }
 
-// sameTopology is for faults that strike in every topology.
+// sameTopology is the Topologies of faults that can strike in every topology.
 func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:

@@ -97,7 +97,7 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 			recipe := fakeRecipes[test.recipe]
 			w := worldOf(t, recipe, test.topology)
 			found := false
-			for k := range 4 {
+			for k := range 12 {
 				p, err := New(uint64(k), []string{test.fault}, w, k)
 				if err != nil {
 					t.Fatalf("New = %v, want a plan", err)
@@ -119,7 +119,7 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 				}
 			}
 			if !found {
-				t.Errorf("none of the first four trials shows it")
+				t.Errorf("none of the first twelve trials shows it")
 			}
 		})
 	}

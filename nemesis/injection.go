@@ -9,21 +9,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// event records a deed of the nemesis that oracles must know about.
+// event records an action of the nemesis that oracles must know about.
 func (s *injection) event(op history.Op) error {
 	op.Process = history.Nemesis
 	_, err := s.rec.Event(op)
 	return err
 }
 
-// impact is where the action struck.
+// impact returns the place at which the action struck.
 func (s *injection) impact() *history.Impact {
 	at := placeOf(s.hit)
 	at.Client = s.client
 	return &history.Impact{At: at}
 }
 
-// lasted is where the action struck, for how long it was in force, and what ended it.
+// lasted returns the place at which the action struck, its time in force, and its end.
 func (s *injection) lasted() *history.Impact {
 	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {
@@ -37,18 +37,19 @@ func (s *injection) lasted() *history.Impact {
 	return i
 }
 
-// placeOf is where a client was when it reached a point.
+// placeOf converts a hit to a history.Place: which client reached which step or command,
+// and when.
 func placeOf(h testbed.Hit) history.Place {
 	at := history.Place{Time: h.Time, Client: h.Point.Client, Step: h.Point.Step, N: h.Point.N}
 	if at.N == 0 {
 		return at
 	}
-	at.Node, at.When = cmp.Or(h.Point.Node, h.Command.Node), h.Point.When // a trigger may leave the node open
+	at.Node, at.When = cmp.Or(h.Point.Node, h.Command.Node), h.Point.When // a trigger may name no node
 	at.Command, at.Key = commandAndKey(h.Command)
 	return at
 }
 
-// commandAndKey are a command's name and its key, as far as it has them.
+// commandAndKey returns a command's name and its first key; "" for what is missing.
 func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	if len(c.Args) == 0 {
 		return "", ""
@@ -63,8 +64,8 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients are whom the action strikes: its Others without the client at its Point, or, if
-// it names no Others, that client.
+// clients returns the clients that the action strikes: its Others without the client at its
+// Point, or only that client if it has no Others.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -75,8 +76,8 @@ func (s *injection) clients() []int {
 	return slices.DeleteFunc(slices.Clone(s.action.Others), func(c int) bool { return c == s.client })
 }
 
-// links are what a fault of the network strikes: the action's Links, or those between its
-// nodes and its clients. Later calls return the same as the first.
+// links returns the links that a network fault strikes: the action's Links, or those
+// between its clients and its nodes. Later calls return the result of the first call.
 func (s *injection) links() []testbed.Link {
 	if s.struck != nil {
 		return s.struck
@@ -98,7 +99,8 @@ func (s *injection) links() []testbed.Link {
 	return s.struck
 }
 
-// serving is the node, or the node that all clients use in its place.
+// serving returns the only node that clients use, if there is only one, else the node
+// itself.
 func serving(env testbed.Env, node string) string {
 	if nodes, ok := env.(testbed.Inspector); ok {
 		if list := nodes.List(); len(list) == 1 {
@@ -108,24 +110,24 @@ func serving(env testbed.Env, node string) string {
 	return node
 }
 
-// aimAtClient is for faults of clients.
+// aimAtClient is the aim of client faults.
 func aimAtClient(s *injection, w *history.Window) {
 	if s.client != history.NoClient {
 		w.Clients = []int{s.client}
 	}
 }
 
-// aimAtNodes is for faults of nodes.
+// aimAtNodes is the aim of node faults.
 func aimAtNodes(s *injection, w *history.Window) { w.Nodes = s.action.Nodes }
 
-// aimAtLinks is for faults of the network.
+// aimAtLinks is the aim of network faults.
 func aimAtLinks(s *injection, w *history.Window) {
 	for _, l := range s.links() {
 		w.Links = append(w.Links, history.Link{From: l.From, To: l.To, Direction: s.action.Direction, Conn: l.Conn})
 	}
 }
 
-// timing is when the action is to begin and to end.
+// timing returns the action's planned start and end.
 func (a Action) timing() *history.Timing {
 	return &history.Timing{
 		At: a.At, After: a.After, Delay: a.Delay, Arm: (*history.Trigger)(a.Arm), Point: (*history.Trigger)(a.Point),

@@ -9,14 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// death is a node that was told to die. It is dead for good when done is closed.
+// death is the killing of a node. The node is dead, or err is set, when done is closed.
 type death struct {
 	node string
 	done chan struct{}
-	err  error // why it did not die; set when done is closed
+	err  error // why the node did not die; set before done is closed
 }
 
-// wait returns when the node is dead for good, or says why it is not.
+// wait blocks until the node is dead, or returns an error if it cannot be killed in time.
 func (d *death) wait(ctx context.Context) error {
 	select {
 	case <-d.done:
@@ -26,8 +26,9 @@ func (d *death) wait(ctx context.Context) error {
 	}
 }
 
-// awaitDeath waits until a node is dead. It lets the client at Until go first, since a
-// container may take most of a second to die. On virtual time the node is dead already.
+// awaitDeath waits until a node is dead. If the node is still alive, awaitDeath first lets
+// the client at Until go, since a container may take most of a second to die. On virtual
+// time the node is dead already.
 func (s *injection) awaitDeath(ctx context.Context, d *death) error {
 	select {
 	case <-d.done:
@@ -37,7 +38,7 @@ func (s *injection) awaitDeath(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// killAll kills the action's nodes and returns those that it killed.
+// killAll starts to kill the action's nodes. On error it returns those already started.
 func (s *injection) killAll(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
 		d, err := s.killAsync(ctx, node)
@@ -49,9 +50,8 @@ func (s *injection) killAll(ctx context.Context) (killed []*death, err error) {
 	return killed, nil
 }
 
-// killAsync kills a node and returns before a slow death is over. Once the death is on
-// record the node executes no new command: it may only finish the one that it is busy
-// with.
+// killAsync kills a node, and does not wait for a slow death. After the death is recorded,
+// the node executes no new command; it may only finish the current one.
 func (s *injection) killAsync(ctx context.Context, node string) (*death, error) {
 	d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
 	go func() {
@@ -66,13 +66,13 @@ func (s *injection) killAsync(ctx context.Context, node string) (*death, error) 
 		}
 	}
 	select {
-	case <-d.done: // at once, on virtual time
+	case <-d.done: // immediately on virtual time
 	case <-time.After(noticeable):
 	}
 	return d, nil
 }
 
-// kill kills a node. Told is called when its death is on record.
+// kill kills a node. It calls told when the death is recorded.
 func (s *injection) kill(ctx context.Context, node string, told func()) error {
 	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
 		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// linkFault makes the inject of a fault that does one thing to each of its
-// links. What the network counted is the proof: messages, or connections if these
-// are reset.
+// linkFault returns the inject of a fault that applies do to each of its links. The proof
+// is the network's count of affected messages, or of connections if these are reset.
 func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
 	return func(ctx context.Context, s *injection) (heal, error) {
 		network := s.env.(testbed.Network)
@@ -39,7 +38,7 @@ func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.D
 	}
 }
 
-// undoAll takes everything back, whatever fails, and sums what was hit.
+// undoAll calls every undo, even if one fails, and sums their hits.
 func undoAll(ctx context.Context, undos []testbed.Undo) (hits int, err error) {
 	for _, undo := range undos {
 		n, uerr := undo(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lostReply lets a command run and loses its reply: replies are cut off just
-// before the command is sent, for long enough that it runs.
+// lostReply lets a command run and loses its reply: it cuts replies off just before the
+// command is sent, for long enough that the command runs.
 var lostReply = Fault{
 	Name:       "lost-reply",
 	Doc:        "a command runs, its reply never comes",
@@ -28,7 +28,7 @@ func lostReplyPlans(w World, r *rand.Rand) []Plan {
 		d.add(spots, idea+", its client is not told", func(m *move) {
 			m.Direction, m.For = testbed.Downstream, w.brief()
 			w.reach(&m.Action)
-			// What is left in Redis without an owner keeps others out for a lease.
+			// A grant that its client never heard of keeps others out for a lease.
 			m.gap = w.TTL + w.TTL/10
 		})
 	}
@@ -42,7 +42,7 @@ func lostReplyPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// namedLostReplies lose the reply of each command once.
+// namedLostReplies loses the reply of each command once.
 func namedLostReplies(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range w.requests() {

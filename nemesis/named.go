@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Schedule is one plan that is enumerated, not drawn: it strikes at one spot of a
-// recipe's protocol, and its name says where.
+// Schedule is an enumerated plan, not a drawn one. It strikes at one spot of a recipe's
+// protocol, and its name says where.
 type Schedule struct {
-	// Name tells it from all others of its fault, recipe and workload, in lower
-	// case letters, digits, dots and hyphens, so that it can name a folder:
+	// Name is unique among the schedules of its fault, recipe and workload. It consists of
+	// lower-case letters, digits, dots and hyphens, so that it can name a folder:
 	// "acquire.n0.1.before-1of2".
 	Name    string
 	Clients int // that take part
-	// Writers says that all of them write, where the lock is a read-write lock.
+	// Writers says that all clients of a read-write lock write.
 	Writers bool
 	Plan    Plan
 }
 
-// Named enumerates the schedules of a fault in a world: one for each spot of the
-// protocol, as World.Points shows it, at which the fault can make a difference, and
-// for each way of striking there. They depend on the world only, but not on its Clients,
-// which each schedule says for itself, nor on its Duration: Plan.Length says how long
-// a trial lasts. The list is empty if the fault enumerates no schedules. The error wraps
-// ErrNotSupported if the fault has nothing to strike.
+// Named enumerates the schedules of a fault in a world: one for each spot of the protocol,
+// as World.Points shows it, at which the fault can make a difference, and for each way of
+// striking there. They depend only on the world, except for its Clients, which each
+// schedule sets itself, and its Duration, which Plan.Length sets. The list is empty if the
+// fault enumerates no schedules. The error wraps ErrNotSupported if the fault has nothing
+// to strike.
 func Named(fault string, w World) ([]Schedule, error) {
 	f, ok := ByName(fault)
 	if !ok {
@@ -49,10 +49,9 @@ func Named(fault string, w World) ([]Schedule, error) {
 	return all, nil
 }
 
-// Length is how long the disturbed part of a trial should last so that all that
-// the plan does usually happens in it, and somebody gets the lock afterwards.
-// Where a trigger comes late Run takes longer, as long as the actions' By and
-// length allow.
+// Length returns how long the disturbed part of a trial should last: usually long enough
+// for all actions of the plan and for a grant afterwards. If a trigger comes late, Run
+// takes longer, within the limits of the actions' By and length.
 func (p Plan) Length(w World) time.Duration {
 	ends := map[int]time.Duration{}
 	var last time.Duration
@@ -68,4 +67,13 @@ func (p Plan) Length(w World) time.Duration {
 		last = max(last, ends[a.ID])
 	}
 	return (last + w.TTL/2).Truncate(time.Microsecond)
+}
+
+// Latest returns the latest time at which an action of the plan can end, since the trial's
+// start: later than Length if triggers come late or never.
+func (p Plan) Latest() (last time.Duration) {
+	for _, a := range p {
+		last = max(last, max(a.At, a.By)+a.length())
+	}
+	return last
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a jump too.
-// After a jump forward keys expire early, after a jump back they live longer. The proof
-// are the keys whose lives the two jumps moved, and, where clients were seen to ask their
-// nodes for the time, keys without a life. Each jump is recorded when it happens.
+// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a second
+// jump. After a jump forward keys expire early; after a jump back they live longer. The
+// proof is the keys whose lives the jumps changed and, where clients ask nodes for the
+// time, keys without an expiry. Each jump is recorded when it happens.
 //
-// A recipe whose keys never expire, and which asks no node for the time, is not supported
-// rather than not exercised: no trial could ever exercise it.
+// A recipe whose keys never expire and whose clients ask no node for the time counts as not
+// supported, rather than as not exercised: no trial could ever exercise it.
 var nodeClock = Fault{
 	Name:       "node-clock",
 	Doc:        "a node's wall clock jumps forward or back by a little, by more than a lease, by minutes, and is set right later",
@@ -56,8 +56,8 @@ var nodeClock = Fault{
 	},
 }
 
-// readByClock counts the keys without a life on the action's nodes, if clients read those
-// nodes' clocks.
+// readByClock counts the keys without an expiry on the action's nodes, if clients read
+// those nodes' clocks; else it returns 0.
 func (s *injection) readByClock(ctx context.Context) (keys int, err error) {
 	if !s.action.Values {
 		return 0, nil
@@ -71,8 +71,8 @@ func (s *injection) readByClock(ctx context.Context) (keys int, err error) {
 	return keys, err
 }
 
-// setClocks sets the clocks of the action's nodes, one after the other, whatever
-// fails, and counts the keys whose lives that moved.
+// setClocks sets the clocks of all the action's nodes, even if one fails, and counts the
+// keys whose lives changed.
 func (s *injection) setClocks(ctx context.Context, offset time.Duration) (keys int, err error) {
 	for _, node := range s.action.Nodes {
 		n, serr := s.env.(testbed.NodeClocks).SkewNode(ctx, node, offset, func() error {
@@ -86,8 +86,8 @@ func (s *injection) setClocks(ctx context.Context, offset time.Duration) (keys i
 	return keys, err
 }
 
-// jump sets the clocks of these nodes wrong, and right again while somebody holds the
-// lock, so that this jump bites too.
+// jump sets these nodes' clocks wrong, and sets them right again while some client holds
+// the lock, so that the second jump has an effect too.
 func (w World) jump(nodes []string, offset time.Duration, l lineup) func(*Action) {
 	return func(a *Action) {
 		a.Nodes, a.Offset, a.Values = nodes, offset, w.Times
@@ -129,8 +129,8 @@ func nodeClockPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(2, r)
 }
 
-// namedNodeClocks make nodes' clocks jump at each spot: forward, so that keys end early,
-// and, while there is a key, back.
+// namedNodeClocks makes nodes' clocks jump at each spot: forward, so that keys expire
+// early, and also back at spots where a key exists.
 func namedNodeClocks(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	jumps := func(spots []spot, way string, offset time.Duration) {
@@ -149,8 +149,8 @@ func namedNodeClocks(w World) []Schedule {
 	return e.all
 }
 
-// clocks are the nodes whose clocks are set at a spot: those that must be set together,
-// and, where a step begins, fewer.
+// clocks returns the nodes whose clocks are set at a spot: as many as a lock needs and, at
+// the beginning of a step, also one node alone.
 func (w World) clocks(s spot) []part {
 	all := []part{w.together()}
 	if s.n == 0 && len(w.Nodes) > 1 {
@@ -159,10 +159,10 @@ func (w World) clocks(s spot) []part {
 	return all
 }
 
-// drifts let the clocks of nodes run ahead of a holder that works for longer than its
-// lease, by less than a recipe should reckon with (redis.io, "Distributed Locks with
-// Redis": drift). Several times, since another has to ask in the moment between the keys'
-// end and the deadline. Only where leases have a deadline does this show anything.
+// drifts sets the nodes' clocks ahead while a holder works for longer than its lease. The
+// offset is less than the drift that a recipe should allow for (redis.io, "Distributed
+// Locks with Redis"). Several runs are needed, since another client must ask in the short
+// time between the keys' end and the deadline. This tests only leases that have a deadline.
 func (e *enumeration) drifts() {
 	if !e.Deadlines {
 		return

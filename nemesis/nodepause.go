@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodePause freezes Redis nodes. What clients sent meanwhile runs when the nodes go on,
-// with that time's expiry; the number of these commands is the proof.
+// nodePause freezes Redis nodes. Commands that clients sent meanwhile run at the resume,
+// after keys have expired. The number of these commands is the proof.
 var nodePause = Fault{
 	Name:       "node-pause",
 	Doc:        "Redis freezes longer than the lease; queued commands run at resume",
@@ -21,8 +21,8 @@ var nodePause = Fault{
 	Topologies: sameTopology,
 	Plans:      nodePausePlans,
 	named:      namedNodePauses,
-	// A node that is frozen for longer than the others wait is replaced where nodes elect
-	// a primary, and when it goes on there may be two.
+	// Where nodes elect a primary, the others replace one that stays frozen for too long.
+	// When it resumes, there may be two.
 	provokes: []string{failover.Name, splitBrain.Name},
 	effect:   history.Paused,
 	aim:      aimAtNodes,
@@ -51,7 +51,7 @@ func nodePausePlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	sets := []part{w.together()}
 	if n := len(w.Nodes); n > 1 {
-		// One node that hangs is what a quorum is there for.
+		// A quorum should tolerate one node that hangs.
 		sets = []part{{words: "one node", nodes: w.Nodes[n-1:]}, w.together()}
 	}
 	for _, set := range sets {
@@ -67,9 +67,9 @@ func nodePausePlans(w World, r *rand.Rand) []Plan {
 	return d.plans(2, r)
 }
 
-// namedNodePauses freeze nodes at each command and at the beginning of each step in which
-// a client believes that it holds the lock: for longer than the lease, and for just
-// longer than their clients wait.
+// namedNodePauses freezes nodes at each command and at the beginning of each step in which
+// a client believes that it holds the lock. The freeze lasts longer than the lease, or just
+// longer than the clients' timeout.
 func namedNodePauses(w World) []Schedule {
 	e := w.enumerate()
 	add := func(l lineup, s spot, part part, variant, idea string, length time.Duration) {
@@ -84,8 +84,8 @@ func namedNodePauses(w World) []Schedule {
 			add(trio, s, part, "", "the lease, with more clients than one waiting", w.outlast())
 		}
 	}
-	// A client is late, but within its lease, when its node freezes for what is left of
-	// the lease: others ask before it gives the lock back.
+	// The holder is late, but within its lease; then its node freezes for the rest of the
+	// lease. Others ask for the lock before the holder releases it.
 	l, all := w.one(), w.together()
 	for _, s := range believing {
 		slow := e.pause(s, "is late, but within its lease", []int{0}, l)

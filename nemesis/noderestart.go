@@ -12,11 +12,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeRestart kills nodes and brings them back with what their durability kept. The proof
-// are keys: those that the killed nodes had, if the other nodes are no quorum that
-// carries the lock without them, and those that came back. Keys are lost between the
-// node-down and the node-up event. Where the recipe asks its operator for it
-// (history.Claims.Away), nodes that may have lost something stay away for a while.
+// nodeRestart kills nodes and restarts them with the keys that their durability kept. The
+// proof is the keys of the killed nodes, unless a quorum of other nodes has them too, and
+// old keys that came back. Keys are lost between the node-down and the node-up event. If
+// the recipe demands it (history.Claims.Away), nodes that may have lost keys stay down for
+// a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always; some named schedules (.slow) freeze a client meanwhile",
@@ -38,7 +38,7 @@ var nodeRestart = Fault{
 		if err != nil {
 			return nil, err
 		}
-		// A node that was killed is brought back even if ctx ends.
+		// A killed node is restarted even if ctx ends.
 		ctx = context.WithoutCancel(ctx)
 		killing, giveUp := context.WithCancel(ctx)
 		killed, err := s.killAll(killing)
@@ -49,10 +49,10 @@ var nodeRestart = Fault{
 		}
 		return func(ctx context.Context) (result, error) {
 			defer giveUp()
-			// No client is held while a node comes back, which may take longer than a
-			// lease. On virtual time the struck client goes on first.
+			// No client is held during a restart, which may take longer than a lease. On
+			// virtual time the struck client goes on before the restart.
 			s.letGo()
-			// The operator keeps his word (Away), whatever ended the window.
+			// Nodes stay down for Away, even if the window ended early.
 			err := sleepUntil(ctx, s.env, s.action.slot(s.from+max(s.action.Away, 1)))
 			r, rerr := s.restart(ctx, before, killed)
 			return r, errors.Join(err, rerr)
@@ -60,11 +60,10 @@ var nodeRestart = Fault{
 	},
 }
 
-// rejoining is how long a restarted master of a Redis Cluster does not serve.
+// rejoining is the time until a restarted master of a Redis Cluster serves again.
 const rejoining = 2 * time.Second
 
-// stayAway sets how long the action's nodes stay away: only if they may have lost
-// something.
+// stayAway sets how long the action's nodes stay down: 0 unless they may have lost keys.
 func (w World) stayAway(a *Action) {
 	a.Away = 0
 	if a.Durability != "" && a.Durability != testbed.Always {
@@ -72,11 +71,11 @@ func (w World) stayAway(a *Action) {
 	}
 }
 
-// restart brings the nodes that were killed back.
+// restart restarts the killed nodes.
 func (s *injection) restart(ctx context.Context, before snapshot, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
-	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // up is when the first is back
+	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // time of the first restart
 	var err error
 	for _, d := range killed {
 		node := d.node
@@ -101,10 +100,10 @@ func (s *injection) restart(ctx context.Context, before snapshot, killed []*deat
 	return s.restarted(before, after, up), err
 }
 
-// restarted counts the keys that the restart put at stake, and tells the fate of each key.
-// A key whose own life was over by then does not count, nor does one that was written
-// since. Where the operator keeps nodes away until their keys are over, the trial asks
-// whether that saves the lock: a key counts if it would have outlived the bare restart.
+// restarted returns the fate of each key, and counts the keys that the restart endangered.
+// Keys that had expired by then or were written later do not count. If the operator keeps
+// nodes down until their keys expire, a key counts if it would have outlived an immediate
+// restart: the trial tests whether that rule saves the lock.
 func (s *injection) restarted(before, after snapshot, up time.Duration) result {
 	i, atStake := s.lasted(), 0
 	for _, node := range s.action.Nodes {
@@ -131,7 +130,7 @@ func (s *injection) restarted(before, after snapshot, up time.Duration) result {
 	return result{atStake, i}
 }
 
-// fateOf is the fate of a key that a node had before its restart.
+// fateOf returns the fate of a key that a node had before its restart.
 func (s *injection) fateOf(k history.KeyState, node string, before, after snapshot) history.Fate {
 	switch {
 	case holds(after.keys[node], k):
@@ -144,7 +143,7 @@ func (s *injection) fateOf(k history.KeyState, node string, before, after snapsh
 	return history.FateLost
 }
 
-// elsewhere counts the nodes that had the key and are not struck.
+// elsewhere counts the nodes that had the key and were not struck.
 func (s *injection) elsewhere(before snapshot, k history.KeyState) int {
 	n := 0
 	for node, keys := range before.keys {
@@ -163,7 +162,7 @@ func restartPlans(w World, r *rand.Rand) []Plan {
 		p, ok := w.cutAndRestart(d, r)
 		switch {
 		case ok && d == testbed.Volatile:
-			// What loses most is tried both ways before the others.
+			// The durability that loses most comes first, in both variants.
 			plans = append(append(plans, p), whole...)
 		case ok:
 			plans, more = append(plans, p), append(more, whole...)
@@ -174,12 +173,12 @@ func restartPlans(w World, r *rand.Rand) []Plan {
 	return append(plans, more...)
 }
 
-// restart makes an action strike a quorum of nodes, which must have this durability.
+// restart makes an action strike a quorum of nodes with this durability.
 func (w World) restart(d testbed.Durability) func(*Action) {
 	return func(a *Action) { a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum }
 }
 
-// restarts are plans of restarts of a quorum of nodes.
+// restarts returns plans that restart a quorum of nodes.
 func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	d := w.draw()
 	restarts := func(spots []spot, idea string) {
@@ -199,10 +198,10 @@ func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	return plans
 }
 
-// slowHolders makes the client that holds the lock when its node is killed late, but
-// within its lease: nobody would miss what a node lost that takes longer to come back
-// than a hold lasts. A recipe that goes by clients' clocks is left alone: it goes wrong
-// when clients are late, and would show that instead.
+// slowHolders delays, within its lease, the client that holds the lock when its node is
+// killed. Otherwise a restart that takes longer than a critical section would lose nothing
+// of value. Recipes that rely on clients' clocks are excluded: delayed clients break them
+// anyway.
 func (w World) slowHolders(p Plan) Plan {
 	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
 		return p
@@ -219,10 +218,9 @@ func (w World) slowHolders(p Plan) Plan {
 	return p
 }
 
-// cutAndRestart restarts one node while exactly a quorum holds the lock, and the node is
-// of that quorum. Before that each client is cut off from the nodes that it can do
-// without, another set for each, so that another client needs that node only. What was
-// left on the nodes by then must have expired first.
+// cutAndRestart restarts one node of a quorum while exactly that quorum holds the lock.
+// Before that, each client is cut off from a different minority of nodes, so that another
+// client needs only that node for a quorum. Older keys must have expired by then.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	ring := w.ring()
 	if ring == nil {
@@ -256,8 +254,8 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	return p, true
 }
 
-// sharing are the clients that, in a ring, have no other node than this in common with
-// some other client; all clients if there are none.
+// sharing returns the clients of a ring that share only this node with some other client;
+// all clients if there are none.
 func (w World) sharing(node string) []int {
 	ring := w.ring()
 	reached := make([][]string, w.Clients)
@@ -283,8 +281,8 @@ func (w World) sharing(node string) []int {
 	return clients
 }
 
-// namedRestarts kill and restart nodes at each spot: without anything, and, where it can
-// make a difference, with what they had a second ago.
+// namedRestarts kills and restarts nodes at each spot: with no keys and, where it can make
+// a difference, with their keys of a second ago.
 func namedRestarts(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	idea := w.together().words + " restarts"
@@ -296,7 +294,7 @@ func namedRestarts(w World) []Schedule {
 	add(w.losing(), testbed.Volatile)
 	add(w.kept(), testbed.EverySec)
 	for _, s := range first(w.releases()) {
-		add([]spot{s}, testbed.Always) // which keeps the lock, while its release goes to a dead node
+		add([]spot{s}, testbed.Always) // the lock is kept, its release is lost
 		e.writers(s, string(testbed.Always), idea, w.restart(testbed.Always))
 	}
 	for _, s := range last(w.boundaries(testbed.Replied, testbed.StepRelease)) {
@@ -318,8 +316,8 @@ func namedRestarts(w World) []Schedule {
 	return e.all
 }
 
-// undone restarts nodes just after a release of a client that held the lock for long
-// enough that its grant, but not its release, has been written to disk.
+// undone restarts nodes just after a release. The client held the lock for so long that its
+// grant, but not its release, is on disk.
 func (e *enumeration) undone(l lineup, s spot) {
 	slow := e.pause(beginning(testbed.StepRead), "holds until its grant is on disk", []int{0}, l)
 	slow.For = 3 * e.TTL / 5

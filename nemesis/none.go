@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// none disturbs nothing: what a recipe breaks here, it breaks by itself.
+// none disturbs nothing: every violation in its trials is the recipe's own.
 var none = Fault{
 	Name:        "none",
 	Doc:         "nothing: the recipe must hold here",
@@ -16,13 +16,13 @@ var none = Fault{
 	named:       namedCalm,
 }
 
-// calm are how many clients go about their work undisturbed. Readers that come
-// and go together, and a writer, take more than one trial to show everything.
+// calm lists the numbers of clients of the undisturbed trials. Readers that overlap with
+// each other and with a writer need several trials to show every interleaving.
 var calm = []int{3, 3, 3, 8, 8}
 
-// namedCalm are more undisturbed trials than the probe, of read-write locks only: where
-// one client at a time holds the lock, the probe shows everything. The plans are all
-// empty; the trials differ because their seeds come from the schedules' names.
+// namedCalm returns undisturbed trials in addition to the probe, for read-write locks only:
+// for an exclusive lock the probe shows everything. All plans are empty; the trials differ
+// in their seeds, which derive from the schedules' names.
 func namedCalm(w World) []Schedule {
 	if !w.Claims.ReadWrite {
 		return nil

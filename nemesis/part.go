@@ -7,16 +7,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// part is some of the nodes, as a schedule's name and idea call them.
+// part is a set of nodes with its label for a schedule's name and its words for an idea.
 type part struct {
 	label, words string
 	nodes        []string
 }
 
-// quorum is how many nodes must grant.
+// quorum returns how many nodes must grant.
 func (w World) quorum() int { return min(max(1, w.Claims.Quorum), len(w.Nodes)) }
 
-// parts are the nodes that may be lost together, the most telling first.
+// parts returns the sets of nodes that are struck together, the most telling first.
 func (w World) parts() []part {
 	n, quorum := len(w.Nodes), w.quorum()
 	if n == 1 {
@@ -29,12 +29,12 @@ func (w World) parts() []part {
 	return append(all, w.oneNode(), part{"all", "all nodes", w.Nodes})
 }
 
-// oneNode is the first of several nodes.
+// oneNode returns the first of several nodes.
 func (w World) oneNode() part { return part{"one", "one node", w.Nodes[:1]} }
 
-// partsAt are the nodes, or the links to them, that are struck at a spot: the command's
-// own node, and a majority where it is the first command to the first node; where a
-// step begins, all parts.
+// partsAt returns the sets of nodes that are struck at a spot. At a command it is the
+// command's node, and also a majority if this is the first command to the first node. At
+// the beginning of a step it is all parts.
 func (w World) partsAt(s spot) []part {
 	if len(w.Nodes) == 1 || s.n == 0 {
 		return w.parts()
@@ -46,23 +46,23 @@ func (w World) partsAt(s spot) []part {
 	return []part{own}
 }
 
-// together are the nodes that must be struck together to be missed by anybody.
+// together returns as many nodes as must be struck together to affect the lock.
 func (w World) together() part {
 	all := w.parts()[0]
 	all.label = ""
 	return all
 }
 
-// reach widens an action at the first command to the first of several nodes to a
-// majority of them: one node alone would be outvoted.
+// reach makes an action at the first command to the first of several nodes strike a
+// majority of nodes: a single node would be outvoted.
 func (w World) reach(a *Action) {
 	if len(w.Nodes) > 1 && a.Point.N == 1 && a.Point.Node == w.Nodes[0] {
 		a.Nodes = w.together().nodes
 	}
 }
 
-// ring cuts each client from a minority of nodes, another one for each, so that each
-// reaches a majority; nil if the nodes are too few.
+// ring returns links whose cut separates each client from a different minority of nodes, so
+// that each client reaches a different majority; nil if there are too few nodes.
 func (w World) ring() []testbed.Link {
 	n, quorum := len(w.Nodes), w.quorum()
 	if n < 3 || quorum == n {
@@ -77,16 +77,16 @@ func (w World) ring() []testbed.Link {
 	return links
 }
 
-// exactQuorum cuts one client off from all nodes but a quorum for the whole trial, so
-// that it has none to spare, and strikes the last of that quorum: with this node
-// another client finds a majority. What was left on the nodes by then has expired.
+// exactQuorum lets one client reach only a quorum of nodes for the whole trial, and strikes
+// the last node of that quorum: with this node another client has a majority. Older keys
+// have expired by then.
 func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Action)) {
 	quorum := e.quorum()
 	if len(e.Nodes) < 3 || quorum == len(e.Nodes) {
 		return
 	}
 	if s.n > 0 && !slices.Contains(e.Nodes[:quorum], s.node) {
-		return // its command never gets there
+		return // the cut-off client never reaches that node
 	}
 	l := e.one()
 	cutOff := Action{

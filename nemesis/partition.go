@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A partition cuts clients from nodes, longer than the lease: the clients that
-// are at a telling place, or all others.
+// A partition cuts clients off from nodes for longer than the lease: either the client at a
+// telling place or all others.
 var (
 	partition = partitionFault(partitionName, "clients and nodes cut from each other, longer than the lease",
 		"#1976d2", testbed.Both)
@@ -40,7 +40,7 @@ func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
 			more(&m.Action)
 		})
 	}
-	own := func(*Action) {} // the client at the spot
+	own := func(*Action) {} // strikes the client at the spot
 	cutOff(w.renewals(testbed.Before), "the holder is cut off as it renews", w.Nodes, own)
 	for i, set := range w.parts() {
 		cutOff(begins(testbed.StepHold), "the holder is cut from "+set.words, set.nodes, own)
@@ -61,9 +61,10 @@ func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
 	return d.plans(2, r)
 }
 
-// namedPartitions cut a client, or two, off at each command and at the beginning of each
-// step in which it believes that it holds the lock, for longer than the lease; at each
-// command also briefly; and the others while one holds.
+// namedPartitions cuts off one client, or two, for longer than the lease, at each command
+// and at the beginning of each step in which the client believes that it holds the lock.
+// Other schedules cut it off briefly at each command, or cut off the others while one
+// client holds the lock.
 func namedPartitions(w World, d testbed.Direction) []Schedule {
 	e := w.enumerate()
 	add := func(l lineup, s spot, part part, variant, idea string, others []int, length time.Duration) {

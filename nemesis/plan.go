@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Plan is what happens in one trial, as data. IDs are unique, from 1.
+// Plan is the list of actions of one trial. IDs are unique, from 1.
 type Plan []Action
 
 // Action is one fault with its trigger, its target and its end, as data. It
@@ -19,59 +19,63 @@ type Plan []Action
 type Action struct {
 	ID    int    `json:"id"` // Window.ID in the history
 	Fault string `json:"fault"`
-	Idea  string `json:"idea"` // what this is meant to show, in a few words
+	Idea  string `json:"idea"` // what the action should show, in a few words
 
 	// At is the earliest start, since the trial's start.
 	At time.Duration `json:"at,omitempty"`
-	// After is the ID of an action that must have ended Delay ago; 0 = none.
+	// After is the ID of an action whose end must be at least Delay ago; 0 = no such
+	// condition.
 	After int           `json:"after,omitempty"`
 	Delay time.Duration `json:"delay,omitempty"`
-	// Arm must be passed before Point counts; nil = no such condition.
+	// Arm is a trigger that must come before Point counts; nil = no such condition.
 	Arm *Trigger `json:"arm,omitempty"`
 	// Point starts the action and names its client, which is held there until
 	// the fault is in force; nil = it starts at once.
 	Point *Trigger `json:"point,omitempty"`
-	// By is when to give up waiting for a start: the action then ends with 0 hits.
+	// By is the latest start, since the trial's start: an action that has not started by
+	// then ends with 0 hits.
 	By time.Duration `json:"by"`
 
-	// Client is whom it strikes if no Point names one; history.NoClient if it concerns no
-	// client.
+	// Client is the struck client if there is no Point; history.NoClient if the action
+	// strikes no client.
 	Client int `json:"client"`
-	// Nodes are the nodes it strikes, or whose links to the struck client it strikes.
+	// Nodes are the struck nodes or, for a network fault, the nodes at the struck links.
 	Nodes []string `json:"nodes,omitempty"`
-	// Links are struck instead, if given.
+	// Links, if given, are struck instead of the links between clients and Nodes.
 	Links []testbed.Link `json:"links,omitempty"`
-	// Others are clients that are struck, or whose links are, instead of the client at
-	// Point. That client is left out if it is one of them.
+	// Others are clients that are struck, or whose links are struck, instead of the client
+	// at Point. If Others lists the client at Point, that client is skipped.
 	Others    []int             `json:"others,omitempty"`
 	Direction testbed.Direction `json:"direction,omitempty"`
-	// OneConn leaves the client's other connections to the node of Point alone: what the
-	// client sends later over those overtakes what is held.
+	// OneConn strikes only one of the client's connections to the node of Point. Commands
+	// that the client sends later over the others overtake the commands that are held.
 	OneConn bool          `json:"oneConn,omitempty"`
 	Offset  time.Duration `json:"offset,omitempty"` // of a clock
-	// Values says that clients read the clock that is set. Then keys without a life of
-	// their own are struck too: their values may say until when they count.
+	// Values says that clients read the clock that is set. Then keys without an expiry
+	// count as struck too: their values may contain a time.
 	Values     bool               `json:"values,omitempty"`
-	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
-	// Away is how long killed nodes stay away at least, even if For is shorter: the
-	// operator's word (history.Claims.Away).
+	Durability testbed.Durability `json:"durability,omitempty"` // required of the trial's nodes
+	// Away is the minimum time that killed nodes stay down, even if For is shorter: the
+	// recipe demands it from its operator (history.Claims.Away).
 	Away time.Duration `json:"away,omitempty"`
-	// Loss is how a failover loses the primary where nodes elect the next one.
+	// Loss is the way in which the primary is lost where nodes elect its successor.
 	Loss Loss `json:"loss,omitempty"`
-	// Quorum is how many nodes must carry a key for it to be somebody's lock.
+	// Quorum is how many nodes must have a key before it counts as a lock.
 	Quorum int `json:"quorum,omitempty"`
 
-	// For is how long it lasts, with Until: at least.
+	// For is how long the action lasts; with Until, how long it lasts at least.
 	For time.Duration `json:"for,omitempty"`
-	// Until ends it at the first such point after For; nil = it ends after For.
+	// Until ends the action: the first time after For that a client reaches this point.
+	// nil = the action ends after For.
 	Until *Trigger `json:"until,omitempty"`
-	// Linger is how long it lasts beyond Until. The client at Until goes on meanwhile.
+	// Linger is how long the action lasts after Until is reached. The client there goes on
+	// meanwhile.
 	Linger time.Duration `json:"linger,omitempty"`
-	// Limit ends it if Until is not reached.
+	// Limit is how long the action lasts if Until is not reached.
 	Limit time.Duration `json:"limit,omitempty"`
 }
 
-// length is the longest that an action can be in force.
+// length returns the longest time that an action can be in force.
 func (a Action) length() time.Duration {
 	if a.Until != nil {
 		return max(a.For, a.Limit+a.Linger, a.Away)
@@ -93,17 +97,17 @@ const (
 // Trigger is a point in a protocol: the first of some clients to get there sets it off.
 type Trigger history.Trigger
 
-// point is the trigger's point for one client.
+// point returns the trigger's point for one client.
 func (t Trigger) point(client int) testbed.Point {
 	return testbed.Point{
 		Client: client, Step: t.Step, Node: t.Node, N: t.N, When: t.When, Skip: t.Skip,
 	}
 }
 
-// New makes the plan of the k-th trial (from 0) under these faults: variant k of
-// each fault, counted round. It is a pure function of its arguments. The order
-// of variants does not depend on the seed, only their details do. The error
-// wraps ErrNotSupported if a fault has no way to strike in this world.
+// New makes the plan of the k-th trial (from 0) under these faults: variant k of each
+// fault, modulo its number of variants. New is a pure function. The seed affects the
+// details of variants, but not their order. The error wraps ErrNotSupported if a fault has
+// no way to strike in this world.
 func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 	if err := w.check(); err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 	return plan, nil
 }
 
-// of names the fault in the actions that name none.
+// of sets the fault of the actions that name none.
 func (p Plan) of(f Fault) {
 	for i := range p {
 		if p[i].Fault == "" {
@@ -148,8 +152,8 @@ func (p Plan) of(f Fault) {
 	}
 }
 
-// wholeMicroseconds rounds all times down. On virtual time the instants between two
-// microseconds belong to the network.
+// wholeMicroseconds truncates all times to microseconds. On virtual time only network
+// events happen at fractions of a microsecond.
 func (p Plan) wholeMicroseconds() {
 	for i := range p {
 		for _, t := range []*time.Duration{&p[i].At, &p[i].Delay, &p[i].By, &p[i].Offset, &p[i].For, &p[i].Linger, &p[i].Limit} {
@@ -158,7 +162,7 @@ func (p Plan) wholeMicroseconds() {
 	}
 }
 
-// dice is the source of randomness for a fault's details in one round through its variants.
+// dice returns the source of randomness for a fault's details in one round of its variants.
 func dice(seed uint64, fault string, round int) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(fault))
@@ -178,8 +182,8 @@ func (p Plan) join(q Plan) Plan {
 	return p
 }
 
-// Durability is what the trial's nodes must keep over a restart, for
-// testbed.Setup; "" if the plan does not care.
+// Durability returns the durability that the plan requires of the trial's nodes, for
+// testbed.Setup; "" if it requires none.
 func (p Plan) Durability() testbed.Durability {
 	for _, a := range p {
 		if a.Durability != "" {
@@ -200,9 +204,9 @@ func (p Plan) Faults() []string {
 	return names
 }
 
-// Hits sums what the windows of these faults demonstrably hit, from a trial's history. No
-// names, or the name of a mix, mean all faults. Hits of another fault, with which a plan
-// prepared the ground, prove nothing about these.
+// Hits sums the proven hits in the windows of these faults in a trial's history. No names,
+// or the name of a mix, mean all faults. A plan may use other faults as preparation; their
+// hits do not count.
 func Hits(ops []history.Op, faults ...string) int {
 	all := len(faults) == 0 || slices.ContainsFunc(faults, mixed)
 	sum := 0
@@ -215,7 +219,7 @@ func Hits(ops []history.Op, faults ...string) int {
 	return sum
 }
 
-// mixed says whether the fault of that name is made of others.
+// mixed reports whether the fault with this name is a mix of others.
 func mixed(name string) bool {
 	f, ok := ByName(name)
 	return ok && f.Mix

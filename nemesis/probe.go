@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// whens is the order in which a command passes its points.
+// whens lists a command's points in the order in which it passes them.
 var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
 
 // Points returns the points that a fault-free probe trial passed: each (step, node,
@@ -65,15 +64,15 @@ func Points(cmds []history.Command) []testbed.Point {
 	return points
 }
 
-// Deadlines says whether a fault-free probe trial's grants claimed an end of
-// their own, by their client's clock.
+// Deadlines reports whether a grant of a fault-free probe trial claimed a deadline by its
+// client's clock.
 func Deadlines(ops []history.Op) bool {
 	return slices.ContainsFunc(ops, func(op history.Op) bool {
 		return op.F == history.FAcquire && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0
 	})
 }
 
-// Scripts says whether a fault-free probe trial's clients ran Lua scripts.
+// Scripts reports whether the clients of a fault-free probe trial ran Lua scripts.
 func Scripts(commands []history.Command) bool {
 	return slices.ContainsFunc(commands, func(c history.Command) bool {
 		_, ok := c.Script()
@@ -81,24 +80,15 @@ func Scripts(commands []history.Command) bool {
 	})
 }
 
-// AsksTime says whether a fault-free probe trial's clients asked nodes for the time, with
-// TIME or in a script.
-func AsksTime(commands []history.Command) bool {
-	return slices.ContainsFunc(commands, func(c history.Command) bool {
-		return len(c.Args) > 0 && (strings.EqualFold(string(c.Args[0]), "time") ||
-			slices.ContainsFunc(c.Args[1:], func(arg history.Bytes) bool { return callsTime.MatchString(string(arg)) }))
-	})
-}
-
-// KeyLife is the longest life that a fault-free probe trial's grants had on their keys;
-// 0 = no grant had an end. Where the keys were not observed, it is as long as a holder's
-// crash keeps others out by the recipe's own word.
+// KeyLife returns the longest life of a granted key in a fault-free probe trial; 0 = no key
+// expired. If the keys were not observed, it returns the recovery time that the recipe
+// claims.
 func KeyLife(e history.Evidence) (longest time.Duration) {
 	keys := keyspace.Read(e)
 	if _, blind := keys.Blind(); blind {
 		return e.Claims.Recovery
 	}
-	pairs, _ := history.Pairs(e.Ops) // a probe that failed shows what it got to
+	pairs, _ := history.Pairs(e.Ops) // a failed probe shows a part
 	for _, p := range pairs {
 		if p.Invoke.F == history.FAcquire && p.Done() == history.OK {
 			life, _ := keys.LifeOf(p.Invoke.Index)
@@ -107,9 +97,6 @@ func KeyLife(e history.Evidence) (longest time.Duration) {
 	}
 	return longest
 }
-
-// callsTime finds the call of TIME in the text of a script.
-var callsTime = regexp.MustCompile(`\bredis\.p?call\s*\(\s*['"](?i:time)['"]`)
 
 // byNode sorts n2 before n10.
 func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

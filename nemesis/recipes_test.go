@@ -244,12 +244,24 @@ func (c *fakeClient) live(ctx context.Context, w World, recipe fakeRecipe, b *be
 	}
 }
 
+// workOn begins a step and works on for as long as a fault wants it.
+func (c *fakeClient) workOn(ctx context.Context, step string) error {
+	if err := c.Step(ctx, step); err != nil {
+		return err
+	}
+	done, err := c.Work(ctx)
+	if err == nil && done != nil {
+		<-done
+	}
+	return err
+}
+
 func (c *fakeClient) section(ctx context.Context, w World) error {
-	if err := c.Step(ctx, testbed.StepHold); err != nil {
+	if err := c.workOn(ctx, testbed.StepHold); err != nil {
 		return err
 	}
 	time.Sleep(w.Hold)
-	if err := c.Step(ctx, testbed.StepTouch); err != nil {
+	if err := c.workOn(ctx, testbed.StepTouch); err != nil {
 		return err
 	}
 	// Whoever pauses here still believes; the belief ends with the release.

@@ -10,22 +10,22 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Replicas that take a primary's place, for the faults that are about them.
+// Replicas that replace a primary, for faults that promote one.
 
-// heirNode is the replica that is promoted: by testbed.Replicated the first.
+// heirNode is the replica that is promoted, the first one.
 const heirNode = "n1"
 
 // clusterHeirNode is the replica of the master that has the first lock's slot.
 const clusterHeirNode = "n3"
 
-// electing is how long an election usually takes at most: a second until a node is
-// taken for dead, and as long again until another is agreed upon and promoted.
+// electing is an upper limit for most elections: a second until the nodes consider the
+// primary dead, and about as long until they have promoted another one.
 const electing = 3 * time.Second
 
-// elects says whether the world's nodes elect their primary.
+// elects reports whether Sentinels elect the world's primary.
 func (w World) elects() bool { return w.Topology == testbed.Sentinel }
 
-// unreplicated says why a fault that needs a replica cannot strike, nothing if it can.
+// unreplicated returns why a fault that needs a replica cannot strike; zero if it can.
 func unreplicated(w World) Unsupported {
 	if w.Topology != testbed.Replicated && !w.elects() {
 		return Unsupported{Why: NoReplica, Topology: w.Topology}
@@ -33,8 +33,8 @@ func unreplicated(w World) Unsupported {
 	return Unsupported{}
 }
 
-// withReplicas is for faults that need a node that follows another: independent
-// nodes have none.
+// withReplicas is the Topologies of faults that need a replica: independent nodes have
+// none.
 func withReplicas(t locks.Topology) []testbed.Topology {
 	if t != locks.Single && t != locks.Replicated {
 		return nil
@@ -42,11 +42,11 @@ func withReplicas(t locks.Topology) []testbed.Topology {
 	return []testbed.Topology{testbed.Replicated}
 }
 
-// primary is the node that the action's heir is to replace.
+// primary returns the node that the action's heir will replace.
 func (s *injection) primary() (string, error) {
 	list, heir := s.env.(testbed.Nodes).List(), s.action.Nodes[0]
 	if len(list) == testbed.Masters && heir == clusterHeirNode {
-		list = list[:1] // the first master's
+		list = list[:1] // the replica's master
 	}
 	if len(list) != 1 || list[0] == heir {
 		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
@@ -54,8 +54,8 @@ func (s *injection) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences are the fates of keys that the old primary had and the new one, promoted at
-// some time, has not, or the other way round. N leaves out keys whose own life was over.
+// differences returns the fates of keys that only the old primary or only the new one has,
+// which was promoted at the given time. N excludes keys that had expired.
 func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()

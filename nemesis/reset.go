@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// reset breaks a client's connections around a command: it may have run or
-// not, and the client cannot know. Connections that it makes while the reset is in
-// force are reset too.
+// reset breaks a client's connections around a command: the client cannot know whether the
+// command ran. New connections are reset too while the fault is in force.
 var reset = Fault{
 	Name:       "reset",
 	Doc:        "a client's connections are reset around a command: once, for a while, or for longer than the lease",
@@ -44,11 +43,12 @@ func resetPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// forAWhile is how long new connections are usually reset too.
+// forAWhile returns how long new connections are usually reset too.
 func (w World) forAWhile() time.Duration { return w.TTL / 10 }
 
-// namedResets break connections around each command, and idle ones; then once, after
-// which the client can connect at once, and for longer than the lease.
+// namedResets breaks connections around each command, and idle connections. Other schedules
+// reset only once, so that the client can reconnect immediately, or for longer than the
+// lease.
 func namedResets(w World) []Schedule {
 	e := w.enumerate()
 	breaks := func(l lineup, s spot, part part) {
@@ -78,10 +78,10 @@ func namedResets(w World) []Schedule {
 	return e.all
 }
 
-// resetsOnceAndForLong reset the connections of one client to its node, or to a majority
-// of several, for the shortest and the longest time. A single reset strikes messages
-// on their way: an idle connection would be replaced at its next use, and nobody be
-// disturbed.
+// resetsOnceAndForLong resets one client's connections to its node, or to a majority of
+// several nodes, either once or for longer than the lease. A single reset must strike
+// messages in flight: an idle connection would be replaced at its next use, without any
+// harm.
 func (e *enumeration) resetsOnceAndForLong() {
 	all := e.together()
 	breaks := func(s spot, variant, idea string, length time.Duration) {

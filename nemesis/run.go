@@ -11,21 +11,20 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lastMoment is how much later than the last possible start an action gives up.
+// lastMoment is the time between the last possible start of an action and its giving up.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is how long a heal may last on any clock, besides the time that the action's
-// nodes stay away: longer than the second attempt of Sentinels at a failover, and as long
-// as an undo waits for the consequences of a fault.
+// healing is the maximum duration of a heal on any clock, not counting Action.Away. It
+// covers a second failover attempt by Sentinels, and the longest time that an undo waits
+// for a fault's consequences.
 const healing = 25 * time.Second
 
-// Run carries the plan out and returns when every action has ended. Each action
-// is a window in the history: its invoke entry is written when it strikes, its
-// closing info entry when it is healed, with what it hit; an action whose
-// trigger did not come leaves an empty window. Every fault is healed when Run
-// returns, also if ctx ended early. The error is the harness's: a testbed or a
-// recorder failed, or a capability is missing (it then wraps ErrNotSupported,
-// and nothing was done).
+// Run carries the plan out and returns when every action has ended. Each action is a window
+// in the history: its invoke entry is written when it strikes, its closing info entry when
+// it is healed, with its hits. An action whose trigger did not come leaves an empty window.
+// Every fault is healed when Run returns, even if ctx ended early. An error means that the
+// harness failed (a testbed or a recorder), or that a capability is missing: then it wraps
+// ErrNotSupported, and nothing was done.
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {
 	if err := p.check(env); err != nil {
 		return err
@@ -78,11 +77,11 @@ func (p Plan) check(env testbed.Env) error {
 	return nil
 }
 
-// execution is one Run.
+// execution is the state of one Run.
 type execution struct {
 	env   testbed.Env
 	rec   *history.Recorder
-	ended map[int]chan struct{} // by action
+	ended map[int]chan struct{} // by action ID
 }
 
 // injection is one action in force.
@@ -91,20 +90,20 @@ type injection struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit    // where it started; the zero Point if at an instant
-	client int            // whom it struck, history.NoClient if nobody
-	from   time.Duration  // when it was in force
-	ended  *testbed.Hit   // the Until that ended it, nil if time did
-	struck []testbed.Link // as links found them
+	hit    testbed.Hit    // start of the action; zero Point if it started at a time
+	client int            // the struck client, or history.NoClient
+	from   time.Duration  // since when the action is in force
+	ended  *testbed.Hit   // the Until that ended the action; nil if time did
+	struck []testbed.Link // cached result of links
 	heal   heal
-	meant  time.Duration // how long the client at Until was held on purpose
+	meant  time.Duration // planned hold of the client at Until
 	until  *ending       // nil before Until is awaited
-	letGo  func()        // lets the client at Until go on before the heal is over
-	stall  error         // from recording how long a client was held
+	letGo  func()        // releases the client held at Until; a heal may call it early
+	stall  error         // error of recording a client's stall
 }
 
-// ending waits for an action's Until. The client that gets there is held until release
-// is called. Release must be called.
+// ending waits for an action's Until. The client that gets there is held until release,
+// which must be called.
 type ending struct {
 	reached chan testbed.Hit
 	release func()
@@ -123,7 +122,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	}
 	release := x.end(ctx, s)
 	s.letGo = sync.OnceFunc(func() {
-		if s.ended != nil && a.Linger == 0 { // with Linger the client went on at once
+		if s.ended != nil && a.Linger == 0 { // with Linger it has already gone on
 			s.stall = errors.Join(s.stall, s.stalled(*s.ended))
 		}
 		release()
@@ -133,8 +132,8 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	return errors.Join(err, s.stall)
 }
 
-// start brings the action into force when its conditions are satisfied; false if they
-// were not satisfied in time.
+// start puts the action in force when its conditions are satisfied. It returns false if
+// they were not satisfied in time.
 func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	a := s.action
 	patience, cancel := context.WithTimeout(ctx, a.slot(a.By)+lastMoment-x.env.Now())
@@ -154,7 +153,7 @@ func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
 		err = x.begin(ctx, s, h)
-		s.stall = s.stalled(h) // kept apart from err, which says whether there is something to heal
+		s.stall = s.stalled(h) // apart from err, which says whether to heal
 	})
 	release()
 	defer w.stop()
@@ -168,7 +167,8 @@ func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	return hit, err
 }
 
-// due waits for the action's instant and for its predecessor's end.
+// due waits for the action's At and for its predecessor's end. It reports whether both
+// came.
 func (x *execution) due(ctx context.Context, a Action) bool {
 	at := max(a.At, x.env.Now())
 	if a.After != 0 {
@@ -182,8 +182,8 @@ func (x *execution) due(ctx context.Context, a Action) bool {
 	return sleepUntil(ctx, x.env, a.slot(at)) == nil
 }
 
-// arm waits for the action's Arm. The client that passes Arm is held there until release
-// is called, so that nothing slips in between. Release must be called.
+// arm waits for the action's Arm. The client there is held until release is called, so that
+// it cannot pass Point before the wait for Point begins. Release must be called.
 func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func()) {
 	if a.Arm == nil {
 		return true, func() {}
@@ -215,7 +215,7 @@ func (x *execution) begin(ctx context.Context, s *injection, h testbed.Hit) erro
 	s.heal, err = s.fault.inject(ctx, s)
 	s.from = x.env.Now()
 	if err == nil && s.action.For == 0 {
-		s.awaitUntil() // before the struck client goes on: it may get to Until at once
+		s.awaitUntil() // first: the struck client may reach Until immediately
 	}
 	return err
 }
@@ -237,17 +237,17 @@ func (s *injection) awaitUntil() {
 	}}
 }
 
-// slot is the first instant from t on that belongs to this action alone: each action has
-// a whole microsecond of its own in every tenth of a millisecond. On virtual time the
-// order of two events at one instant would be undefined.
+// slot returns the first instant at or after t that is reserved for this action: each
+// action has its own microsecond in every tenth of a millisecond. On virtual time the order
+// of two events at the same instant would be undefined.
 func (a Action) slot(t time.Duration) time.Duration {
 	const round = 100 * time.Microsecond
 	own := time.Duration(a.ID-1) * time.Microsecond % round
 	return t + ((own-t)%round+round)%round
 }
 
-// end waits until the action is over. The client at Until, if one got there, is held until
-// release is called. Release must be called.
+// end waits until the action is over. A client that reached Until is held until release,
+// which must be called.
 func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	a := s.action
 	if a.For > 0 {
@@ -273,7 +273,7 @@ func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	return s.until.release
 }
 
-// takeBack heals the fault, even if ctx has ended, and closes the window.
+// takeBack heals the fault, even if ctx has ended, and writes the closing entry.
 func (x *execution) takeBack(ctx context.Context, s *injection) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.action.Away+healing)
 	defer cancel()
@@ -299,7 +299,7 @@ func (x *execution) close(s *injection, r result, failure error) error {
 	return err
 }
 
-// entry is the nemesis's entry about this action.
+// entry returns the nemesis's history entry for this action.
 func (s *injection) entry() history.Op {
 	a := s.action
 	w := &history.Window{Fault: a.Fault, ID: a.ID, Effect: s.fault.effect, Planned: a.timing()}

@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// scriptFlush empties the nodes' script caches between calls, so that the next
-// EVALSHA fails with NOSCRIPT. The number of scripts that were thrown away is the proof.
+// scriptFlush empties the nodes' script caches between calls, so that the next EVALSHA
+// fails with NOSCRIPT. The number of discarded scripts is the proof.
 //
-// A recipe that runs no scripts is not supported rather than not exercised: no trial
-// could ever exercise it, and a matrix should not ask for more trials.
+// A recipe that runs no scripts counts as not supported, rather than as not exercised: more
+// trials could never exercise it.
 var scriptFlush = Fault{
 	Name:       "script-flush",
 	Doc:        "SCRIPT FLUSH between calls: the next EVALSHA gets NOSCRIPT",
@@ -63,7 +63,7 @@ func scriptFlushPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(4, r)
 }
 
-// namedFlushes empty the script caches before each command and while the lock is held.
+// namedFlushes empties the script caches before each command and while the lock is held.
 func namedFlushes(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range w.everywhere() {

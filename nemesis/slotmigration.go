@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slotMigration moves the slot of a lock to another master of a Redis Cluster, as an
-// operator that adds a node does. Keys keep their values and lives, scripts are left
-// behind. The keys that moved are the proof.
+// slotMigration moves a lock's slot to another master of a Redis Cluster, as an operator
+// who adds a node does. Keys keep their values and expiry; cached scripts do not move. The
+// moved keys are the proof.
 var slotMigration = Fault{
 	Name:       "slot-migration",
 	Doc:        "the key's slot moves to another master while it is held: ASK, then MOVED, NOSCRIPT",
@@ -54,8 +54,8 @@ var slotMigration = Fault{
 	},
 }
 
-// inCluster is for faults of the slots of a cluster, which several independent nodes
-// do not have.
+// inCluster is the Topologies of faults that need a cluster's slots: independent nodes have
+// none.
 func inCluster(t locks.Topology) []testbed.Topology {
 	if t != locks.Single && t != locks.Replicated {
 		return nil

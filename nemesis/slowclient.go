@@ -7,32 +7,32 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Slow clients: pauses that prepare the ground for another fault, and the schedules that
-// several faults make of them.
+// Slow clients: pauses that prepare for another fault, and schedules with them that several
+// faults share.
 
-// Names of faults that others make use of, to prepare the ground.
+// Names of faults that other faults use as preparation.
 const (
 	clientPauseName = "client-pause"
 	partitionName   = "partition"
 )
 
-// pause freezes the first of these clients of a line-up to get to a spot.
+// pause returns an action that freezes the first of the clients in who to get to a spot.
 func (e *enumeration) pause(s spot, idea string, who []int, l lineup) Action {
 	a := e.at(s, idea, who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
 	return a
 }
 
-// slow freezes the first of these clients to get to a spot until another has the lock,
-// for less than a lease.
+// slow returns an action that freezes the first of the clients in who to get to a spot,
+// until another client has the lock, but for less than a lease.
 func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	a := e.pause(s, "is slow", who, l)
 	a.Until, a.Limit = l.others(testbed.StepHold), e.TTL/2
 	return a
 }
 
-// overruns freezes the next client that holds the lock once it was free, until another
-// is about to touch what the lock guards.
+// overruns returns an action that freezes the next client to get the lock after some client
+// has released it. The freeze ends when another client is about to touch the resource.
 func (e *enumeration) overruns(l lineup) Action {
 	a := e.pause(beginning(testbed.StepHold), "overruns its lease", l.struck[0], l)
 	a.Arm = l.anyone(testbed.StepRest)
@@ -40,9 +40,9 @@ func (e *enumeration) overruns(l lineup) Action {
 	return a
 }
 
-// robbed freezes, within its lease, the client that has the lock when the action of that
-// number ends, by which another client released the lock late: until somebody else is
-// about to touch, if the release let a third client in.
+// robbed returns an action that freezes a holder, within its lease, after another client's
+// late release, which happens when action number late ends. The freeze ends when a third
+// client, which that release let in, is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
@@ -51,8 +51,8 @@ func (e *enumeration) robbed(late int) Action {
 	}
 }
 
-// slowly strikes the nodes beneath a client that is slow to go on with its acquire, its
-// work or its release: another has the lock by then.
+// slowly adds schedules that strike nodes while one client is frozen in its acquire, its
+// critical section or its release. The client goes on when another client has the lock.
 func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 	beneath := func(s spot, whom string, who []int, l lineup) Action {
 		a := e.at(s, e.together().words+" "+what+" beneath a "+whom, who, l)
@@ -72,9 +72,10 @@ func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 		beneath(touch, "client that releases late", who, trio), e.slow(touch, who, trio), e.robbed(2))
 }
 
-// rivals strike a client so that its lock can be taken over, and stall the first of two
-// others half-way through the takeover, until the second has the lock. A calm trial does
-// not show the commands of a takeover: they come after the last of those it shows.
+// rivals adds schedules that strike a client so that another can take over its lock. The
+// first of two others stalls half-way through the takeover until the second has the lock.
+// The probe trial does not show the commands of a takeover: they follow the last acquire
+// command that it shows.
 func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) {
 	calm := last(e.boundaries(testbed.Before, testbed.StepAcquire))
 	if len(e.Nodes) > 1 || e.Claims.Recovery == 0 || len(calm) == 0 || calm[0].n < 2 {
@@ -95,9 +96,9 @@ func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) 
 	}
 }
 
-// crossed are schedules of three clients: the first is struck before its release until
-// the second has an acquire half done, and the rest of that acquire is struck until the
-// third has the lock. So the first removes what the second has begun to take.
+// crossed adds schedules with three clients. The first is struck before its release until
+// the second is half-way through an acquire; the second is then struck until the third has
+// the lock. So the first's release removes the keys of the second's unfinished acquire.
 func (e *enumeration) crossed(shape func(*Action)) {
 	releases := last(e.releases())
 	if len(e.Nodes) > 1 || len(releases) == 0 {

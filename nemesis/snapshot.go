@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// snapshot is what was on nodes at some moment between two times.
+// snapshot lists the keys of nodes at some moment between two times.
 type snapshot struct {
 	from, to time.Duration
 	keys     map[string][]history.KeyState // by node
 }
 
-// snapshot lists what is on each node.
+// snapshot lists the keys of each node.
 func (s *injection) snapshot(ctx context.Context, nodes ...string) (snapshot, error) {
 	l := snapshot{from: s.env.Now(), keys: map[string][]history.KeyState{}}
 	for _, node := range nodes {
@@ -31,7 +31,7 @@ func (s *injection) snapshot(ctx context.Context, nodes ...string) (snapshot, er
 	return l, nil
 }
 
-// all are the keys of all nodes of the snapshot.
+// all returns the keys of all nodes of the snapshot.
 func (l snapshot) all() (keys []history.KeyState) {
 	for _, k := range l.keys {
 		keys = append(keys, k...)
@@ -39,17 +39,17 @@ func (l snapshot) all() (keys []history.KeyState) {
 	return keys
 }
 
-// expired says whether a key of the snapshot may have reached the end of its own life
-// before a later snapshot was over: then expiry alone explains that it went.
+// expired reports whether a key of the snapshot may have expired before the end of a later
+// snapshot. Then expiry alone explains why the key is missing there.
 func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack returns whether a key of the snapshot after, which the snapshot before lacks,
-// is an old one that came back with its node at the time since. A client that was served
-// between since and after may have written the key anew: then the key's value must carry
-// a token that was granted earlier. On virtual time no client is served in between:
-// the snapshot is over at the time since.
+// cameBack returns a function that reports whether a key, present in after but not in
+// before, is an old key that its node brought back at the time since. If clients were
+// served between since and after, the key may be new, so its value must contain a token
+// granted earlier. On virtual time the snapshot ends at since, so no client is served in
+// between.
 func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }
@@ -60,8 +60,8 @@ func (s *injection) cameBack(before snapshot, since time.Duration, after snapsho
 	}
 }
 
-// granted are the tokens that were granted exactly once, by that time: an owner that
-// always uses the same token may have written it again.
+// granted returns the tokens that were granted exactly once, and by that time. A token that
+// is granted repeatedly may have been written again.
 func (s *injection) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}
 	for _, op := range s.rec.Ops() {
@@ -69,7 +69,7 @@ func (s *injection) granted(by time.Duration) (tokens []string) {
 			continue
 		}
 		if grants[op.Lease.Token]++; op.Time > by {
-			grants[op.Lease.Token]++ // not by then, or not only
+			grants[op.Lease.Token]++ // counts twice, so that it is left out below
 		}
 	}
 	for token, n := range grants {
@@ -80,14 +80,14 @@ func (s *injection) granted(by time.Duration) (tokens []string) {
 	return tokens
 }
 
-// carries says whether a value is the token, or a hash that has the token as a field or as
-// a field's value: history.KeyState.Value tells how a hash is written.
+// carries reports whether a value is the token, or a hash that contains the token as a
+// field or as a field's value. See history.KeyState.Value for the format of a hash.
 func carries(value, token string) bool {
 	fields := " " + value + " "
 	return value == token || strings.Contains(fields, " "+token+"=") || strings.Contains(fields, "="+token+" ")
 }
 
-// holds says whether the keys include k with the same value.
+// holds reports whether the keys include k with the same value.
 func holds(keys []history.KeyState, k history.KeyState) bool {
 	return slices.ContainsFunc(keys, func(o history.KeyState) bool { return o.Key == k.Key && o.Value == k.Value })
 }

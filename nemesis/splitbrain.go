@@ -12,14 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// splitBrain promotes a replica for some clients while the others go on at the
-// old primary, which does not know; then all are moved to the new one, and what
-// the old one alone had is gone. The writes that it had acknowledged meanwhile
-// are the proof.
+// splitBrain promotes a replica for some clients while the others still use the old
+// primary, which does not know. Then all clients move to the new primary, and the old
+// primary's own writes are lost. The writes that it acknowledged meanwhile are the proof.
 //
-// The split events are written before their deed: a command of a moved client runs at
-// the new primary no earlier. The promote event is written after its deed: until then
-// the old primary may serve those that stayed, and nobody after.
+// A split event is recorded before the client moves: the new primary runs no command of
+// that client earlier. The promote event is recorded after the last client has moved: the
+// old primary serves nobody after it.
 var splitBrain = Fault{
 	Name:       "split-brain",
 	Doc:        "the old primary lives on with some clients while the new one serves others",
@@ -38,7 +37,7 @@ var splitBrain = Fault{
 	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
-		_, elects := s.env.(testbed.Elections) // which records by itself who serves whom
+		_, elects := s.env.(testbed.Elections) // such a testbed records its own events
 		for _, c := range moved {
 			if elects {
 				break
@@ -68,7 +67,8 @@ var splitBrain = Fault{
 	},
 }
 
-// leased is how long what the new primary heard of keeps out the clients that it serves.
+// leased returns how long a grant that was replicated to the new primary keeps its clients
+// out.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func splitBrainPlans(w World, r *rand.Rand) []Plan {
@@ -77,13 +77,14 @@ func splitBrainPlans(w World, r *rand.Rand) []Plan {
 		d.add(spots, idea, func(m *move) {
 			m.Nodes, m.Others = []string{heirNode}, moved
 			m.For, m.Until, m.Limit = atLeast, until, atLeast+3*w.TTL/2
-			if w.elects() { // there are two primaries only after that, and leases of before are over
-				m.For, m.Limit = electing, electing+w.TTL
+			if w.elects() { // there is no second primary before the election is over
+				m.For = max(atLeast, electing)
+				m.Limit = m.For + w.TTL
 			}
 		})
 	}
 	others, another := l.everyone(), l.others(testbed.StepTouch)
-	// If the holder stayed at the old primary, both sides grant when its lease is over.
+	// If the holder stayed at the old primary, both primaries grant after its lease.
 	splits(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
 	splits(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
 	splits(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)
@@ -93,11 +94,11 @@ func splitBrainPlans(w World, r *rand.Rand) []Plan {
 	return d.plans(1, r)
 }
 
-// namedSplits leave two primaries at each spot: the struck client stays at the old one,
-// or is moved to the new one.
+// namedSplits makes two primaries at each spot: the struck client stays at the old one, or
+// moves to the new one.
 func namedSplits(w World) []Schedule {
 	if w.elects() {
-		return nil // the moment of an election is not ours to choose
+		return nil // the nemesis cannot choose the moment of an election
 	}
 	e, one := w.enumerate(), w.one()
 	splits := func(moved []int, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {

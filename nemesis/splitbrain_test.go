@@ -83,3 +83,21 @@ func TestASplitLastsUntilAllAreMoved(t *testing.T) {
 		}
 	})
 }
+
+// TestASplitOnSentinelsOutlastsLeasesOfBefore wants leases that are longer than an
+// election to be over, as on a node that we promote.
+func TestASplitOnSentinelsOutlastsLeasesOfBefore(t *testing.T) {
+	for _, ttl := range []time.Duration{time.Second, 5 * time.Second} {
+		w := watchedWorld()
+		w.TTL, w.Duration = ttl, 12*ttl
+		plan, err := New(1, []string{splitBrain.Name}, w, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range plan {
+			if a.For < electing || a.For < w.leased() || a.Limit <= a.For {
+				t.Errorf("TTL %v: a split for %v, at most %v; want an election (%v) and leases (%v) to be over", ttl, a.For, a.Limit, electing, w.leased())
+			}
+		}
+	}
+}

@@ -13,10 +13,10 @@ import (
 // beginning of a step. It is the same for all clients.
 type spot struct {
 	step string
-	node string       // that the command goes to
-	n    int          // number of the command in its step, counted on its node; 0 = the beginning of the step
+	node string       // to which the command goes
+	n    int          // number of the command in its step and node; 0 = the step begins
 	when testbed.When // the side of the command
-	// inner: the holder's next acquire, of the lock that it holds.
+	// inner marks the acquire of a client that already holds the lock.
 	inner bool
 }
 
@@ -32,14 +32,14 @@ func (s spot) String() string {
 	return fmt.Sprintf("%s.%s.%d.%s", step, s.node, s.n, s.when)
 }
 
-// trigger is set off by the first of these clients to get to the spot.
+// trigger returns the trigger set off by the first of these clients to get to the spot.
 func (s spot) trigger(clients []int) *Trigger {
 	return &Trigger{Clients: clients, Step: s.step, Node: s.node, N: s.n, When: s.when}
 }
 
-// action starts an action at a spot, for the first of these clients of a line-up to get
-// there. A command of an acquire counts once somebody has just released the lock: that
-// attempt is the one that gets it.
+// action returns an action that strikes the first of the clients in who to get to a spot.
+// At a command of an acquire it waits until a client has just released the lock, so that it
+// strikes an attempt that succeeds.
 func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
 	if s.n == 0 {
@@ -55,17 +55,17 @@ func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	return a
 }
 
-// protocol is the order of steps in one critical section.
+// protocol lists the steps of one critical section in order.
 var protocol = []string{testbed.StepAcquire, testbed.StepHold, testbed.StepRead, testbed.StepTouch, testbed.StepRelease}
 
-// believing are the steps in which a client believes that it holds the lock. At their
-// beginnings it sends nothing.
+// believing are the beginnings of the steps in which a client believes that it holds the
+// lock. It sends nothing there.
 var believing = begins(testbed.StepHold, testbed.StepRead, testbed.StepTouch)
 
-// beginning is the beginning of a step.
+// beginning returns the spot at the beginning of a step.
 func beginning(step string) spot { return spot{step: step} }
 
-// begins are the beginnings of steps.
+// begins returns the spots at the beginnings of steps.
 func begins(steps ...string) []spot {
 	var all []spot
 	for _, step := range steps {
@@ -74,18 +74,17 @@ func begins(steps ...string) []spot {
 	return all
 }
 
-// first is the first of spots that are in order, if there is one.
+// first returns a slice of the first spot, empty if there is none.
 func first(spots []spot) []spot { return spots[:min(1, len(spots))] }
 
-// last is the last of spots that are in order, if there is one.
+// last returns a slice of the last spot, empty if there is none.
 func last(spots []spot) []spot { return spots[max(0, len(spots)-1):] }
 
-// Drawn plans aim at a few telling spots. These are all commands that the probe trial
-// showed, of the World's nodes.
+// Spots of drawn plans: a few telling ones among the commands that the probe trial showed.
 
-// commands are one side of a step's commands, in the order of nodes, then numbers. On
-// independent nodes the first command to each stands for the step: what follows there
-// is the clean-up of an attempt that failed.
+// commands returns one side of a step's commands, sorted by node, then number. On
+// independent nodes it returns only the first command to each: later ones are the clean-up
+// of a failed attempt.
 func (w World) commands(when testbed.When, step string) []spot {
 	var all []spot
 	for _, p := range w.Points {
@@ -103,18 +102,18 @@ func (w World) commands(when testbed.When, step string) []spot {
 	return all
 }
 
-// firstCommand is the first command of a step, if it has one.
+// firstCommand returns one side of the first command of a step, if it has one.
 func (w World) firstCommand(when testbed.When, step string) []spot {
 	return first(w.commands(when, step))
 }
 
-// lastCommand is the last command of a step, if it has one.
+// lastCommand returns one side of the last command of a step, if it has one.
 func (w World) lastCommand(when testbed.When, step string) []spot {
 	return last(w.commands(when, step))
 }
 
-// halfway are the commands of a step before which it is half done. On independent
-// nodes the command that makes the quorum stands for all.
+// halfway returns the commands of a step after its first. On independent nodes it returns
+// only the command that completes the quorum.
 func (w World) halfway(when testbed.When, step string) []spot {
 	all := w.commands(when, step)
 	if len(all) < 2 {
@@ -131,8 +130,8 @@ func (w World) halfway(when testbed.When, step string) []spot {
 	return nil
 }
 
-// renewals are commands that are sent while the lock is held: a watchdog's. The first
-// of a step stands for all that follow, and one node for all.
+// renewals returns the commands that a watchdog sends while the lock is held: only the
+// first of each step, to the first node.
 func (w World) renewals(when testbed.When) []spot {
 	var all []spot
 	for _, step := range protocol[1:4] {
@@ -147,17 +146,17 @@ func (w World) renewals(when testbed.When) []spot {
 
 // Named schedules aim at every spot that can make a difference.
 
-// most is how many commands of a step schedules tell apart. Later commands of one
-// attempt repeat the same: a watchdog's renewals, a waiting client's next look.
+// most is the number of commands of a step at which schedules strike. Later ones repeat the
+// earlier ones: a watchdog's renewals, a waiting client's polls.
 var most = map[string]int{
 	testbed.StepAcquire: 4, testbed.StepRelease: 3,
 	testbed.StepHold: 2, testbed.StepRead: 2, testbed.StepTouch: 2,
 }
 
-// boundaries are one side of the commands that World.Points shows, in the protocol's
-// order; of these steps only, if there are any. Independent nodes are all alike: the
-// first, the one that makes the quorum and the last stand for all. The second command
-// of an acquire there is the clean-up of an attempt that failed.
+// boundaries returns one side of the commands in World.Points, in the protocol's order, of
+// the given steps, or of all steps if none are given. Of independent nodes it takes only
+// the first, the one that completes the quorum and the last. There the second command of an
+// acquire is the clean-up of a failed attempt.
 func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	if len(steps) == 0 {
 		steps = protocol
@@ -174,7 +173,8 @@ func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	return all
 }
 
-// telling says whether a point stands for others like it.
+// telling reports whether schedules strike at a point; they skip points that are like
+// others.
 func (w World) telling(p testbed.Point) bool {
 	if len(w.Nodes) == 1 {
 		return p.Node == w.Nodes[0] && p.N <= most[p.Step]
@@ -188,7 +188,7 @@ func (w World) telling(p testbed.Point) bool {
 	return false
 }
 
-// later are the commands of an acquire before which it is half done.
+// later returns the spots before the commands of an acquire after its first.
 func (w World) later() []spot {
 	return slices.DeleteFunc(w.boundaries(testbed.Before, testbed.StepAcquire), func(s spot) bool {
 		if len(w.Nodes) == 1 {
@@ -198,8 +198,8 @@ func (w World) later() []spot {
 	})
 }
 
-// granted is the last reply of an acquire that the probe saw. On one node all its
-// replies are, since a shorter way may lead to the grant too.
+// granted returns the spots at replies that may be the grant: on independent nodes the last
+// reply of an acquire, on one node every reply, since an acquire may take fewer commands.
 func (w World) granted() []spot {
 	all := w.boundaries(testbed.Replied, testbed.StepAcquire)
 	if len(w.Nodes) > 1 {
@@ -208,11 +208,11 @@ func (w World) granted() []spot {
 	return all
 }
 
-// releases are the commands of a release, before each.
+// releases returns the spots before each command of a release.
 func (w World) releases() []spot { return w.boundaries(testbed.Before, testbed.StepRelease) }
 
-// reentry is one side of the command with which a holder acquires again, for recipes
-// that let it.
+// reentry returns one side of the command with which a holder acquires again, if the recipe
+// is reentrant.
 func (w World) reentry(when testbed.When) []spot {
 	if !w.Claims.Reentrant {
 		return nil
@@ -224,35 +224,35 @@ func (w World) reentry(when testbed.When) []spot {
 	return all
 }
 
-// requests are the commands that clients send, before each.
+// requests returns the spots before each command that clients send.
 func (w World) requests() []spot {
 	return slices.Concat(w.boundaries(testbed.Before), w.reentry(testbed.Before))
 }
 
-// everywhere is before each command, and at the beginning of each step in which a
-// client believes that it holds the lock.
+// everywhere returns the spots before each command and at the beginning of each step in
+// which a client believes that it holds the lock.
 func (w World) everywhere() []spot {
 	return slices.Concat(w.boundaries(testbed.Before), believing, w.reentry(testbed.Before))
 }
 
-// holding are the spots from the grant to the release.
+// holding returns the spots from the grant to the release.
 func (w World) holding() []spot { return slices.Concat(w.granted(), believing, w.releases()) }
 
-// slowing are the spots at which a slow client matters: another has the lock before it
-// goes on with its acquire, its work or its release.
+// slowing returns the spots at which a slow client matters: another client has the lock
+// before this one goes on with its acquire, its critical section or its release.
 func (w World) slowing() []spot {
 	return slices.Concat(w.later(), w.granted(), begins(testbed.StepHold), w.releases())
 }
 
-// losing are the spots at which nodes have something to lose: all but the first
-// command, when the lock is free.
+// losing returns the spots at which nodes may have keys to lose: all but the one before the
+// first command, when the lock is free.
 func (w World) losing() []spot {
 	asks := w.boundaries(testbed.Before)
 	return slices.Concat(asks[min(1, len(asks)):], w.boundaries(testbed.Replied, protocol[:len(protocol)-1]...), believing)
 }
 
-// kept are the spots after the grant, at which what was acknowledged just before can be
-// lost or come back.
+// kept returns the spots after the grant, at which a restart can undo a recently
+// acknowledged write.
 func (w World) kept() []spot {
 	return slices.Concat(w.holding(), w.boundaries(testbed.Replied, testbed.StepRead, testbed.StepRelease))
 }

@@ -9,33 +9,34 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// ErrNotSupported is wrapped by errors that say why a fault cannot be tried at
-// all on a testbed, topology or recipe: each of them is an Unsupported.
+// ErrNotSupported is wrapped by every Unsupported, the error of a fault that cannot be
+// tried at all on a testbed, topology or recipe.
 var ErrNotSupported = errors.New("not supported")
 
-// Unsupported is why a fault cannot be tried: an error, and data that is stored.
+// Unsupported is the reason why a fault cannot be tried. It is an error, and is stored as
+// JSON.
 type Unsupported struct {
 	Fault string `json:"fault"`
 	Why   Want   `json:"why"`
-	// Nodes is the arrangement that a recipe needs. Topology is one that the testbed cannot
-	// set up, or that lacks what the fault strikes.
+	// Nodes is the topology that the recipe needs. Topology is one that the testbed cannot
+	// set up, or in which the fault has no target.
 	Nodes    locks.Topology     `json:"nodes,omitempty"`
 	Topology testbed.Topology   `json:"topology,omitempty"`
 	Needs    testbed.Capability `json:"needs,omitempty"`
 	Beside   string             `json:"beside,omitempty"` // another fault
-	// Span is how long something lasts, Life how long the keys live.
+	// Span is the duration of a trial or a restart, Life the life of the keys.
 	Span time.Duration `json:"span,omitempty"`
 	Life time.Duration `json:"life,omitempty"`
-	// Hint is what the testbed itself says of how it could be done.
+	// Hint is the testbed's own advice on how to make the fault possible.
 	Hint string `json:"hint,omitempty"`
 }
 
-// Want is what a fault lacks. Its sentence has a row in wants.
+// Want is the kind of thing that a fault lacks. The table wants has its sentence.
 type Want string
 
-// Wants.
+// Reasons why a fault cannot strike.
 const (
-	WrongNodes       Want = "wrong-nodes" // it strikes none of the recipe's kind
+	WrongNodes       Want = "wrong-nodes" // the fault cannot strike the recipe's nodes
 	NoTopology       Want = "no-topology"
 	NoCapability     Want = "no-capability"
 	OneHeir          Want = "one-heir" // another fault promotes the same replica
@@ -46,10 +47,10 @@ const (
 	NoScripts        Want = "no-scripts"
 	NoLives          Want = "no-lives"
 	TooFewClients    Want = "too-few-clients"
-	ExpiredBefore    Want = "expired-before" // the node is back
+	ExpiredBefore    Want = "expired-before" // keys expire before a node is back
 )
 
-// wants are the sentences of what faults lack.
+// wants has the sentence for each Want.
 var wants = map[Want]func(Unsupported) string{
 	WrongNodes:       func(u Unsupported) string { return fmt.Sprintf("it cannot strike %s nodes", u.Nodes) },
 	NoTopology:       func(u Unsupported) string { return fmt.Sprintf("the testbed has no %s topology", u.Topology) },
@@ -67,7 +68,7 @@ var wants = map[Want]func(Unsupported) string{
 	},
 }
 
-// Words say in a sentence what the fault lacks, without naming the fault.
+// Words returns a sentence about what the fault lacks, without the fault's name.
 func (u Unsupported) Words() string {
 	said := string(u.Why)
 	if words, ok := wants[u.Why]; ok {
@@ -84,10 +85,11 @@ func (u Unsupported) Error() string {
 	return fmt.Sprintf("%s: %v: %s", u.Fault, ErrNotSupported, u.Words())
 }
 
-// Unwrap makes it ErrNotSupported.
+// Unwrap returns ErrNotSupported.
 func (Unsupported) Unwrap() error { return ErrNotSupported }
 
-// impossible is why the fault has nothing to strike in this world; not ok if it has.
+// impossible returns why the fault has nothing to strike in this world; is is false if it
+// can strike.
 func (f Fault) impossible(w World) (u Unsupported, is bool) {
 	if f.Impossible == nil {
 		return u, false

@@ -5,19 +5,20 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watch waits for a trigger. The client that reaches it is held there from
-// then until do has returned; others that come later pass.
+// watch waits for a trigger. The first client that reaches it is held until do has
+// returned; later clients pass.
 type watch struct {
 	hit     chan testbed.Hit // gets the first hit once do has returned
 	cancels []func()
 }
 
-// await sets a watch on the points of t for those of its clients that stand in t's
-// relation to struck. If several watches wait at one point, the one with the greatest
-// turn comes first, in whichever order they were set.
+// await sets a watch on the points of t for the clients that match t.Who relative to
+// struck. If several watches wait at one point, the one with the greatest turn comes first,
+// regardless of the order in which they were set.
 func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *watch {
 	w := &watch{hit: make(chan testbed.Hit, 1)}
 	var taken atomic.Bool // not sync.Once, which would hold later clients too
@@ -37,7 +38,7 @@ func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *
 	return w
 }
 
-// stop withdraws the watch. After it has returned do is not running and will not run.
+// stop cancels the watch. After stop has returned, do is not running and will not run.
 func (w *watch) stop() {
 	for _, cancel := range w.cancels {
 		cancel()
@@ -45,7 +46,7 @@ func (w *watch) stop() {
 	w.cancels = nil
 }
 
-// last is the hit that a stopped watch may have got at the last moment.
+// last returns the hit that a stopped watch may have got at the last moment.
 func (w *watch) last() (testbed.Hit, bool) {
 	select {
 	case h := <-w.hit:
@@ -57,12 +58,5 @@ func (w *watch) last() (testbed.Hit, bool) {
 
 // sleepUntil waits for an instant of the history's clock.
 func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
-	t := time.NewTimer(at - env.Now())
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep.For(ctx, at-env.Now())
 }

@@ -38,6 +38,12 @@ var toldBy = map[string]told{
 	"client-pause": {Action{For: time.Second}, nil, history.Window{
 		Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{Messages: 1},
 	}},
+	"slow-work": {Action{For: time.Second}, nil, history.Window{
+		Effect: history.Slowed, Clients: []int{0}, Hits: 1, Impact: &history.Impact{},
+	}},
+	"hung-work": {Action{For: time.Second}, nil, history.Window{
+		Effect: history.Hung, Clients: []int{0}, Hits: 1, Impact: &history.Impact{},
+	}},
 	"partition": {Action{Nodes: []string{"n0"}, Direction: history.Both, For: time.Second}, nil, history.Window{
 		Effect: history.Cut, Links: linked(history.Both), Hits: 1, Impact: &history.Impact{Messages: 1},
 	}},
@@ -105,6 +111,11 @@ func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed histor
 		for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepAcquire, testbed.StepTouch} {
 			if c.Step(t.Context(), step) != nil {
 				return
+			}
+			if done, err := c.Work(t.Context()); err != nil {
+				return
+			} else if done != nil {
+				<-done
 			}
 			if step == testbed.StepRead {
 				_, _ = c.do("n0", "GET", func(n *fakeNode) string {

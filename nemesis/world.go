@@ -10,22 +10,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// World is what plans are made for: the shape of a trial.
+// World is the input of plans: the shape of a trial and the results of a probe trial.
 type World struct {
 	Clients  int              `json:"clients"`
-	Nodes    []string         `json:"nodes"` // that clients talk to, in their order; {"n0"} unless the topology is independent
+	Nodes    []string         `json:"nodes"` // in the clients' order; {"n0"} unless independent
 	Topology testbed.Topology `json:"topology"`
-	// Capabilities are what the testbed's worlds are capable of, for faults that
-	// choose among others.
+	// Capabilities are the testbed's, for faults whose plans depend on them.
 	Capabilities []testbed.Capability `json:"capabilities,omitempty"`
 	// TTL, Hold and Retry are the workload's lease time, time in the critical
 	// section and pause between attempts. Retry 0 means TTL/20.
 	TTL   time.Duration `json:"ttl"`
 	Hold  time.Duration `json:"hold"`
 	Retry time.Duration `json:"retry"`
-	// Duration is when every fault must be healed, since the trial's start.
+	// Duration is the time, since the trial's start, by which every fault must be healed.
 	Duration time.Duration `json:"duration"`
-	// CommandTimeout is the clients' read timeout; 0 = 3 s, as testbed.Setup.
+	// CommandTimeout is the clients' read timeout; 0 = 3 s, as in testbed.Setup.
 	CommandTimeout time.Duration `json:"commandTimeout"`
 	// Points are the points that a fault-free trial of this recipe and workload
 	// passed, from Points. Their Client means nothing.
@@ -36,8 +35,8 @@ type World struct {
 	Scripts bool `json:"scripts,omitempty"`
 	// Times says that clients of that trial asked nodes for the time, from AsksTime.
 	Times bool `json:"times,omitempty"`
-	// KeyLife is the longest life that grants had on their keys in that trial, from
-	// KeyLife; 0 = they never expire.
+	// KeyLife is the longest life of a granted key in that trial, from KeyLife; 0 = keys
+	// never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
 	Claims  history.Claims `json:"claims"`
 }
@@ -55,15 +54,14 @@ func (w World) check() error {
 	return nil
 }
 
-// Lengths of time that plans are made of.
+// Durations that plans use.
 
-// lease is how long the lock of a client that stopped keeps others out, by the
-// recipe's own word; the lease time if it does so for ever.
+// lease returns how long a crashed client's lock keeps others out, as the recipe claims,
+// but at least the lease time.
 func (w World) lease() time.Duration { return max(w.TTL, w.Claims.Recovery) }
 
-// outlast is longer than the lease by more than a retry and a hold, but leaves room
-// for a trigger: where a trial is too short to outlast a recovery, it is longer than
-// the lease time only.
+// outlast returns a duration longer than the lease plus a retry and a hold. In a trial that
+// is too short for it, the duration is based on the lease time alone.
 func (w World) outlast() time.Duration {
 	long := w.lease() + 3*w.TTL/5
 	if long > 3*w.Duration/4 {
@@ -72,8 +70,9 @@ func (w World) outlast() time.Duration {
 	return long
 }
 
-// readable is how long a fault must last at least before "another has the lock"
-// means something: a reader gets in beside a reader, so the lease must be over.
+// readable returns the minimum duration of a fault before "another client has the lock"
+// means anything. A reader may hold beside a reader, so for read-write locks the lease must
+// be over.
 func (w World) readable() time.Duration {
 	if w.Claims.ReadWrite {
 		return w.TTL + w.TTL/10
@@ -81,7 +80,7 @@ func (w World) readable() time.Duration {
 	return 0
 }
 
-// retries is a stall of some attempts, shorter than a lease.
+// retries returns a stall of a few attempts, shorter than a lease.
 func (w World) retries() time.Duration {
 	retry := w.Retry
 	if retry <= 0 {
@@ -90,7 +89,7 @@ func (w World) retries() time.Duration {
 	return min(max(3*retry, 2*w.Hold), w.TTL/2)
 }
 
-// timeout is the clients' read timeout.
+// timeout returns the clients' read timeout.
 func (w World) timeout() time.Duration {
 	if w.CommandTimeout > 0 {
 		return w.CommandTimeout
@@ -98,34 +97,35 @@ func (w World) timeout() time.Duration {
 	return 3 * time.Second
 }
 
-// givenUp is when a client has given up waiting for a reply.
+// givenUp returns the time after which a client has given up waiting for a reply.
 func (w World) givenUp() time.Duration { return w.timeout() + w.TTL/20 }
 
-// brief is long enough for a command and its reply, and short beside a lease.
+// brief returns a time that is enough for a command and its reply, but short compared to a
+// lease.
 func (w World) brief() time.Duration { return w.TTL / 5 }
 
-// moment is long enough that a command does not repeat, in the same millisecond,
-// what another has just done.
+// moment returns a short time after which a command does not fall into the same millisecond
+// as an earlier one.
 func (w World) moment() time.Duration { return w.TTL / 100 }
 
-// late is how late a holder may be within its lease: others ask before it gives the
-// lock back.
+// late returns a delay within a lease that is long enough for others to ask before the
+// release.
 func (w World) late() time.Duration { return 7 * w.TTL / 10 }
 
-// far is past every life that a recipe may give a lock by somebody's clock.
+// far returns a clock offset longer than any life that a recipe may give a lock.
 func (w World) far() time.Duration { return max(w.TTL+w.TTL/2+time.Second, w.lease()+w.TTL) }
 
-// wait is how long a client usually needs to reach a spot.
+// wait returns the time that a client usually needs to reach a spot.
 func (w World) wait() time.Duration { return min(w.Hold, w.TTL/2) + w.TTL/5 }
 
-// start is an instant early in the trial, when clients are at work.
+// start returns an instant early in the trial, when clients are at work.
 func (w World) start(r *rand.Rand) time.Duration {
 	jitter := time.Duration(r.Int64N(int64(w.TTL)/5 + 1))
 	return min(w.Duration/4, (w.TTL/5 + jitter).Round(max(1, w.TTL/1000)))
 }
 
-// settled is when every client has had a turn and scripts are loaded.
+// settled returns the time by which every client has had a turn and scripts are loaded.
 func (w World) settled() time.Duration { return w.TTL / 2 }
 
-// patience is how long a schedule waits for its spots.
+// patience returns how long a schedule waits for its spots.
 func (w World) patience() time.Duration { return 5 * (w.lease() + w.TTL) }

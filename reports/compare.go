@@ -10,11 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Beside writes the matrices of several campaigns as one, in Markdown: first which
-// they are, then a row for each recipe and a column for each fault. A cell has one
-// word if all campaigns that have it agree, else one for each, in their order, a dot
-// for one without the cell. Below are the flaws that some showed and others did not,
-// where these have the cell too. The error is w's.
+// Beside writes the matrices of several campaigns as one, in Markdown: first a list of the
+// campaigns, then a row per recipe and a column per fault. A cell has one word if all
+// campaigns that have the cell agree, else one word per campaign, in order; a dot stands
+// for a campaign without the cell. Then follow the flaws that only some of the campaigns
+// with the cell showed. The error is w's.
 func Beside(w io.Writer, all ...campaign.Stored) error {
 	var b strings.Builder
 	var joint campaign.Matrix
@@ -49,7 +49,7 @@ func Beside(w io.Writer, all ...campaign.Stored) error {
 	return err
 }
 
-// together is what campaigns say of one cell.
+// together returns the campaigns' words for one cell.
 func together(all []campaign.Stored, recipe, fault string) string {
 	var words, said []string
 	for _, s := range all {
@@ -60,7 +60,7 @@ func together(all []campaign.Stored, recipe, fault string) string {
 		}
 		word := cellSymbol(c).Text
 		if c.Verdict == trial.Holds {
-			word = "0" // of how many is each campaign's own
+			word = "0" // the number of trials differs between campaigns
 		}
 		words = append(words, word)
 		if !slices.Contains(said, word) {
@@ -76,7 +76,7 @@ func together(all []campaign.Stored, recipe, fault string) string {
 	return strings.Join(words, " / ")
 }
 
-// differing are lines about the flaws of a cell that only some campaigns showed.
+// differing returns a line for each flaw of a cell that only some campaigns showed.
 func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
 	type flaw struct{ oracle, cause string }
 	shown := map[flaw][]bool{}
@@ -113,8 +113,8 @@ func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
 	return lines
 }
 
-// nickname is the testbed of one of the campaigns, with its number if that is
-// another's too.
+// nickname returns the testbed of campaign i, with the campaign's number if another
+// campaign has the same testbed.
 func nickname(all []campaign.Stored, i int) string {
 	name := all[i].Matrix.Testbed
 	for j, s := range all {

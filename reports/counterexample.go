@@ -3,26 +3,28 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// counterexample tells a violated trial in Markdown: what happened, in numbered
-// steps, what broke and what would have prevented it; the verdicts; the
-// operations and commands that matter, in order; how to look again. folder is
-// the trial's, as command lines name it; origin says how the trial came about, ""
-// if that is not known.
+// counterexample describes a violated trial in Markdown: the story; the verdicts; the
+// operations and commands that matter, in order; and commands to look again. folder is the
+// trial's folder as command lines name it; origin says how the trial came about, "" =
+// unknown.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
-	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not say it
+	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
 		fmt.Fprintf(&b, "**Not declared: %s.**\n\n", strings.Join(some, ", "))
 	}
 	if origin != "" {
@@ -43,17 +45,22 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, trial.HistoryFile, trial.CommandsFile)
+		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, storedAs(folder, trial.HistoryFile), storedAs(folder, trial.CommandsFile))
 	}
 	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
+	history := storedAs(folder, trial.HistoryFile)
 	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
-		trial.HistoryFile, trial.HistoryFile, PorcupineFile, PorcupineFile)
+		history, history, PorcupineFile, PorcupineFile)
 	return []byte(b.String())
 }
 
-// trialTitle names a trial: its lock, its fault, and the schedule if it is one of
-// those that are enumerated.
+// storedAs returns the name of a file in a trial's folder, which may be compressed.
+func storedAs(folder, name string) string {
+	return filepath.Base(packed.Find(filepath.Join(folder, name)))
+}
+
+// trialTitle names a trial: its lock, its fault, and its schedule if that is a named one.
 func trialTitle(t trial.Result) string {
 	title := fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
 	if t.Spec.Schedule != "" {
@@ -80,17 +87,34 @@ func verdictRows(b *strings.Builder, t trial.Result, v checker.Verdict) {
 	}
 }
 
-// trialWords are a cell's words for a trial's outcome.
+// trialWords describes a trial's outcome as if the trial were a cell, and names the flaws of
+// the clients' program.
 func trialWords(t trial.Result) string {
 	c := campaign.Cell{Verdict: t.Outcome, Kind: t.Kind, Exercised: 1, Trials: 1}
 	for _, f := range t.Flaws {
 		c.Forever = c.Forever || f.Forever
 	}
-	return c.Words()
+	words := c.Words()
+	for i, f := range t.OfProgram() {
+		joint := "; the clients' program: "
+		if i > 0 {
+			joint = ", "
+		}
+		words += joint + f.Oracle + " by " + f.Cause
+	}
+	return words
 }
 
-// declaredWords say whether the recipe declares the finding, and what it says.
+// declaredWords reports whether the recipe declares the finding, and why the flaw exists.
 func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
+	if f.OfProgram() {
+		body, _ := workloads.ByName(t.Spec.Workload)
+		flaw, declared := body.Declares(f.Oracle, string(f.Cause))
+		if !declared {
+			return "That is a flaw of the clients' program, which its workload does not declare."
+		}
+		return "That is a flaw of the clients' program. " + prose.Sentence(flaw.Why) + " (" + flaw.Source + ")"
+	}
 	if f.Kind == "" {
 		return fmt.Sprintf("The recipe declares no flaw that reads %q by %q: this was not expected.", f.Oracle, f.Cause)
 	}

@@ -1,12 +1,11 @@
-// Package reports turns stored results into what people and other programs read. In come
-// a campaign's trials and its matrix, through the sink or from disk. Out come the matrix
-// on a terminal, report.html, report.md, junit.xml, a few plots and the page of recipes;
-// and for each violated trial that these show, a timeline, a counterexample in plain
-// words and porcupine's interactive picture.
+// Package reports turns stored results into reports for people and programs. Its input is
+// a campaign's trials and matrix, through the sink or from disk. It writes the matrix on a
+// terminal, report.html, report.md, junit.xml, a few plots and the page of recipes. For
+// each violated trial in the reports it writes a timeline, a counterexample in plain words
+// and porcupine's interactive picture.
 //
-// A cell is a recipe under a fault. A detail is what a page tells of one trial: its story
-// and its picture, which packages story and timeline make. The glossary is what the
-// registries say about the names in a result. Rendering is a pure function from data to
-// bytes: the same campaign gives the same bytes. Files are written only by the sinks, by
-// Trial and by Minimal.
+// A cell is a recipe under a fault. A detail is a page's content about one trial: a story
+// and a timeline, made by the packages of these names. The glossary explains the names in
+// a result, from the registries. Rendering is a pure function from data to bytes: the same
+// campaign gives the same bytes. Only the sinks, Trial and Minimal write files.
 package reports

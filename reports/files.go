@@ -1,16 +1,18 @@
 package reports
 
-// Names of the files that this package writes: in a violated trial's folder …
+// Names of the files in a violated trial's folder.
 const (
 	TimelineFile       = "timeline.svg"
 	PorcupineFile      = "porcupine.html"
 	CounterexampleFile = "counterexample.md"
 )
 
-// … and in the campaign's directory.
+// Names of the files in the campaign's directory.
 const (
 	HTMLFile     = "report.html"
 	MarkdownFile = "report.md"
-	JUnitFile    = "junit.xml"
-	PlotsDir     = "plots"
+	// FullMarkdownFile is the whole report in Markdown, which NewFull writes.
+	FullMarkdownFile = "report-full.md"
+	JUnitFile        = "junit.xml"
+	PlotsDir         = "plots"
 )

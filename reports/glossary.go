@@ -10,15 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// named is a name with what it stands for.
+// named is a name and its explanation.
 type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"
-	Mix       bool   // of a fault: it is made of the others
+	Mix       bool   // of a fault: it mixes the other faults
 }
 
-// glossary is what the registries say about the names in a result. Pages are
-// rendered from it and the results alone.
+// glossary explains the names in a result, from the registries. Pages are
+// rendered from the glossary and the results alone.
 type glossary struct {
 	Faults  []named
 	Oracles []named
@@ -37,8 +37,7 @@ func registries() glossary {
 	return g
 }
 
-// faultColor is a fault's colour in pictures; grey for one that is not known
-// (any more).
+// faultColor returns a fault's colour in pictures; grey for an unknown fault.
 func (g glossary) faultColor(name string) string {
 	for _, f := range g.Faults {
 		if f.Name == name && f.Color != "" {
@@ -48,7 +47,7 @@ func (g glossary) faultColor(name string) string {
 	return "#8C959F"
 }
 
-// recipe returns what is known of a recipe.
+// recipe returns the recipe with the id.
 func (g glossary) recipe(id string) (locks.Recipe, bool) {
 	for _, r := range g.Recipes {
 		if r.ID == id {
@@ -58,8 +57,8 @@ func (g glossary) recipe(id string) (locks.Recipe, bool) {
 	return locks.Recipe{}, false
 }
 
-// declared finds what the recipe itself says about the finding under the trial's
-// fault: of a mix of faults, what it says about any.
+// declared returns the flaw that the recipe declares for the finding under the trial's
+// fault; if the fault is a mix, under any fault.
 func (g glossary) declared(t trial.Result, f story.Finding) (locks.Flaw, bool) {
 	r, ok := g.recipe(t.Spec.Lock)
 	if !ok {

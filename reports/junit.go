@@ -52,10 +52,11 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit writes a test case per cell. A violation that its recipe declares is no
-// failure: finding it is the job. What is not declared fails; with expect, what
-// is declared and was not found fails too, and a fault that hit nothing. What could
-// not be judged is an error, what was not tested is skipped.
+// junit returns JUnit's XML with a test case per cell. A declared violation is no failure:
+// finding it is the job. An undeclared one is a failure. With Config.Expect, so are
+// declared flaws that were not found, and faults that hit nothing. A cell that could not
+// be judged is an error; a cell that was not tested is skipped. Flaws of the clients'
+// programs (Matrix.Programs) are cases of a suite of their own, behind the recipes.
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration
@@ -80,8 +81,14 @@ func junit(r result) ([]byte, error) {
 		}
 		s.Time = junitTime(spent)
 		total += spent
-		all.Suites = append(all.Suites, s)
-		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+		all.add(s)
+	}
+	if len(r.Matrix.Programs) > 0 {
+		s := junitSuite{Name: "programs", Time: junitTime(0)}
+		for _, p := range r.Matrix.Programs {
+			s.add(junitProgram(p))
+		}
+		all.add(s)
 	}
 	all.Time = junitTime(total)
 	text, err := xml.MarshalIndent(all, "", "  ")
@@ -89,6 +96,11 @@ func junit(r result) ([]byte, error) {
 		return nil, fmt.Errorf("write %s: %w", JUnitFile, err)
 	}
 	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+func (a *junitSuites) add(s junitSuite) {
+	a.Suites = append(a.Suites, s)
+	a.Tests, a.Failures, a.Errors, a.Skipped = a.Tests+s.Tests, a.Failures+s.Failures, a.Errors+s.Errors, a.Skipped+s.Skipped
 }
 
 func (s *junitSuite) add(c junitCase) {
@@ -111,6 +123,23 @@ func junitMissed(m campaign.Surprise) junitCase {
 		return c
 	}
 	c.Failure = &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}
+	return c
+}
+
+// junitProgram returns the case of a flaw of the clients' program. It took no time of its
+// own: its trials are in the cells. An undeclared flaw is a failure here, and of its cell.
+func junitProgram(p campaign.ProgramFlaw) junitCase {
+	text := p.Words()
+	if p.Declared {
+		text += fmt.Sprintf("\n%s (%s)", p.Why, p.Source)
+	}
+	c := junitCase{
+		Class: "lockstorm.programs", Name: fmt.Sprintf("%s: %s by %s", p.Workload, p.Oracle, p.Cause), Time: junitTime(0),
+		Out: printableText(text + "\n" + p.Replay),
+	}
+	if !p.Declared {
+		c.Failure = &junitMessage{Message: fmt.Sprintf("%s violated by %s, not declared by the workload", p.Oracle, p.Cause), Type: "violated"}
+	}
 	return c
 }
 
@@ -155,11 +184,11 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	return out
 }
 
-// failure tells what a cell shows that its recipe does not declare, each with the
-// trial that shows it.
+// failure returns the stories of a cell's undeclared flaws, each with the trial that shows
+// it.
 func (r result) failure(c campaign.Cell) []string {
 	all := r.surprises(c)
-	if len(all) == 0 { // nothing tells of it but what the cell shows
+	if len(all) == 0 { // no undeclared flaw has a story of its own
 		return r.Details[r.toldDir(c)].Story.Lines()
 	}
 	var lines []string
@@ -170,7 +199,7 @@ func (r result) failure(c campaign.Cell) []string {
 	return lines
 }
 
-// printableText drops what XML 1.0 cannot carry.
+// printableText drops characters that XML 1.0 forbids.
 func printableText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {
@@ -180,7 +209,7 @@ func printableText(s string) string {
 	}, s)
 }
 
-// elapsed sums the trials of a cell.
+// elapsed sums up the durations of a cell's trials.
 func elapsed(trials []trial.Result, c campaign.Cell) time.Duration {
 	var sum time.Duration
 	for _, t := range trials {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// latency sums up how long one recipe's successful acquires took while nothing
-// was disturbed: one attempt each, without the waiting for others.
+// latency sums up the durations of one recipe's successful acquires without faults. A
+// duration is that of one attempt, without the wait for other holders.
 type latency struct {
 	Lock   string        `json:"lock"`
 	N      int           `json:"n"`
@@ -18,7 +18,7 @@ type latency struct {
 	Max    time.Duration `json:"max"`
 }
 
-// summarize makes the latencies of every lock with samples, sorted by name.
+// summarize returns the latencies of every lock with samples, sorted by name.
 func summarize(samples map[string][]time.Duration) []latency {
 	var out []latency
 	for lock, times := range samples {
@@ -35,8 +35,8 @@ func summarize(samples map[string][]time.Duration) []latency {
 	return out
 }
 
-// merge adds to what is stored the locks that it lacks. What is stored wins: it
-// saw the trials whose histories were not kept.
+// merge returns the stored latencies, and those of now for other locks. Stored ones win:
+// they include trials whose histories were not kept.
 func merge(stored, now []latency) []latency {
 	out := slices.Clone(stored)
 	for _, l := range now {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// markdownReport writes a campaign in GitHub's Markdown.
+// markdownReport returns a campaign's whole report in GitHub's Markdown, as large as it
+// comes.
 func markdownReport(r result, plots []plotView) []byte {
 	v := newView(r)
 	v.Plots = plots
@@ -32,6 +33,7 @@ func markdownReport(r result, plots []plotView) []byte {
 	for _, p := range v.Plots {
 		fmt.Fprintf(&b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
 	}
+	markdownRenewals(&b, v.Renewals)
 	markdownProgress(&b, v)
 	markdownDetails(&b, v)
 	markdownWords(&b, v)
@@ -75,8 +77,8 @@ func markdownMatrix(b *strings.Builder, v view) {
 	b.WriteString("\n")
 }
 
-// markdownDifferences lists what differs from what recipes declare, and what
-// was not tested.
+// markdownDifferences lists undeclared violations, trials that did not replay, and cells
+// or trials without a verdict.
 func markdownDifferences(b *strings.Builder, v view) {
 	if len(v.Unexpected) > 0 {
 		b.WriteString("## Not declared\n\nViolations that their recipes do not declare:\n\n")
@@ -86,6 +88,16 @@ func markdownDifferences(b *strings.Builder, v view) {
 				fmt.Fprintf(b, " ([trial](%s))", path.Join(u.Dir, CounterexampleFile))
 			}
 			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	if len(v.Programs) > 0 {
+		b.WriteString("## Flaws of programs\n\nNo lock is to blame for these: what the clients did under their locks is wrong.\n\n")
+		for _, p := range v.Programs {
+			fmt.Fprintf(b, "- %s: `%s`\n", prose.Escape(p.Words()), p.Replay)
+			if p.Declared {
+				fmt.Fprintf(b, "  %s (%s)\n", prose.Escape(p.Why), prose.Escape(p.Source))
+			}
 		}
 		b.WriteString("\n")
 	}
@@ -159,16 +171,18 @@ func markdownDetails(b *strings.Builder, v view) {
 	}
 }
 
-// markdownProgress has a table for each recipe, to be opened.
+// markdownProgress writes a closed table of progress for each recipe.
 func markdownProgress(b *strings.Builder, v view) {
 	if len(v.Progress) == 0 {
 		return
 	}
 	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. " +
 		"The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: " +
-		"the figures compare recipes and faults, they do not foretell the waiting of a service.\n\n")
+		"the figures compare recipes and faults, they do not foretell the waiting of a service. " +
+		"The figures of a recipe come from one workload, which stands beside its name: the one that most recipes of this run have in common, or else the first of the recipe's own. " +
+		"Recipes compare where the workload is the same.\n\n")
 	for _, t := range v.Progress {
-		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", joinWords(" ", "<b>"+t.Recipe+"</b>", prose.Escape(t.Gist)))
+		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", "<b>"+t.Recipe+"</b> "+joinWords(" · ", t.Workload, prose.Escape(t.Gist)))
 		for _, m := range v.Measures {
 			b.WriteString(" " + m.Name + " |")
 		}

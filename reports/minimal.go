@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Minimal implements campaign.MinimalSink: the story and the pictures of a minimal
-// trial are in its own folder.
+// Minimal implements campaign.MinimalSink. It writes the story and the pictures of a
+// minimal trial into the trial's folder.
 func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
 	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), t, e)
 	if err != nil {
@@ -21,8 +21,8 @@ func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) er
 	return nil
 }
 
-// Minimal writes the pictures and the story of a minimal trial into its folder,
-// with what it was shrunk from.
+// Minimal writes the pictures and the story of a minimal trial into its folder. The story
+// says what the trial was shrunk from.
 func Minimal(folder string, t trial.Result, e history.Evidence) error {
 	_, err := registries().minimal(folder, filepath.ToSlash(folder), t, e)
 	return err

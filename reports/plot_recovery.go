@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// plotRecovery is a heat map: how long it took at worst until somebody got in
-// after a fault.
+// plotRecovery draws a heat map of the longest time from a fault's end, or from a client's
+// crash or hang, until a client acquired the lock.
 func plotRecovery(r result) ([]byte, error) {
 	cells := faredIn(r.Trials)
 	seen := false
@@ -29,7 +29,7 @@ func plotRecovery(r result) ([]byte, error) {
 	if ttl <= 0 {
 		ttl = time.Second
 	}
-	title := "Longest time from a fault's end, or a crash, until somebody got in, in seconds"
+	title := "Seconds until somebody got in after a fault, a crash or a hang (longest)"
 	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: not seen"
 	return heatMap(r.Matrix, title, axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
@@ -54,7 +54,8 @@ func plotRecovery(r result) ([]byte, error) {
 	})
 }
 
-// slowness is 0 up to a tenth of a TTL, and 1 from ten on.
+// slowness returns 0 up to a tenth of a TTL, 1 from ten TTLs on, and between them a value
+// on a logarithmic scale.
 func slowness(d, ttl time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -62,8 +63,8 @@ func slowness(d, ttl time.Duration) float64 {
 	return min(1, max(0, (math.Log10(d.Seconds()/ttl.Seconds())+1)/2))
 }
 
-// tenths writes the longest recovery in seconds, in as little room as there is; if
-// one never came, that.
+// tenths returns the longest recovery in seconds, in few characters; "never" if there was
+// a fault without recovery.
 func tenths(f fared) string {
 	switch s := f.back.most.Seconds(); {
 	case f.never > 0:

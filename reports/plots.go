@@ -26,12 +26,12 @@ type campaignPlot struct {
 	Draw        func(r result) ([]byte, error)
 }
 
-// campaignPlots are all of them, in the order of the report.
+// campaignPlots are all plots, in the report's order.
 var campaignPlots = []campaignPlot{
 	{"violations.svg", "Share of violated trials", plotViolations},
 	{"verdicts.svg", "Verdicts of each recipe", plotVerdicts},
 	{"acquire.svg", "Time of an acquire, undisturbed", plotLatency},
-	{"recovery.svg", "Longest time until somebody got in after a fault", plotRecovery},
+	{"recovery.svg", "Longest time until somebody got in after a fault, in any workload", plotRecovery},
 }
 
 // drawPlots draws every plot that has something to show.
@@ -54,8 +54,8 @@ const (
 	plotRow   = 15
 )
 
-// chart is a gonum plot with a row per name from top to bottom, a title, and
-// one plotter.
+// chart draws a gonum plot with a title and one row per name, from top to bottom. x sets
+// up the X axis, and paint draws the rows.
 func chart(title, axis string, names []string, bottom, height vg.Length, x func(*plot.Plot), paint func(n svg.Pen, x, y func(float64) vg.Length)) ([]byte, error) {
 	return svg.Draw(plotWidth, height, title, func(c draw.Canvas) {
 		c.SetColor(svg.Paper)
@@ -86,13 +86,13 @@ func chart(title, axis string, names []string, bottom, height vg.Length, x func(
 	})
 }
 
-// painting is a function as a gonum plotter.
+// painting makes a function a plot.Plotter.
 type painting func(draw.Canvas, *plot.Plot)
 
 // Plot implements plot.Plotter.
 func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
-// plotViolations is a heat map: the share of violated trials.
+// plotViolations draws a heat map of the share of violated trials.
 func plotViolations(r result) ([]byte, error) {
 	if len(r.Matrix.Cells) == 0 {
 		return nil, nil
@@ -100,7 +100,7 @@ func plotViolations(r result) ([]byte, error) {
 	return heatMap(r.Matrix, "Violated trials of each cell, in percent", "red: violated · purple: only blocked · hatched: not judged · blank: not supported", heat)
 }
 
-// heatMap has recipes down and faults across; paint paints one cell.
+// heatMap draws recipes down and faults across; paint paints one cell.
 func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) ([]byte, error) {
 	recipes, faults := axes(m)
 	height := vg.Length(len(recipes)*plotRow + 142)
@@ -122,7 +122,7 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c camp
 	})
 }
 
-// heat paints one cell of the heat map; hatched if it says nothing.
+// heat paints one cell of the heat map; hatched if it was not judged.
 func heat(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {
@@ -161,7 +161,7 @@ var verdictInks = []struct {
 	{"holds", "no violation", svg.RGB(0x7CC49A)},
 }
 
-// plotVerdicts stacks how many faults ended in which verdict, per recipe.
+// plotVerdicts draws a bar per recipe, divided by the verdicts of its cells.
 func plotVerdicts(r result) ([]byte, error) {
 	recipes, faults := axes(r.Matrix)
 	if len(r.Matrix.Cells) == 0 {
@@ -243,11 +243,11 @@ func plotLatency(r result) ([]byte, error) {
 	})
 }
 
-// log is the decimal logarithm of a length in microseconds.
+// log returns the decimal logarithm of a duration in microseconds.
 func log(d time.Duration) float64 { return math.Log10(max(0.1, float64(d.Nanoseconds())/1000)) }
 
-// logTicks labels 1, 2 and 5 of each power of ten of microseconds; of many
-// powers only 1.
+// logTicks labels 1, 2 and 5 times each power of ten of microseconds; if there are many
+// powers, only 1.
 func logTicks(from, to float64) []plot.Tick {
 	var ticks []plot.Tick
 	for power := math.Floor(from); power <= to; power++ {

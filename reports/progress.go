@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -9,31 +11,33 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// fared is how the clients of a cell fared, over those of its trials whose fault
-// hit something. A typical figure is the median of the trials' own, so that no
-// trial counts more than another; what is worst is the worst of all trials. Means
-// are over every case of every trial.
+// fared sums up the progress of a cell's clients, over the trials whose fault hit
+// something. A typical figure is the median of the trials' figures, so that all trials
+// count the same; a maximum is that of all trials; a mean is that of all cases of all
+// trials.
 type fared struct {
 	Trials    int
 	Disturbed bool // some trial had a fault
 
 	waits, inVain         int
-	medians, p95s         []time.Duration // one of each trial with a wait that ended
+	medians, p95s         []time.Duration // one per trial in which a wait ended
 	longest               time.Duration
 	bypasses              int
-	fairness              []float64 // one of each trial with enough grants to share
+	fairness              []float64 // one per trial with enough grants to share
 	losses, orphans, back cases
-	never                 int // faults after which nobody got in
+	never                 int // faults after which no client acquired the lock
 
 	left         cases     // keys that attempts left behind
-	perGrant     []int     // commands, the median of each trial with a grant
-	mostPerGrant int       // of all trials
-	whileHeld    []float64 // commands in a second, of each trial in which a lock was held
+	perGrant     []int     // commands per grant, the median of each trial
+	mostPerGrant int       // the maximum of all trials
+	whileHeld    []float64 // commands per second while the lock was held, of each trial
+	overrun      float64   // the greatest share of critical sections that outlast the lease, of all trials
 }
 
-// cases are lengths of time: only their count, sum and maximum are known.
+// cases has the count, the sum and the maximum of durations.
 type cases struct {
 	n         int
 	sum, most time.Duration
@@ -43,7 +47,7 @@ func (c *cases) add(n int, sum, most time.Duration) {
 	c.n, c.sum, c.most = c.n+n, c.sum+sum, max(c.most, most)
 }
 
-// words are the mean and the most.
+// words returns the mean and the maximum.
 func (c cases) words() string {
 	switch c.n {
 	case 0:
@@ -54,13 +58,14 @@ func (c cases) words() string {
 	return about(c.sum/time.Duration(c.n)) + " / " + about(c.most)
 }
 
-// notSeen stands for what did not occur.
+// notSeen stands for a figure without cases.
 const notSeen = "–"
 
-// add counts a trial in.
+// add adds the figures of a trial.
 func (f *fared) add(t trial.Result) {
 	p := t.Progress
 	f.Trials++
+	f.overrun = max(f.overrun, t.Spec.Options.Overrun)
 	f.Disturbed = f.Disturbed || len(t.Spec.Plan) > 0
 	f.waits, f.inVain = f.waits+p.Waits, f.inVain+p.InVain
 	if p.Waits > 0 {
@@ -83,15 +88,15 @@ func (f *fared) add(t trial.Result) {
 	}
 }
 
-// shared says whether a trial's fairness tells anything: there was somebody to
-// share with, and a grant for everybody.
+// shared reports whether a trial's fairness means anything: there were several clients,
+// and enough grants for all of them.
 func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
-// place is a cell's.
+// place identifies a cell.
 type place struct{ lock, fault string }
 
-// faredIn sums up the trials of each cell. A trial whose fault hit nothing says
-// nothing of it, and one that the harness could not finish nothing at all.
+// faredIn sums up the trials of each cell. It leaves out trials whose fault hit
+// nothing, and trials that the harness could not finish.
 func faredIn(trials []trial.Result) map[place]*fared {
 	out := map[place]*fared{}
 	for _, t := range trials {
@@ -113,9 +118,9 @@ type measured struct {
 	words         func(fared) string
 }
 
-// measures are the columns, with what they say for somebody who runs a service.
+// measures are the columns, explained to somebody who runs a service.
 var measures = []measured{
-	{"trials", "Trials whose fault hit something; the others say nothing here.", func(f fared) string { return strconv.Itoa(f.Trials) }},
+	{"trials", "Trials of the recipe's workload whose fault hit something; the others say nothing here, and a fault without such trials has no row.", func(f fared) string { return strconv.Itoa(f.Trials) }},
 	{"typical wait", "How long a client waited, from its first attempt, through all that failed, until it got the lock: the median of each trial, and of these the median.",
 		func(f fared) string { return ofWaits(f.medians) }},
 	{"slow wait", "One wait in twenty was longer: the 95th percentile of each trial, and of these the median.", func(f fared) string { return ofWaits(f.p95s) }},
@@ -146,7 +151,7 @@ var measures = []measured{
 		"The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
 	{"left behind", "How long a key stood in Redis after the attempt that had put it there was over, refused or not known to have succeeded, while its client lived on. " +
 		"The mean of all cases / the longest.", func(f fared) string { return f.left.words() }},
-	{"recovery", "How long after the end of a fault, or after a crash, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
+	{"recovery", "How long after the end of a fault, or after a client crashed or began to hang in its work, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
 	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. " +
 		"The column before leaves them out.", func(f fared) string {
 		if f.back.n+f.never == 0 {
@@ -171,7 +176,7 @@ var measures = []measured{
 	}},
 }
 
-// ofWaits is the median of what each trial says of its waits.
+// ofWaits returns the median of the trials' figures about waits.
 func ofWaits(all []time.Duration) string {
 	if len(all) == 0 {
 		return notSeen
@@ -179,10 +184,11 @@ func ofWaits(all []time.Duration) string {
 	return about(middle(slices.Sorted(slices.Values(all))))
 }
 
-// middle is the median of what is sorted and not empty; of two the lesser.
+// middle returns the median of a sorted slice, which must not be empty; of two middle
+// values, the lesser.
 func middle[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
-// about writes a length of time with as many digits as a comparison needs.
+// about writes a duration with as many digits as a comparison needs.
 func about(d time.Duration) string {
 	switch {
 	case d < time.Millisecond/2:
@@ -195,10 +201,10 @@ func about(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
 }
 
-// progressTable is how the clients of one recipe fared, fault by fault.
+// progressTable has the progress of one recipe's clients in one workload, fault by fault.
 type progressTable struct {
-	Recipe, Gist string
-	Rows         []progressRow
+	Recipe, Workload, Gist string
+	Rows                   []progressRow
 }
 
 // progressRow has a text for each of the measures.
@@ -207,13 +213,62 @@ type progressRow struct {
 	Texts []string
 }
 
-// progressTables arrange what was measured, in the matrix's order; none if nothing
-// was.
+// comparedIn returns, for each recipe, the workload in which its clients are compared: the one
+// in which most recipes have trials, or, if the recipe has none in that, the first of its own.
+// Among equals, workloads of one source document and those that draw come last; then the
+// registry's order decides.
+func comparedIn(trials []trial.Result) map[string]string {
+	ran := map[string][]string{} // recipes, by workload
+	for _, t := range trials {
+		if w := t.Spec.Workload; !slices.Contains(ran[w], t.Spec.Lock) {
+			ran[w] = append(ran[w], t.Spec.Lock)
+		}
+	}
+	var order []string
+	for _, w := range workloads.All() {
+		if len(ran[w.Name]) > 0 {
+			order = append(order, w.Name)
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(ran)) { // of an older campaign
+		if !slices.Contains(order, w) {
+			order = append(order, w)
+		}
+	}
+	special := func(name string) int {
+		if w, ok := workloads.ByName(name); ok && w.Document == "" && !w.Draws {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(ran[b]), len(ran[a])), cmp.Compare(special(a), special(b)))
+	})
+	in := map[string]string{}
+	if len(order) > 0 {
+		for _, recipe := range ran[order[0]] {
+			in[recipe] = order[0]
+		}
+	}
+	for _, w := range workloads.All() {
+		for _, recipe := range ran[w.Name] {
+			if in[recipe] == "" {
+				in[recipe] = w.Name
+			}
+		}
+	}
+	return in
+}
+
+// progressTables returns the tables in the matrix's order; none if nothing was measured. All
+// figures of a recipe come from one workload (comparedIn): those of different workloads say
+// nothing beside each other.
 func progressTables(recipes, faults []string, trials []trial.Result) []progressTable {
-	cells := faredIn(trials)
+	in := comparedIn(trials)
+	cells := faredIn(slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Spec.Workload != in[t.Spec.Lock] }))
 	var out []progressTable
 	for _, recipe := range recipes {
-		t := progressTable{Recipe: recipe, Gist: gist(cells, recipe, faults)}
+		t := progressTable{Recipe: recipe, Workload: in[recipe], Gist: gist(cells, recipe, faults)}
 		for _, fault := range faults {
 			f := cells[place{recipe, fault}]
 			if f == nil {
@@ -232,7 +287,7 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 	return out
 }
 
-// gist says of a recipe in a line what to know before its table is opened.
+// gist returns the one line about a recipe that is visible while its table is closed.
 func gist(cells map[place]*fared, recipe string, faults []string) string {
 	var quiet, slowest, stuck string
 	longest, never := time.Duration(0), 0
@@ -243,6 +298,9 @@ func gist(cells map[place]*fared, recipe string, faults []string) string {
 		}
 		if !f.Disturbed && len(f.medians) > 0 {
 			quiet = "undisturbed: typical wait " + ofWaits(f.medians)
+			if f.overrun > 0 {
+				quiet += fmt.Sprintf(", where %.0f %% of the holds overrun the lease", 100*f.overrun)
+			}
 		}
 		if f.back.most > longest {
 			longest, slowest = f.back.most, fmt.Sprintf("slowest recovery: %s (%s)", about(f.back.most), fault)
@@ -255,7 +313,7 @@ func gist(cells map[place]*fared, recipe string, faults []string) string {
 	return joinWords(" · ", quiet, slowest, stuck)
 }
 
-// joinWords joins what is not empty.
+// joinWords joins the words that are not empty.
 func joinWords(with string, words ...string) string {
 	var out string
 	for _, w := range words {
@@ -270,8 +328,8 @@ func joinWords(with string, words ...string) string {
 	return out
 }
 
-// Cost says in a line what the lock cost in one trial, and what its attempts left
-// behind; "" if nothing was measured.
+// Cost returns one line about the commands that the lock took in one trial, and the keys
+// that attempts left behind; "" if nothing was measured.
 func Cost(p checker.Progress) string {
 	var grant, held, left string
 	if p.GrantCommandsMax > 0 {

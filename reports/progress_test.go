@@ -111,3 +111,39 @@ func TestCampaignsWithoutMeasuresHaveNoTable(t *testing.T) {
 		t.Error("there is a table")
 	}
 }
+
+// Recipes are compared in the workload that most of them ran, whatever else each of them ran:
+// waits in another one say nothing beside them.
+func TestRecipesAreComparedInOneWorkload(t *testing.T) {
+	in := func(lock, workload string, wait time.Duration) trial.Result {
+		return trial.Result{Spec: trial.Spec{Lock: lock, Fault: "none", Workload: workload}, Progress: &checker.Progress{Waits: 1, WaitMedian: wait, WaitMax: wait}}
+	}
+	trials := []trial.Result{
+		in("renews", "two-locks", reporttest.MS(1)), in("renews", "two-locks", reporttest.MS(1)), in("renews", "mutex", reporttest.MS(200)),
+		in("plain", "mutex", reporttest.MS(130)),
+		in("shared", "read-write", reporttest.MS(50)), in("shared", "transfer", reporttest.MS(900)),
+	}
+	var got []string
+	for _, table := range progressTables([]string{"plain", "renews", "shared"}, []string{"none"}, trials) {
+		got = append(got, joinWords(": ", table.Recipe, table.Workload, table.Rows[0].Texts[0], table.Gist))
+	}
+	want := []string{
+		"plain: mutex: 1: undisturbed: typical wait 130 ms",
+		"renews: mutex: 1: undisturbed: typical wait 200 ms",
+		"shared: read-write: 1: undisturbed: typical wait 50 ms",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Where several workloads ran with as many recipes, one of a source document is not chosen.
+func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
+	var trials []trial.Result
+	for _, w := range []string{"lottery-unmarked", "mutex", "lottery"} {
+		trials = append(trials, trial.Result{Spec: trial.Spec{Lock: "a", Fault: "none", Workload: w}})
+	}
+	if got := comparedIn(trials)["a"]; got != "mutex" {
+		t.Errorf("compared in %s, want mutex", got)
+	}
+}

@@ -12,19 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// unseen stands where a command would, if no trial showed the flaw.
+// unseen replaces the command if no trial showed the flaw.
 const unseen = "not seen in that run"
 
-// Of the trials that the page tells of.
+// Settings of the page's trials.
 const (
 	pageLease = time.Second
 	pageNodes = 5
 )
 
-// Recipes writes docs/recipes.md: every registered recipe with what it sends, what
-// it claims and what is wrong with it. Shown gives the command that shows a flaw
-// of a lock, "" if none is known. It is a pure function of that and of the
-// registry.
+// Recipes returns docs/recipes.md: every registered recipe with its commands, claims and
+// flaws. shown returns the command that shows a flaw of a lock, "" if none is known. The
+// result depends on shown and the registry only.
 func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# The recipes
@@ -43,10 +42,11 @@ This page is made by ` + "`make docs`" + ` from the registry of recipes and from
 
 `)
 	b.WriteString("| recipe | document | on | bugs | limits |\n|---|---|---|---:|---:|\n")
-	for _, r := range locks.All() {
+	recipes := slices.DeleteFunc(locks.All(), func(r locks.Recipe) bool { return r.Library != "" })
+	for _, r := range recipes {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %d | %d |\n", r.ID, r.ID, r.Document, r.Topology, countFlaws(r, locks.Bug), countFlaws(r, locks.Limit))
 	}
-	for _, r := range locks.All() {
+	for _, r := range recipes {
 		recipeSection(&b, r, shown)
 	}
 	return b.Bytes()
@@ -62,7 +62,6 @@ func countFlaws(r locks.Recipe, kind locks.Kind) int {
 	return n
 }
 
-// recipeSection writes one recipe's section.
 func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Flaw) string) {
 	fmt.Fprintf(b, "\n## %s\n\nFrom %s.\n\n", r.ID, documentTitles(r))
 	for i, step := range strings.Split(r.Summary, " · ") {
@@ -86,7 +85,7 @@ func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Fla
 // documentTitles names the sources of a recipe.
 func documentTitles(r locks.Recipe) string {
 	var names []string
-	for _, id := range strings.Split(r.Document, ", ") {
+	for _, id := range r.Documents() {
 		i := slices.IndexFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == id })
 		if i < 0 {
 			names = append(names, id)
@@ -97,7 +96,7 @@ func documentTitles(r locks.Recipe) string {
 	return strings.Join(names, ", ")
 }
 
-// claimWords says in words what a recipe promises.
+// claimWords lists a recipe's promises in words.
 func claimWords(c history.Claims) string {
 	words := []string{}
 	add := func(holds bool, text string) {

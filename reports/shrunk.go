@@ -10,12 +10,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// asItRan says of a trial that there is no smaller one.
+// asItRan is the origin of a trial that was not shrunk.
 const asItRan = "Not shrunk: the trial as it ran"
 
-// origin says how a trial came about: shrunk from another, or as it ran, with the
-// reason why it was not shrunk, if there is one, or with the way to the smaller one
-// that is stored below its folder.
+// origin says how a trial came about: shrunk from another trial, or as it ran. The latter
+// comes with a link to the minimal trial below its folder, or with the reason, if known,
+// why the trial was not shrunk.
 func origin(folder string, s *trial.Shrinking) string {
 	if _, err := os.Stat(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile)); err == nil {
 		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
@@ -24,7 +24,7 @@ func origin(folder string, s *trial.Shrinking) string {
 	return originWords(s)
 }
 
-// originWords are origin's but for what is stored.
+// originWords is origin without a look for a stored minimal trial.
 func originWords(s *trial.Shrinking) string {
 	switch {
 	case s == nil:

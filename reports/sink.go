@@ -27,17 +27,17 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// latencyFile keeps the figures of acquire.svg: the histories of undisturbed
+// latencyFile keeps the figures of acquire.svg, since the histories of undisturbed
 // trials are seldom kept.
 const latencyFile = "acquire.json"
 
-// New returns the sink that writes the reports of the campaign in dir when it is
-// done: its pages, and in the folder of each trial that these show the pictures
-// and the story. It writes nothing else and replaces only its own files.
+// New returns a sink that writes the reports of the campaign in dir when the campaign is
+// done: the pages, and the pictures and the story of each trial that the pages show, in
+// the trial's folder. It replaces only its own files.
 func New(dir string) (campaign.Sink, error) { return open(dir, false) }
 
-// NewFull is New for all trials that were kept with a violation, not only those
-// that the pages show.
+// NewFull is New, but writes the pictures and the story of every kept trial with a
+// violation, and the whole report in Markdown.
 func NewFull(dir string) (campaign.Sink, error) { return open(dir, true) }
 
 func open(dir string, full bool) (*sink, error) {
@@ -56,11 +56,11 @@ type sink struct {
 	dir      string
 	full     bool // render every violated trial
 	glossary glossary
-	acquires map[string][]time.Duration // per lock, of undisturbed trials
+	acquires map[string][]time.Duration // durations of acquires in undisturbed trials, by lock
 	minimal  map[string]detail          // of the cells' minimal trials, by Cell.Minimal
 }
 
-// Trial implements campaign.Sink. It has to be quick: thousands of trials come by.
+// Trial implements campaign.Sink. It must be quick: it is called for thousands of trials.
 func (s *sink) Trial(_ context.Context, t trial.Result, _ history.Evidence) error {
 	s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], t.Acquires...)
 	return nil
@@ -97,15 +97,20 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	if err != nil {
 		return err
 	}
+	if s.full {
+		if err := write(filepath.Join(s.dir, FullMarkdownFile), markdownReport(r, plots)); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		write(filepath.Join(s.dir, HTMLFile), html),
-		write(filepath.Join(s.dir, MarkdownFile), markdownReport(r, plots)),
+		write(filepath.Join(s.dir, MarkdownFile), summaryReport(r)),
 		write(filepath.Join(s.dir, JUnitFile), suites),
 	)
 }
 
-// details renders the trials that the pages show, or all with a violation, from
-// what is stored of them.
+// details renders the stored trials with a violation: those that the pages show, or all if
+// s.full.
 func (s *sink) details(ctx context.Context, r result) (map[string]detail, error) {
 	shown := map[string]bool{}
 	for _, c := range r.Matrix.Cells {
@@ -128,8 +133,11 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			}
 			folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
 			whole, evidence, err := trial.Load(folder)
-			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // without its verdict there is still its evidence
+			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // the evidence is enough if the verdict is missing
 				return err
+			}
+			if err == nil {
+				t.Verdicts = whole.Verdicts // the campaign's list has them in brief
 			}
 			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), t, evidence)
 			if err != nil {
@@ -144,8 +152,8 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 	return details, group.Wait()
 }
 
-// Trial writes the pictures and the story of a violated trial into its folder,
-// and nothing if there is nothing violated to tell.
+// Trial writes the pictures and the story of a violated trial into its folder. It writes
+// nothing if there was no violation.
 func Trial(folder string, t trial.Result, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
@@ -154,8 +162,8 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	return err
 }
 
-// render tells and draws one violated trial, and writes that into its folder;
-// name is the folder as command lines name it, and origin how the trial came about.
+// render writes the story and the pictures of one violated trial into its folder. name is
+// the folder as command lines name it; origin says how the trial came about.
 func (g glossary) render(folder, name, origin string, t trial.Result, e history.Evidence) (detail, error) {
 	if len(e.Ops) == 0 {
 		return detail{}, nil
@@ -176,7 +184,7 @@ func (g glossary) render(folder, name, origin string, t trial.Result, e history.
 	)
 }
 
-// told is a trial as its story and its timeline take it.
+// told returns a trial as the input of its story and its timeline.
 func told(t trial.Result, e history.Evidence) story.Trial {
 	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
 	for _, f := range t.Flaws {
@@ -185,7 +193,7 @@ func told(t trial.Result, e history.Evidence) story.Trial {
 	return s
 }
 
-// picture writes porcupine's.
+// picture writes porcupine's picture of the history.
 func picture(folder string, e history.Evidence) error {
 	var b bytes.Buffer
 	if err := checker.Visualize(context.Background(), &b, e, story.WindowWords); err != nil {
@@ -194,7 +202,7 @@ func picture(folder string, e history.Evidence) error {
 	return write(filepath.Join(folder, PorcupineFile), b.Bytes())
 }
 
-// detail tells and draws one violated trial.
+// detail returns the story and the timeline of one violated trial.
 func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 	drawn, err := timeline.Draw(f, g.faultColor)
 	if err != nil {
@@ -204,7 +212,8 @@ func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 
-// latencies joins what this run measured with what is stored of an earlier one.
+// latencies merges this run's latencies with those that earlier runs stored, and stores
+// the result.
 func (s *sink) latencies() ([]latency, error) {
 	path := filepath.Join(s.dir, PlotsDir, latencyFile)
 	var before []latency

@@ -12,8 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Roughly writes how long something took as a person would: "4.1 s", "41 s",
-// "6m40s", "3h12m".
+// Roughly returns a rounded duration for people: "4.1 s", "41 s", "6m40s", "3h12m".
 func Roughly(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -27,13 +26,14 @@ func Roughly(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// proseWidth is how wide a paragraph is at most, and where there is no terminal.
+// proseWidth is the maximum width of a paragraph, and the width if there is no terminal.
 const proseWidth = 100
 
-// Tell writes what happened in a violated trial as text: the verdict in words,
-// the story, what the recipe says about it, and the entries that matter in
-// order of time. Of any other trial it writes the verdict only. Width is the
-// terminal's; 0 is unknown.
+// Tell writes what happened in a trial that was violated, or in which the clients' program
+// showed a flaw, as text: the verdict in words,
+// the story, the recipe's declaration of the flaw, and the entries that matter in
+// order of time. For any other trial it writes the verdict only. width is the
+// terminal's; 0 = unknown.
 func Tell(w io.Writer, t trial.Result, e history.Evidence, width int) error {
 	_, err := io.WriteString(w, registries().tell(t, e, width))
 	return err
@@ -51,7 +51,7 @@ func (g glossary) tell(t trial.Result, e history.Evidence, width int) string {
 	}
 	b.WriteString("\n")
 	f, ok := story.FocusOn(told(t, e))
-	if !t.Violation() || !ok {
+	if !ok || !t.Violation() && !f.Finding.OfProgram() {
 		return b.String()
 	}
 	if width <= 0 || width > proseWidth {

@@ -18,10 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Matrix writes the matrix as text: recipes down, faults across, the worst
-// verdict in each cell, then what the words mean, then the cells that could not
-// be judged. With color it uses ANSI escapes. On a terminal it is as wide as
-// fits, in several parts if it must be.
+// Matrix writes the matrix as text: recipes down, faults across, the worst verdict in each
+// cell, then a legend, then the cells that could not be judged. With color it uses ANSI
+// escapes. A matrix that is wider than the terminal is split into parts.
 func Matrix(w io.Writer, m campaign.Matrix, color bool) error {
 	width := 0
 	if f, ok := w.(*os.File); ok {
@@ -39,17 +38,23 @@ type symbol struct {
 	Color text.Colors
 }
 
-// cellSymbol is short enough for twenty columns beside each other. An
-// exclamation mark stands for a flaw that the recipe does not declare.
+// cellSymbol returns a cell's symbol, short enough for twenty columns. An exclamation mark
+// after another word than NEW stands for a flaw that the recipe does not declare.
 func cellSymbol(c campaign.Cell) symbol {
 	s := plainSymbol(c)
 	if undeclared(c) {
-		return symbol{s.Text + "!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
+		if s.Text != undeclaredWord {
+			s.Text += "!"
+		}
+		return symbol{s.Text, text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
 	}
 	return s
 }
 
-// undeclared says whether a cell shows a flaw that its recipe does not declare.
+// undeclaredWord is the symbol of a violation that the recipe does not declare.
+const undeclaredWord = "NEW"
+
+// undeclared reports whether a cell shows a flaw that its recipe does not declare.
 func undeclared(c campaign.Cell) bool {
 	return slices.ContainsFunc(c.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 }
@@ -63,7 +68,7 @@ func plainSymbol(c campaign.Cell) symbol {
 		case locks.Limit:
 			return symbol{"limit", text.Colors{text.FgYellow}}
 		}
-		return symbol{"NEW", text.Colors{text.FgHiRed, text.Bold}}
+		return symbol{undeclaredWord, text.Colors{text.FgHiRed, text.Bold}}
 	case trial.Blocked:
 		if c.Forever {
 			return symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
@@ -85,7 +90,7 @@ const boundWords = "95 % bound: at most 1 − 0.05^(1/d) of such trials, d of th
 // legendOf explains the symbols that a matrix uses, worst first.
 func legendOf(cells []campaign.Cell) []string {
 	words := []struct{ symbol, meaning string }{
-		{"NEW", "violated: undeclared"},
+		{undeclaredWord, "violated: undeclared"},
 		{"BUG", "violated: the recipe breaks its own word"},
 		{"limit", "violated: no lease can promise it by itself"},
 		{"BLOCK", "blocked for ever"},
@@ -104,7 +109,7 @@ func legendOf(cells []campaign.Cell) []string {
 			bounded = bounded || c.Bound() < 1
 		}
 		used[s] = true
-		surprising = surprising || undeclared(c)
+		surprising = surprising || undeclared(c) && plainSymbol(c).Text != undeclaredWord
 	}
 	var out []string
 	for _, w := range words {
@@ -146,10 +151,13 @@ func terminal(m campaign.Matrix, g glossary, color bool, width int) string {
 	b.WriteString("\n")
 	b.WriteString(faultLegend(faults, g))
 	b.WriteString(unjudged(m))
+	for _, p := range m.Programs {
+		fmt.Fprintf(&b, "%s: %s\n", p.Words(), p.Replay)
+	}
 	return b.String()
 }
 
-// axes are the recipes and faults of a matrix, in its order.
+// axes returns the recipes and the faults of a matrix, in the matrix's order.
 func axes(m campaign.Matrix) (recipes, faults []string) {
 	for _, c := range m.Cells {
 		if !slices.Contains(recipes, c.Lock) {
@@ -162,7 +170,7 @@ func axes(m campaign.Matrix) (recipes, faults []string) {
 	return recipes, faults
 }
 
-// columnWidth is the least that one fault takes, with its gap.
+// columnWidth is the minimum width of a fault's column, with its gap.
 const columnWidth = 7
 
 // columns divides the faults into parts that fit the width.
@@ -235,12 +243,12 @@ func cellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
 	return m.Cells[i], true
 }
 
-// longestWord is how many letters of a fault's name stand in one line.
+// longestWord is the maximum length of a word in a heading.
 const longestWord = 8
 
 // heading writes the words of a fault's name below each other. A word too long for
-// a column is cut short with a stop, which reads better than one that is broken;
-// the legend has the whole name.
+// a column is abbreviated, as "part.", because a word split over two lines reads
+// worse. The legend has the whole name.
 func heading(fault string) string {
 	words := strings.Split(fault, "-")
 	for i, word := range words {
@@ -286,7 +294,7 @@ func faultLegend(faults []string, g glossary) string {
 	return b.String()
 }
 
-// unjudged lists the cells that say nothing about their recipe, with the reason.
+// unjudged lists the cells and trials that were not judged, with the reasons.
 func unjudged(m campaign.Matrix) string {
 	var b strings.Builder
 	if text := interrupted(m); text != "" {
@@ -317,8 +325,8 @@ func unjudged(m campaign.Matrix) string {
 	return "\n" + b.String()
 }
 
-// reasons groups the cells of a verdict by why, then by fault: "failover:
-// exists-set, setnx (why)".
+// reasons lists the cells of a verdict, grouped by fault and reason: "failover:
+// exists-set, setnx (reason)".
 func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 	type group struct{ fault, why string }
 	var order []group
@@ -327,7 +335,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line says already which fault it is
+		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line names the fault already
 		if verdict == trial.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}
@@ -354,8 +362,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 	return out
 }
 
-// undecidedWords says of how many of the cell's trials nobody can tell how they
-// came out, and why.
+// undecidedWords says how many of the cell's trials are undecided, and why.
 func undecidedWords(c campaign.Cell) string {
 	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, prose.Plural(c.Trials, "trial"))
 	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
@@ -364,8 +371,8 @@ func undecidedWords(c campaign.Cell) string {
 	return text
 }
 
-// undecided lists the cells that have a verdict although some of their trials
-// have none.
+// undecided lists the cells that have a verdict although some of their trials are
+// undecided.
 func undecided(m campaign.Matrix) []string {
 	var out []string
 	for _, c := range m.Cells {
@@ -376,7 +383,7 @@ func undecided(m campaign.Matrix) []string {
 	return out
 }
 
-// isOpen says whether a cell has a verdict although some of its trials have none.
+// isOpen reports whether a cell has a verdict although some of its trials are undecided.
 func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != trial.Unknown }
 
 func openWords(c campaign.Cell) string {

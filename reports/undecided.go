@@ -10,27 +10,27 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// openCell is a cell that has a verdict though some of its trials have none, with the
-// folder of the first of them that was kept.
+// openCell is a cell with undecided trials or doubts. Dir is the folder of the first such
+// trial that was kept.
 type openCell struct {
 	Text, Dir string
 	Commands  []command
 }
 
-// undecidedAdvice says what to do about trials that nobody can judge.
+// undecidedAdvice says what to do about undecided trials.
 const undecidedAdvice = "Nobody can tell how these trials came out, so that they count neither for nor against their recipe. " +
 	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
 	"in the simulation it does the same again, and the reason is in the trial."
 
-// openCells are the cells with undecided trials, then those in which something
-// undeclared may be violated, or might have been until a further run settled it.
+// openCells returns the cells that have a verdict and undecided trials, then those with a
+// possible undeclared violation, even if a further run settled the doubt.
 func (r result) openCells() []openCell {
 	var out []openCell
 	add := func(text, dir string) {
 		o := openCell{Text: text, Dir: dir}
 		if dir != "" {
 			folder := shell.Quote(path.Join(r.Matrix.Store, dir))
-			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder}, {"judge again what is stored of it", "lockstorm check " + folder}}
+			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge again what is stored of it", "lockstorm check " + folder, true}}
 		}
 		out = append(out, o)
 	}

@@ -8,20 +8,21 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// mostListed is how many findings of one oracle a table lists, if they do not show
-// more causes than that.
+// mostListed is the maximum number of one oracle's findings in a table. If there are more
+// causes, the table has one finding for each.
 const mostListed = 5
 
-// Listed are the findings of a verdict of t that a table shows, and how many it
-// leaves out: the first of each cause always, those that the recipe does not declare
-// before all others.
+// Listed returns the findings of t's verdict v that a table shows, and how many it leaves
+// out. The first finding of each cause is always shown. Findings that the recipe does not
+// declare come first.
 func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more int) {
 	var surprising, others []checker.Finding
+	more = v.LeftOut
 	seen, room := map[checker.Cause]bool{}, mostListed
 	for _, f := range v.Findings {
 		seen[f.Cause] = true
 	}
-	room -= len(seen) // what is left for further ones of the same causes
+	room -= len(seen) // room for further findings of the same causes
 	clear(seen)
 	for _, f := range v.Findings {
 		switch {
@@ -42,8 +43,8 @@ func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more in
 	return slices.Concat(surprising, others), more
 }
 
-// Declared says whether t's recipe declares what was found, or there is no recipe
-// that could, or the judge is none whose findings recipes declare.
+// Declared reports whether t's recipe declares the finding. It also returns true if there
+// is no recipe, and for the oracle whose findings recipes do not declare.
 func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	if t.Spec.Lock == "" || oracle == checker.LinearizableName {
 		return true
@@ -52,7 +53,7 @@ func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	return i < 0 || t.Flaws[i].Kind != ""
 }
 
-// flawWords name a flaw, and say so if the recipe does not declare it.
+// flawWords names a flaw, and says so if the recipe does not declare it.
 func flawWords(f trial.Flaw) string {
 	words := f.Oracle + " by " + f.Cause
 	if f.Kind == "" {
@@ -61,7 +62,7 @@ func flawWords(f trial.Flaw) string {
 	return words
 }
 
-// undeclaredFlaws names those that the recipe does not declare.
+// undeclaredFlaws names the flaws that the recipe does not declare.
 func undeclaredFlaws(flaws []trial.Flaw) []string {
 	var out []string
 	for _, f := range flaws {
@@ -72,15 +73,15 @@ func undeclaredFlaws(flaws []trial.Flaw) []string {
 	return out
 }
 
-// surprise is an undeclared flaw of a cell, with what is told of it.
+// surprise is an undeclared flaw of a cell, with its story.
 type surprise struct {
 	campaign.Surprise
 	Detail detail
 }
 
-// surprises are the undeclared flaws of a cell whose story is told, in the matrix's
-// order: those of the trial that showed it first, or of the smaller one that
-// this was shrunk to.
+// surprises returns the undeclared flaws of a cell that have a story, in the matrix's
+// order. The story is that of the trial that showed the flaw first, or of the minimal
+// trial that it was shrunk to.
 func (r result) surprises(c campaign.Cell) []surprise {
 	var out []surprise
 	for _, u := range r.Matrix.Unexpected {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// result is all that the campaign's pages are made of.
+// result is the input of the campaign's pages.
 type result struct {
 	Info   campaign.Info
 	Matrix campaign.Matrix
@@ -24,7 +25,7 @@ type result struct {
 	Glossary glossary
 }
 
-// detail is what a page tells of one violated trial.
+// detail is a page's content about one violated trial.
 type detail struct {
 	Story    story.Telling
 	Declared string
@@ -32,11 +33,11 @@ type detail struct {
 	Title    string
 	// Told is the flaw that the story is about.
 	Told trial.Flaw
-	// Shrunk says how a minimal trial came about; empty for a trial as it ran.
+	// Shrunk says how the trial came about (origin); "" if that is unknown.
 	Shrunk string
 }
 
-// view is a campaign as report.html and report.md show it.
+// view is the content of report.html and report.md.
 type view struct {
 	Command, Store, Testbed, Seed, Started string
 	Versions, Setup                        []fact
@@ -54,11 +55,13 @@ type view struct {
 	Unknown, NotExercised, NotSupported    []string
 	Undecided                              []openCell
 	Varying                                []campaign.Varying
-	Interrupted                            string // how far it came; empty if it ended
+	Programs                               []campaign.ProgramFlaw
+	Interrupted                            string // how far the campaign came; "" if it was finished
 	Plots                                  []plotView
-	// Progress is how the clients fared, recipe by recipe, and Measures what its
-	// columns say.
+	// Progress has the clients' progress, recipe by recipe; Measures explains its
+	// columns.
 	Progress []progressTable
+	Renewals renewalTable
 	Measures []measured
 }
 
@@ -76,12 +79,12 @@ type viewRow struct {
 	Cells                     []viewCell
 }
 
-// viewCell is one cell of the matrix; Class is empty where nothing was planned.
+// viewCell is one cell of the matrix; Class is "" if no trial was planned.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
 }
 
-// declaredFlaws are what one recipe declares and nobody found.
+// declaredFlaws are one recipe's declared flaws that no trial showed.
 type declaredFlaws struct {
 	Recipe string
 	Flaws  []string
@@ -102,13 +105,67 @@ type cellDetail struct {
 	Declared                          string
 	Timeline                          []byte
 	Dir                               string
-	Commands                          []command // that run or judge it again
+	Commands                          []command // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
+	// Exhibit is the number of the story and the timeline in the page's data, if Told.
+	// Plain is a story that stands in the page itself.
+	Exhibit int
+	Plain   template.HTML
 }
 
-// command is a line for a shell, and what it does.
-type command struct{ What, Line string }
+// Told reports whether there is a story, or a note in its place.
+func (c cellDetail) Told() bool { return !c.Story.Empty() || c.Story.Note != "" }
+
+// Undeclared reports whether the cell shows a flaw that its recipe does not declare.
+func (c cellDetail) Undeclared() bool {
+	return slices.ContainsFunc(c.Flaws, func(f flawView) bool { return f.Kind == undeclaredKind })
+}
+
+// Anywhere returns the commands that need nothing but the program.
+func (c cellDetail) Anywhere() []command { return c.commands(false) }
+
+// Stored returns the commands that need the store.
+func (c cellDetail) Stored() []command { return c.commands(true) }
+
+func (c cellDetail) commands(stored bool) []command {
+	var out []command
+	for _, x := range c.Commands {
+		if x.Stored == stored {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Causes returns the flaws, one for each cause and kind, in the order of Flaws.
+func (c cellDetail) Causes() []causeView {
+	var out []causeView
+	for _, f := range c.Flaws {
+		i := slices.IndexFunc(out, func(x causeView) bool { return x.Cause == f.Cause && x.Kind == f.Kind })
+		if i < 0 {
+			out = append(out, causeView{flawView: f, Oracles: f.Oracle})
+			continue
+		}
+		out[i].Oracles += ", " + f.Oracle
+	}
+	return out
+}
+
+// causeView is one cause of a cell's violations, and the oracles that found it.
+type causeView struct {
+	flawView
+	Oracles string
+}
+
+// undeclaredKind is the kind of a flaw that its recipe does not declare, in words.
+const undeclaredKind = "undeclared"
+
+// command is a shell command, and what it does. Stored says that it needs the store.
+type command struct {
+	What, Line string
+	Stored     bool
+}
 
 // flawView is one (oracle, cause) of a cell.
 type flawView struct {
@@ -131,7 +188,7 @@ var verdictWords = []wordText{
 	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept."},
 	{"limit", "violated: limit", "No lease on this topology can promise it by itself; the paragraph names the assumption that broke in that trial. " +
 		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter."},
-	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, or a renewal that outlives its owner. A post-mortem of the nodes shows it."},
+	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, a renewal that outlives its owner, or one for a holder that never comes back from its work. A post-mortem of the nodes shows it."},
 	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease."},
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
@@ -141,14 +198,14 @@ var verdictWords = []wordText{
 		"below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them."},
 }
 
-// newView arranges a result for reading.
+// newView returns the content of the pages of a result.
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := axes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
-		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
+		Unexpected: r.Matrix.Unexpected, Programs: r.Matrix.Programs, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
 		Undecided:    r.openCells(),
 		Varying:      r.Matrix.Varying,
 		Unknown:      reasons(r.Matrix, trial.Unknown),
@@ -157,6 +214,7 @@ func newView(r result) view {
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
+		Renewals: r.renewals(recipes),
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -175,8 +233,8 @@ func newView(r result) view {
 	return v
 }
 
-// arrange makes the matrix, the violated cells recipe by recipe, and the tally of
-// the verdicts, each with its meaning.
+// arrange fills in the rows of the matrix, the details of violated cells by recipe, and
+// the tally of verdicts with their meanings.
 func (v *view) arrange(r result, recipes, faults []string) {
 	used := map[string]int{}
 	for _, recipe := range recipes {
@@ -197,8 +255,7 @@ func (v *view) arrange(r result, recipes, faults []string) {
 	}
 }
 
-// row is a recipe's row of the matrix, and the details of those of its cells that
-// have any.
+// row returns a recipe's row of the matrix, and the details of its violated cells.
 func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	row := viewRow{Recipe: recipe}
 	if known, ok := r.Glossary.recipe(recipe); ok {
@@ -220,7 +277,7 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	return row, details
 }
 
-// interrupted says how far a campaign came that was stopped or killed.
+// interrupted says how far an interrupted campaign came; "" for one that was finished.
 func interrupted(m campaign.Matrix) string {
 	if !m.Interrupted {
 		return ""
@@ -237,8 +294,8 @@ func failures(trials []trial.Result) []fact {
 	return out
 }
 
-// withReasons says of unknown cells without a reason what the first oracle that
-// could not tell said.
+// withReasons gives each unknown cell without a reason the reason of the first oracle that
+// could not decide.
 func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 	out := slices.Clone(cells)
 	for i, c := range out {
@@ -259,7 +316,7 @@ func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 	return out
 }
 
-// missed groups what was declared and not found by recipe.
+// missed groups the declared flaws that were not found, by recipe.
 func missed(all []campaign.Surprise) []declaredFlaws {
 	var out []declaredFlaws
 	for _, m := range all {
@@ -276,7 +333,7 @@ func missed(all []campaign.Surprise) []declaredFlaws {
 	return out
 }
 
-// fault returns what is known of a fault.
+// fault returns the glossary's entry for a fault, or the bare name.
 func (g glossary) fault(name string) named {
 	for _, f := range g.Faults {
 		if f.Name == name {
@@ -314,8 +371,7 @@ func setupFacts(c campaign.Config) []fact {
 	return out
 }
 
-// timeFacts say how long the campaign took, by the machine's clock and by that of
-// its trials.
+// timeFacts says how long the campaign took, by the machine's clock and in virtual time.
 func timeFacts(r result) []fact {
 	if r.Info.Elapsed <= 0 {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// classOf is the verdict's class in the page's style sheet.
+// classOf returns the class of a cell's verdict in the page's style sheet.
 func classOf(c campaign.Cell) string {
 	switch {
 	case c.Verdict == trial.Violated && c.Kind == "":
@@ -60,8 +60,8 @@ func newViewCell(c campaign.Cell) viewCell {
 
 func anchor(lock, fault string) string { return lock + "--" + fault }
 
-// shareWords says how many of the decided trials showed the cell's verdict, and
-// what became of the others.
+// shareWords says how many of the decided trials showed the cell's verdict, and how the
+// other trials ended.
 func shareWords(c campaign.Cell) string {
 	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, prose.Plural(c.Exercised, "trial"))
 	if n := c.Violations - c.Shown; n > 0 {
@@ -82,19 +82,19 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		Share: shareWords(c),
 	}
 	stored := func(what, verb string) {
-		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))})
+		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir)), true})
 	}
 	d.Dir = r.toldDir(c)
 	x := r.Details[d.Dir]
 	switch d.Dir {
 	case c.Dir:
-		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
+		d.Commands = append(d.Commands, command{"run this trial again", c.Replay, false})
 	case c.Minimal:
 		stored("run this minimal trial again", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay})
+		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay, false})
 	default:
 		stored("run this trial again, which shows what is not declared", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay})
+		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay, false})
 	}
 	if d.Dir != "" {
 		stored("judge again what is stored of it", "check")
@@ -102,22 +102,22 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
-		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, story.Explain(f.Cause).Meaning, cmp.Or(string(f.Kind), "undeclared")})
+		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, checker.Cause(f.Cause).Meaning(), cmp.Or(string(f.Kind), undeclaredKind)})
 	}
 	expected := func(f flawView) int {
-		if f.Kind == "undeclared" {
+		if f.Kind == undeclaredKind {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(d.Flaws, func(a, b flawView) int {
-		return cmp.Or(expected(a)-expected(b), cmp.Compare(story.Rank(a.Oracle), story.Rank(b.Oracle)))
+		return cmp.Or(expected(a)-expected(b), cmp.Compare(checker.OracleNamed(a.Oracle).Rank, checker.OracleNamed(b.Oracle).Rank))
 	})
 	return d
 }
 
-// toldDir is the folder of the trial whose story stands for a cell: of one that shows
-// what is not declared, if there is one, else of the minimal one.
+// toldDir returns the folder of the trial whose story a cell shows: a trial with an
+// undeclared flaw if possible, else the minimal trial, else c.Dir.
 func (r result) toldDir(c campaign.Cell) string {
 	if all := r.surprises(c); len(all) > 0 {
 		return all[0].Dir

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// acceptPause is the delay before a retry after Accept failed: a shortage, of file
-// descriptors for one, needs a while to pass.
+// acceptPause is the delay before a retry after Accept failed. A shortage, such as one of
+// file descriptors, needs a while to pass.
 const acceptPause = 10 * time.Millisecond
 
 // Accept returns the next connection. It retries after every error except net.ErrClosed,

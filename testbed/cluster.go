@@ -9,16 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// SlotsKnownFor is how long a cluster's client uses its map of the slots before it asks
-// again. Only a redirection makes go-redis ask at once: a client that cannot reach a dead
-// master would otherwise dial it for a minute, go-redis's default.
+// SlotsKnownFor is how long a cluster's client uses its map of the slots before it asks for
+// a new one. go-redis asks at once only after a redirection, and keeps a map for a minute
+// by default: a client would dial a dead master for that long.
 const SlotsKnownFor = 250 * time.Millisecond
 
-// ClusterOptions are RedisOptions for a client of the cluster whose nodes have these
+// ClusterOptions returns RedisOptions for a client of the cluster whose nodes have these
 // addresses. The client follows MOVED and ASK as often as go-redis does by default, and
-// retries commands that a node refused unexecuted. It does not repeat commands that may
-// have run: go-redis would send a SET whose reply was lost again, and tell the recipe the
-// second reply.
+// retries commands that a node refused to execute. It does not repeat commands that may
+// have run: if the reply to a SET was lost, go-redis would send the SET again, and the
+// recipe would see only the second reply.
 func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions {
 	o := RedisOptions("", timeout)
 	return &redis.ClusterOptions{
@@ -37,7 +37,7 @@ func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions
 }
 
 // unrepeated keeps a cluster's client from repeating a command that was sent but not
-// answered: it replaces the error by one that go-redis does not know.
+// answered: it replaces the error with one that go-redis does not retry.
 type unrepeated struct{}
 
 var _ redis.Hook = unrepeated{}
@@ -61,7 +61,7 @@ type unanswered struct{ cause error }
 // Error implements error.
 func (u unanswered) Error() string { return u.cause.Error() }
 
-// final marks an error after which the command may have run.
+// final returns err, as an unanswered error if the command may have run.
 func final(err error) error {
 	var reply redis.Error
 	var dial *net.OpError

@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// WarmConnections are made per client and node before a trial begins, so that a
-// fault does not hit a handshake where it is meant to hit a command.
+// WarmConnections is the number of connections that each client makes to each node before a
+// trial begins. Faults then hit commands, not handshakes.
 const WarmConnections = 2
 
-// WarmUp makes this many connections of r and leaves them in its pool. The timeouts of r
-// must suffice on a busy machine.
+// WarmUp makes the given number of connections of r and leaves them in its pool. The
+// timeouts of r must suffice on a busy machine.
 func WarmUp(ctx context.Context, r *redis.Client, connections int) error {
 	for range connections {
 		c := r.Conn()
@@ -26,7 +26,7 @@ func WarmUp(ctx context.Context, r *redis.Client, connections int) error {
 	return nil
 }
 
-// Bare strips the addresses off a network error.
+// Bare returns a network error without its addresses.
 func Bare(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Monitor asks the Redis at addr to report each command that it executes from now on, on
-// a line. Ctx bounds only the request; closing the connection ends the report.
+// Monitor asks the Redis at addr to report each command that it executes from now on, one
+// per line. Ctx bounds only the request; closing the connection ends the report.
 func Monitor(ctx context.Context, addr string) (net.Conn, *bufio.Reader, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)

@@ -2,36 +2,39 @@ package testbed
 
 import "time"
 
-// Processes run a trial's clients outside this process, each in one of its own:
-// Setup.Processes. The client's steps and connections still pass the gate, where its
-// connections are made and forwarded. What the gate does to a client it also does to the
-// client's process.
+// Processes run each of a trial's clients in a process of its own (Setup.Processes). The
+// gate stays in this process: the client's steps pass it, and it makes and forwards the
+// client's connections. When the gate freezes, resumes, kills or skews a client, it does
+// the same to the client's process.
 //
-// That differs from a client in this process where the operating system does. Timers of a
-// frozen process do not fire, but the time counts: when it goes on, its deadlines have
-// passed, and Go sees that before it looks for a reply. Messages for it meanwhile wait in
-// its socket. The kernel closes the connections of a killed process, after the data that
-// it had sent; they do not stay open unanswered.
+// Such clients differ from clients in this process where the operating system matters. The
+// timers of a frozen process do not fire, but its time goes on: when the process is
+// resumed, its deadlines have passed, and Go notices that before it looks for a reply.
+// Meanwhile messages to the process wait in its socket. When a process is killed, the
+// kernel delivers the data that it had sent and closes its connections; they do not stay
+// open unanswered.
 //
-// Methods may be called concurrently. A process that has ended is frozen and
-// killed already.
+// Methods may be called concurrently. On a process that has ended, Freeze and Kill succeed
+// at once.
 type Processes interface {
-	// Freeze stops a client's process and returns when it stands still. After several calls
+	// Freeze stops a client's process and returns when it has stopped. After several calls,
 	// only the last Thaw resumes the process.
 	Freeze(client int) error
-	// Thaw takes one Freeze back.
+	// Thaw undoes one Freeze.
 	Thaw(client int) error
-	// Kill ends a client's process at once and returns when it has ended.
+	// Kill kills a client's process and returns when the process has ended.
 	Kill(client int) error
-	// Skew sets by how much the process's wall clock is ahead (behind, if negative).
+	// Skew sets the lead of the process's wall clock; it lags if offset is negative.
 	Skew(client int, offset time.Duration)
 }
 
-// Ways are how a client reaches its nodes, for code that makes the client elsewhere.
+// Ways tells how a client reaches its nodes, for code that makes the client in another
+// process.
 type Ways struct {
-	// Addrs are those of locks.Client.
+	// Addrs is locks.Client.Addrs.
 	Addrs []string
-	// Sentinels, if any, tell where the primary of that name is.
+	// Sentinels are the addresses of the Sentinels, if any. They know the primary as
+	// Primary.
 	Sentinels []string
 	Primary   string
 	// Cluster: the nodes are those of one Redis Cluster.

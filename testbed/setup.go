@@ -15,18 +15,18 @@ import (
 
 // Numbers of nodes.
 const (
-	independentNodes = 5 // unless asked otherwise
-	// Replicas of a replicated topology and of Sentinel's.
+	independentNodes = 5 // the default
+	// Replicas is the number of replicas in the topologies Replicated and Sentinel.
 	Replicas = 2
-	// Masters of a cluster, each with one replica.
+	// Masters is the number of a cluster's masters, each with one replica.
 	Masters = 3
 )
 
 // defaultTimeout is go-redis's own ReadTimeout.
 const defaultTimeout = 3 * time.Second
 
-// Complete fills in what the zero values stand for, Nodes of every topology
-// included, or says what is wrong with the setup.
+// Complete returns the setup with defaults in place of zero values and with Nodes set for
+// every topology, or an error that says what is wrong with the setup.
 func (s Setup) Complete() (Setup, error) {
 	switch s.Topology {
 	case Single:
@@ -61,44 +61,45 @@ func (s Setup) Complete() (Setup, error) {
 	return s, nil
 }
 
-// dialTimeout, go-redis's default, is the minimum on real time: only the machine's load
-// slows dials there.
+// dialTimeout is the minimum timeout of a dial, and go-redis's default. On real time, only
+// the machine's load slows dials.
 const dialTimeout = 5 * time.Second
 
-// poolSize bounds the connections of one client to one node. It is large because go-redis
-// stops dialling for a second after as many failed dials, and because waiting for a
-// connection takes a timer from a pool that bubbles of testing/synctest must not share.
-const poolSize = 512
+// PoolSize bounds the connections of one client to one node. It is large for two reasons:
+// go-redis stops dialling for a second after PoolSize failed dials; and waiting for a
+// connection takes a timer from a pool that bubbles of testing/synctest must not share. The
+// simulation lets no more commands and dials than that into go-redis.
+const PoolSize = 512
 
-// connBuffer is the size of each of a connection's two buffers, 32 KB by go-redis's
-// default: commands of locks are short, and there may be a thousand clients.
+// connBuffer is the size of each of a connection's two buffers. go-redis's default is 32
+// KB, but commands of locks are short, and there may be a thousand clients.
 const connBuffer = 4 << 10
 
-func init() { redis.SetLogger(silent{}) } // failing connections are what we are here for
+func init() { redis.SetLogger(silent{}) } // trials break connections on purpose
 
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// RedisOptions are those of a go-redis client that does what it is told and
-// nothing behind the recipe's back. Timeout is for reads and writes.
+// RedisOptions returns options for a go-redis client that sends only what the recipe asks
+// for: no retries, no commands of its own. Timeout is for reads and writes.
 func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	return &redis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		DialTimeout: max(timeout, dialTimeout), ReadTimeout: timeout, WriteTimeout: timeout,
-		PoolSize: poolSize, PipelinePoolSize: -1,
+		PoolSize: PoolSize, PipelinePoolSize: -1,
 		ReadBufferSize: connBuffer, WriteBufferSize: connBuffer,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }
 
-// FailoverOptions are RedisOptions for a client that asks these Sentinels for the primary
-// of that name.
+// FailoverOptions returns RedisOptions for a client that asks these Sentinels for the
+// address of the primary of that name.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
 	o := RedisOptions("", timeout)
-	// The client gives up a silent Sentinel only within the dial that asked it; if that
-	// dial is too short, it asks this Sentinel, and no other, for ever.
+	// The client abandons a silent Sentinel only within the dial that asked it. If that
+	// dial is too short, the client asks the same Sentinel for ever.
 	o.DialTimeout = max(o.DialTimeout, 3*timeout)
 	return &redis.FailoverOptions{
 		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
@@ -109,9 +110,9 @@ func FailoverOptions(primary string, sentinels []string, timeout time.Duration) 
 	}
 }
 
-// Address is a node's or a Sentinel's as its clients know it: the RemoteAddr of a
-// connection to it. Clients of Sentinels close connections to any other address than the
-// one that the Sentinels give for the primary.
+// Address is the address by which clients know a node or a Sentinel: the RemoteAddr of a
+// connection to it. A client that uses Sentinels closes a connection whose RemoteAddr is
+// not the address that the Sentinels give for the primary.
 type Address string
 
 // Network implements net.Addr.
@@ -120,8 +121,8 @@ func (Address) Network() string { return "tcp" }
 // String implements net.Addr.
 func (a Address) String() string { return string(a) }
 
-// NewRandom returns a client's random source, for concurrent use: the same bytes
-// for the same trial and client.
+// NewRandom returns a client's random source, safe for concurrent use. The same trial and
+// client give the same bytes.
 func NewRandom(trial uint64, client int) io.Reader {
 	rng := rand.New(rand.NewPCG(trial, uint64(client)))
 	var seed [32]byte

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// TeardownError says in one line what a trial may have left behind. The error of
-// Testbed.Run contains it whatever else failed: it is the harness's, even if the code
-// under test ended the trial.
+// TeardownError says in one line what a trial may have left behind. Testbed.Run's error
+// always contains it. It is the harness's error, even if the code under test ended the
+// trial.
 type TeardownError struct{ Err error }
 
 // Error implements error.
@@ -15,10 +15,10 @@ func (e *TeardownError) Error() string {
 	return "tear down: " + strings.ReplaceAll(e.Err.Error(), "\n", "; ")
 }
 
-// Unwrap returns what failed.
+// Unwrap returns Err.
 func (e *TeardownError) Unwrap() error { return e.Err }
 
-// JoinErrors is errors.Join of two errors, each nil or of one line, on one line.
+// JoinErrors is errors.Join, but on one line. Each argument is nil or has one line.
 func JoinErrors(a, b error) error {
 	switch {
 	case a == nil:
@@ -29,7 +29,7 @@ func JoinErrors(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// Tell calls a callback such as the down of Nodes.Kill, unless it is nil.
+// Tell calls a callback, such as down of Nodes.Kill, unless the callback is nil.
 func Tell(of func() error) error {
 	if of == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package testbed says what a trial needs of the world: clients, Redis nodes,
-// the network between them, and the gate on every client connection. Where
-// these come from is known only to the packages below testbed/.
+// Package testbed defines the world that a trial needs: clients, Redis nodes, the network
+// between them, and the gate on every client connection. Only the packages below testbed/
+// know where these come from.
 package testbed
 
 import (
@@ -12,63 +12,68 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// ErrCrashed is what Client.Step returns for a client that was crashed: its
-// body must unwind without touching anything.
+// ErrCrashed is the error of Client.Step for a crashed client. The client's body must
+// return without touching anything.
 var ErrCrashed = errors.New("client crashed")
+
+// ErrHung is the error of Client.Work for a client that never comes back from its work. The
+// client's body must stop and release nothing; its context goes on.
+var ErrHung = errors.New("client hangs in its work")
 
 // Testbed runs trials.
 type Testbed interface {
-	// Name is "process", "sim", ….
+	// Name returns the testbed's name: "process", "sim", ….
 	Name() string
-	// Topologies that it can set up.
+	// Topologies returns the topologies that the testbed can set up.
 	Topologies() []Topology
-	// Capabilities are those of its worlds in every topology: each Env of it can be
-	// asserted to them.
+	// Capabilities returns the capabilities of the testbed's worlds, whatever the topology.
+	// Every Env of the testbed implements the interfaces of these capabilities.
 	Capabilities() []Capability
-	// Clock returns a history's clock for one trial: the time since the trial's
-	// start, which is about now. On virtual time it may be read only while Run
-	// runs that trial.
+	// Clock returns the history's clock for one trial: the time since the trial's start,
+	// which is about now. On virtual time the clock may be read only while Run runs that
+	// trial.
 	Clock() func() time.Duration
 	// Run sets up what s asks for, calls body, and tears everything down, whatever body
-	// did. Errors of set-up and teardown are the harness's; that of teardown is a
-	// *TeardownError, joined to any other error. The body's own error is returned as it is.
-	// A *Breakdown says that the code under test ended the trial. s.Commands has received
-	// every command when Run returns.
+	// did. Errors of set-up and teardown are the harness's; a teardown error is a
+	// *TeardownError, joined to any other error. The body's own error is returned
+	// unchanged. A *Breakdown says that the code under test ended the trial. When Run
+	// returns, s.Commands has received every command.
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
 
-// Lacking is a Testbed that lacks, on this machine, capabilities that it has elsewhere.
+// Lacking is a Testbed some of whose capabilities are missing on this machine.
 type Lacking interface {
-	// Lacks says for each, in one line, why it is missing and how to get it.
+	// Lacks says in one line, for each missing capability, why it is missing and how to get
+	// it.
 	Lacks() map[Capability]string
 }
 
-// Without is a Testbed that would have more topologies if it were told more.
+// Without is a Testbed that needs more configuration for some topologies.
 type Without interface {
-	// Without says for each, in one line, how to get it.
+	// Without says in one line, for each missing topology, how to get it.
 	Without() map[Topology]string
 }
 
-// Breakdown is the error of a trial that the code under test ended by its own
-// conduct: a finding about that code, not about the harness.
+// Breakdown is the error of a trial that the code under test itself ended: a finding about
+// that code, not about the harness.
 type Breakdown struct {
 	// Kind is history.FDeadlock, history.FPanic or history.FRunaway.
 	Kind string
-	// Detail says in one line what was seen: the same for the same seed.
+	// Detail says in one line what was seen. The same seed gives the same Detail.
 	Detail string
-	// Stack shows the goroutines, for a person; it names addresses, which
-	// differ from run to run. It may be empty.
+	// Stack shows the goroutines to a human reader. It may be empty. It contains addresses,
+	// which differ from run to run.
 	Stack string
 }
 
 // Error implements error.
 func (b *Breakdown) Error() string { return b.Kind + ": " + b.Detail }
 
-// Capability is something that faults ask of a running world: an interface that
-// its Env implements.
+// Capability is something that faults need from a running world: an interface that its Env
+// implements.
 type Capability string
 
-// Capabilities, by the interface that they stand for.
+// Capabilities. Each stands for an interface.
 const (
 	CanNetwork    Capability = "network"     // Network
 	CanNodes      Capability = "nodes"       // Nodes
@@ -87,24 +92,24 @@ type Topology string
 const (
 	Single      Topology = "single"      // one node, n0
 	Replicated  Topology = "replicated"  // primary n0 with replicas n1 and n2; clients reach the primary only
-	Independent Topology = "independent" // nodes n0 … that know nothing of each other
+	Independent Topology = "independent" // nodes n0 … without replication
 	// Sentinel is Replicated with three Sentinels, which fail over by themselves
 	// and tell the clients where the primary is.
 	Sentinel Topology = "sentinel"
-	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 to n5, in this
-	// order. Clients reach all of them. The slot of the key "lock-0" is n0's, so
-	// that what strikes n0 elsewhere strikes the first lock's node here too.
+	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 to n5, in this order.
+	// Clients reach all of them. Node n0 owns the slot of the key "lock-0", so that a fault
+	// of n0 hits the first lock's node in this topology, too.
 	Cluster Topology = "cluster"
 )
 
-// Durability is what a node keeps when it is killed and restarted.
+// Durability says which data a node keeps when it is killed and restarted.
 type Durability = history.Durability
 
 // Durabilities, after redis.conf's appendfsync.
 const (
-	Volatile = history.Volatile // nothing
-	EverySec = history.EverySec // loses up to the last second
-	Always   = history.Always   // loses nothing acknowledged
+	Volatile = history.Volatile // keeps nothing
+	EverySec = history.EverySec // loses at most the last second
+	Always   = history.Always   // keeps all acknowledged writes
 )
 
 // Setup describes the world of one trial.
@@ -113,71 +118,77 @@ type Setup struct {
 	Nodes      int // nodes of an independent topology; 0 = 5
 	Clients    int
 	Durability Durability // "" = Volatile
-	Seed       uint64     // of everything random in the testbed
+	Seed       uint64     // the seed of the testbed's random numbers
 	// SharedLinks, on real Redis, makes one link from all clients to a node instead of one
 	// per client, and warms up one connection per client instead of two. It is for hundreds
-	// of clients. A fault of one client's link then strikes every client, and no client can
-	// be moved by itself.
+	// of clients. A fault of one client's link then hits every client, and no client can be
+	// moved to another primary alone.
 	SharedLinks bool
-	// CommandTimeout is the clients' read and write timeout, as go-redis's
-	// ReadTimeout; 0 = 3 s, go-redis's default.
+	// CommandTimeout is the clients' read and write timeout, go-redis's ReadTimeout; 0 = 3
+	// s, go-redis's default.
 	CommandTimeout time.Duration
-	// Clock is the history's clock, one that Testbed.Clock returned. Never nil.
+	// Clock is the history's clock, from Testbed.Clock. Never nil.
 	Clock func() time.Duration
 	// Limit is the time, on the history's clock, after which the trial has certainly gone
-	// wrong; 0 = no limit. Only testbeds on virtual time use it: elsewhere ctx ends.
+	// wrong; 0 = no limit. Only testbeds on virtual time use it: on real time ctx ends
+	// instead.
 	Limit time.Duration
 	// Commands receives every command once its outcome is known, at the latest at teardown.
 	// Never nil.
 	Commands func(history.Command)
 	// Keys receives every change of a node's keys, in the order of Index; nil = not wanted.
-	// Calls come one at a time, the last before Run returns. Unseen is told of a node whose
-	// keys can no longer be seen.
+	// Calls do not overlap; the last one returns before Run does.
 	Keys func(history.KeyChange)
-	// Unseen is told, once per node, that changes of its keys are not seen from now on, and
-	// why; the caller records history.FUnseen. nil = the trial ends there with that error.
-	// It is called as Keys is.
+	// Unseen is called once for each node whose keys can no longer be observed, with the
+	// reason; the caller records history.FUnseen. nil = the trial ends there with that
+	// error. Calls of Unseen and Keys do not overlap.
 	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
-	// Monitor is a directory for logs of all commands that nodes execute, those of scripts
-	// included, as Redis's MONITOR reports them: monitor-n0.log; "" = not kept. It slows
-	// nodes down. Only testbeds that start real servers use it.
+	// Monitor is a directory for logs (monitor-n0.log) of all commands that nodes execute,
+	// including those of scripts, as Redis's MONITOR reports them; "" = not kept. MONITOR
+	// slows nodes down. Only testbeds that start real servers use it.
 	Monitor string
-	// Processes of the clients; nil = they run in this one. Only for testbeds on
-	// real time.
+	// Processes run the clients; nil = the clients run in this process. Only for testbeds
+	// on real time.
 	Processes Processes
 }
 
-// Env is the running world of one trial. Capabilities are found by type
-// assertion: Network, Nodes, Clocks, Clients.
+// Env is the running world of one trial. Assert an Env to the interfaces of its
+// capabilities: Network, Nodes, Clocks, Clients.
 type Env interface {
 	// Client returns client i, from 0.
 	Client(i int) Client
-	// Now is the time since the trial's start, on the history's clock.
+	// Now returns the time since the trial's start, on the history's clock.
 	Now() time.Duration
-	// At calls do once, when the point is reached; the client is held at the
-	// point until do returns. cancel withdraws it; after cancel has returned,
-	// do is neither running nor will it run.
+	// At calls do once, when the client reaches the point; the client waits there until do
+	// returns. Cancel withdraws the call: once cancel has returned, do is not running and
+	// will not run.
 	At(p Point, do func(Hit)) (cancel func())
 }
 
 // Client is one client process.
 type Client interface {
-	// Locks is what recipes are given.
+	// Locks returns the client that recipes use.
 	Locks() *locks.Client
-	// Step marks the beginning of a step of the client's body ("acquire",
-	// "hold", "read", "touch", "release", "rest"): commands count anew in it.
-	// It blocks while the client is paused and returns ErrCrashed once it
-	// crashed, or ctx's error.
+	// Step marks the beginning of a step of the client's body ("acquire", "hold", "read",
+	// "touch", "release", "rest"). The numbers of commands start anew in each step. Step
+	// blocks while the client is paused. It returns ErrCrashed once the client has crashed,
+	// or ctx's error.
 	Step(ctx context.Context, name string) error
-	// Open tells the gate which invocation the following commands belong to
-	// (Op.Index), -1 for none.
+	// Work is called in the work that belongs to a step, after Step, and says whether a
+	// fault prolongs it (Clients.SlowWork): the work goes on until the channel is closed,
+	// and then Work is called again; nil = the work is done. Like Step, it blocks while the
+	// client is paused, and returns ErrCrashed or ctx's error. It returns ErrHung if the
+	// client never comes back from this work (Clients.HangWork).
+	Work(ctx context.Context) (prolonged <-chan struct{}, err error)
+	// Open sets the invocation (Op.Index) to which the following commands belong; -1 =
+	// none.
 	Open(op int)
 }
 
-// Steps of a client's body, as it calls Client.Step, in the order of one critical
-// section. The nemesis aims at these.
+// Steps of a client's body, as it passes them to Client.Step, in the order of one critical
+// section. The nemesis places faults at these steps.
 const (
 	StepAcquire = "acquire" // one attempt to get the lock
 	StepHold    = "hold"    // the lock was granted
@@ -187,31 +198,31 @@ const (
 	StepRest    = "rest"    // between two critical sections
 )
 
-// When says on which side of a command a Point lies.
+// When says at which moment of a command a Point lies.
 type When = history.When
 
-// Sides of a command.
+// Moments of a command.
 const (
 	Before  = history.Before  // the client is about to send it
 	Sent    = history.Sent    // handed to the network
-	Replied = history.Replied // the reply has arrived, the client has not seen it yet
+	Replied = history.Replied // the reply has arrived, but the client has not seen it yet
 )
 
-// Point is a place in a client's protocol. Zero fields match anything, except N and When,
-// which go together: N = 0 is the step's own beginning.
+// Point is a place in a client's protocol. Zero fields match anything, except N and When:
+// if N is 0, the point is the beginning of the step, and When is unused.
 type Point struct {
 	Client int    `json:"client"`
 	Step   string `json:"step"`
-	// Node is where the command goes ("n0").
+	// Node is the node to which the command is sent ("n0").
 	Node string `json:"node,omitempty"`
-	// N is the number of the command among those of the step on Node, from 1.
+	// N is the number of the command among the step's commands to one node, from 1.
 	N    int  `json:"n,omitempty"`
 	When When `json:"when,omitempty"`
-	// Skip is how many times the point is passed unused first.
+	// Skip is how many times the client passes the point before it takes effect.
 	Skip int `json:"skip,omitempty"`
-	// After is the earliest time at which it counts.
+	// After is the earliest time at which the point counts as reached.
 	After time.Duration `json:"after,omitempty"`
-	// Turn orders points reached at one moment: the greater comes first.
+	// Turn orders points that are reached at the same moment: the greatest comes first.
 	Turn int `json:"turn,omitempty"`
 }
 
@@ -223,7 +234,7 @@ type Hit struct {
 	Command history.Command
 }
 
-// Direction of a link.
+// Direction is a direction of a link.
 type Direction = history.Direction
 
 // Directions, as toxiproxy names them.
@@ -243,43 +254,43 @@ type Link struct {
 	Conn int `json:"conn,omitempty"`
 }
 
-// Undo takes a fault back and tells how much it demonstrably hit: messages
-// dropped, delayed or refused, connections reset. It may be called twice; the
-// second call does nothing and repeats the count.
+// Undo ends a fault and returns how much it demonstrably hit: messages dropped, delayed or
+// refused, connections reset. It may be called twice; the second call only returns the same
+// count.
 //
-// It works after the context has ended, too, and uses only its values: a fault must not
-// outlive its trial. An undo that waits for something else, as for an election of a
-// primary, gives up by itself with an error.
+// Undo works even after the context has ended, and uses only the context's values: a fault
+// must not outlive its trial. An Undo that waits, for example until a primary is elected,
+// has a time limit of its own and then returns an error.
 type Undo func(context.Context) (hits int, err error)
 
 // Network is the capability to disturb links.
 type Network interface {
-	// Cut drops everything on the link in that direction until undone. What was
-	// dropped never arrives; connections that lost data are closed by the undo.
+	// Cut drops everything on the link in that direction until undone. Dropped data never
+	// arrives; the undo closes the connections that lost data.
 	Cut(ctx context.Context, l Link, d Direction) (Undo, error)
-	// Hold keeps messages on the link in that direction and delivers them all
-	// when undone, in order, even if the sender has gone.
+	// Hold keeps back messages on the link in that direction. The undo delivers all of them
+	// in order, even if the sender has gone.
 	Hold(ctx context.Context, l Link, d Direction) (Undo, error)
-	// Reset resets the link's connections and those that are made until undone.
+	// Reset resets the link's connections and, until undone, all new ones.
 	Reset(ctx context.Context, l Link) (Undo, error)
 }
 
 // Nodes is the capability to disturb nodes.
 //
-// Functions given to it, NodeClocks, Memory and Slots are called at the moment of the
-// event that they report, and may be nil. They must not ask anything of the world but the
-// time.
+// The functions that callers pass to Nodes, NodeClocks, Memory and Slots are called at the
+// moment of the event that they report, and may be nil. Of the world, they may use only the
+// clock.
 type Nodes interface {
-	// Pause freezes the node; hits counts the commands that waited.
+	// Pause freezes the node; hits is the number of commands that waited.
 	Pause(ctx context.Context, node string) (Undo, error)
-	// Kill ends the node at once. Its connections break. Down is called at the moment of
-	// its death: the node has answered all that it executed before, and executes nothing
-	// after. A node that one command keeps busy for longer than a moment is killed
-	// nevertheless, and may execute that command until Kill returns. If down fails, the
-	// node lives on.
+	// Kill ends the node at once; its connections break. Down is called at the moment of
+	// death: the node has answered everything that it executed before, and executes nothing
+	// after. If a single command keeps the node busy for longer than a moment, the node is
+	// killed all the same, and may execute that command until Kill returns. If down fails,
+	// the node lives on.
 	Kill(ctx context.Context, node string, down func() error) error
-	// Restart brings a killed node back with the data that the setup's durability kept;
-	// lost is the rest.
+	// Restart starts a killed node again with the data that the setup's durability kept,
+	// and returns the data that was lost.
 	Restart(ctx context.Context, node string) (lost history.Lost, err error)
 	// StopReplication holds back the replication stream to all replicas.
 	StopReplication(ctx context.Context) (Undo, error)
@@ -288,44 +299,46 @@ type Nodes interface {
 	// FlushScripts empties the node's script cache and returns how many
 	// scripts it held.
 	FlushScripts(ctx context.Context, node string) (int, error)
-	// Keys lists what is on the node, for a post-mortem, sorted by key.
+	// Keys returns the node's keys and their values, sorted by key, for a post-mortem.
 	Keys(ctx context.Context, node string) ([]history.KeyState, error)
-	// List names the nodes that clients use now, in the order of locks.Client.Nodes; in a
-	// cluster the present masters, in the order of the nodes that first had their slots.
+	// List returns the names of the nodes that clients use now, in the order of
+	// locks.Client.Nodes. In a cluster, it returns the present masters, in the order of the
+	// nodes that first had their slots.
 	List() []string
 }
 
 // Clocks is the capability to skew clients' wall clocks.
 type Clocks interface {
-	// Skew sets by how much the client's wall clock is ahead (behind, if negative).
+	// Skew sets the lead of the client's wall clock; it lags if offset is negative.
 	Skew(client int, offset time.Duration)
 }
 
 // NodeClocks is the capability to make nodes' wall clocks jump.
 type NodeClocks interface {
-	// SkewNode sets by how much the node's wall clock is ahead of the trial's (behind, if
-	// negative) from now on; keys counts the keys with a life, whose end the jump moved.
-	// Passing time is not affected. Jumps is called first, unless the clock stands so
-	// already: the node executed everything before by the former time, executes everything
-	// after by the new one, and nothing meanwhile. If jumps fails, the clock does not jump.
+	// SkewNode sets the lead of the node's wall clock over the trial's (a lag, if negative)
+	// from now on. Keys is the number of keys that expire: the jump moved their ends.
+	// Passing time is not affected. Jumps is called first, unless the clock has that offset
+	// already. Everything that the node executed before the call used the old time,
+	// everything after it uses the new time, and the node executes nothing meanwhile. If
+	// jumps fails, the clock does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 
 // Memory is the capability to put a node under memory pressure.
 type Memory interface {
-	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would, and
-	// returns them as they were, sorted by key. If there are any, evicted is called with
-	// them before the node executes anything without them.
+	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would. It
+	// returns their states before the eviction, sorted by key. If there are any, evicted is
+	// called with them before the node executes another command.
 	Evict(ctx context.Context, node string, evicted func(keys []history.KeyState) error) ([]history.KeyState, error)
 }
 
 // SplitBrain is the capability to have two primaries at once.
 type SplitBrain interface {
-	// Split cuts the primary off from its replicas and promotes one of them for these
-	// clients only: they are moved to it; the others stay at the old primary, which does
-	// not know. The undo moves everyone to the new primary; the old one becomes its replica
-	// and discards what it alone had. Hits counts the writes that it acknowledged since the
-	// split.
+	// Split cuts the primary off from its replicas, promotes one of them, and moves only
+	// these clients to it. The other clients stay at the old primary, which does not know
+	// of the new one. The undo moves all clients to the new primary; the old one becomes
+	// its replica and discards the writes that it alone had. Hits is the number of writes
+	// that the old primary acknowledged since the split.
 	Split(ctx context.Context, node string, clients []int) (Undo, error)
 }
 
@@ -333,24 +346,32 @@ type SplitBrain interface {
 // Cluster. In other topologies its methods fail.
 type Slots interface {
 	// Migrate moves the slots of all keys of one master to another, with the keys, their
-	// values and the ends of their lives. Each master is named by the node that first had
-	// its slots. Moved is called with the old node, the new node and the keys at the moment
-	// at which they change places: nothing is executed meanwhile. Keys that expired before
-	// are left out. If only some keys could be moved, moved gets these, and the error says
-	// so.
+	// values and expiries. Each master is named by the node that first had its slots. Moved
+	// is called with the old node, the new node and the moved keys at the moment of the
+	// move; no command is executed meanwhile. Keys that expired before are left out. If
+	// only some keys could be moved, moved gets these, and the error says so.
 	//
-	// The slots are migrating until the undo: the old master redirects requests for keys
-	// that it lacks to the new one, for this once (ASK). After the undo, it redirects all
-	// requests for these slots (MOVED). Hits counts the keys.
+	// The slots are migrating until the undo: the old master redirects each request for a
+	// key that it lacks to the new one, for this request only (ASK). After the undo, it
+	// redirects all requests for these slots (MOVED). Hits is the number of keys.
 	Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (Undo, error)
 }
 
 // Clients is the capability to disturb client processes.
 type Clients interface {
-	// PauseClient freezes the client's steps and its connections; what its
-	// timers do meanwhile waits at the gate.
+	// PauseClient freezes the client's steps and its connections. The client's timers run
+	// on; whatever they send meanwhile waits at the gate.
 	PauseClient(client int) (Undo, error)
-	// CrashClient stops the client for ever: nothing more leaves it, nothing
-	// reaches it. The caller has sealed its history before.
+	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The
+	// caller must have sealed its history before.
 	CrashClient(client int) error
+	// SlowWork prolongs the client's work in the critical section, from its next call of
+	// Client.Work, until undone. The client is not frozen: its timers and connections work.
+	// Hits is the number of calls that were prolonged.
+	SlowWork(client int) (Undo, error)
+	// HangWork makes the client's next call of Client.Work hang for ever, whereas its timers
+	// and connections go on. Hangs is called at that moment; if it fails, the call returns
+	// its error instead. The undo only spares a client that has not made the call. Hits is
+	// the number of calls that hung.
+	HangWork(client int, hangs func() error) (Undo, error)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// What clients of a trial are: campaign.Config.ClientsAs and Spec.ClientsAs.
+// How the clients of a trial run: values of campaign.Config.ClientsAs and Spec.ClientsAs.
 const (
 	// Goroutines of this process, which the gate pauses and crashes.
 	Goroutines = "goroutines"
@@ -32,9 +32,9 @@ func (s Spec) outside() bool { return s.ClientsAs == Processes }
 func CheckClients(as string, tb testbed.Testbed) error {
 	switch {
 	case as != "" && as != Goroutines && as != Processes:
-		return input.Errorf("--clients-as %q: expected %s or %s", as, Goroutines, Processes)
+		return input.Errorf("%s %q: expected %s or %s", input.Setting("clients-as"), as, Goroutines, Processes)
 	case as == Processes && !RealTime(tb):
-		return input.Errorf("--clients-as %s: testbed %s has a time of its own, which a process does not see; expected %s, or a testbed with real Redis", as, tb.Name(), Goroutines)
+		return input.Errorf("%s %s: testbed %s has a time of its own, which a process does not see; expected %s, or a testbed with real Redis", input.Setting("clients-as"), as, tb.Name(), Goroutines)
 	}
 	return nil
 }
@@ -51,7 +51,6 @@ func (t *running) newHost(tb testbed.Testbed) (*clientproc.Host, error) {
 	return clientproc.NewHost(t.spec.Options.Clients, t.rec.Now), nil
 }
 
-// startClients starts the client processes.
 func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
 	job, err := json.Marshal(t.spec)
 	if err != nil {
@@ -63,7 +62,7 @@ func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-ch
 		Rec: t.rec, Resources: t.workload.Resources(t.spec.Options, t.claims), Healed: healed, Stalled: s.note,
 	})
 	var died *clientproc.Death
-	if errors.As(err, &died) { // before the code under test did anything
+	if errors.As(err, &died) { // the process died before the code under test ran
 		err = fmt.Errorf("%w: %s", err, crash.FirstLine(died.Said))
 	}
 	if err != nil {
@@ -72,7 +71,7 @@ func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-ch
 	return nil
 }
 
-// clients runs the clients' part of the storm.
+// clients runs the clients until the liveness phase is over.
 func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
 	var err error
 	if t.host != nil {
@@ -87,7 +86,6 @@ func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan st
 	return nil
 }
 
-// world is the workload's world in this process.
 func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World {
 	return workloads.World{
 		Env:    env,
@@ -99,8 +97,8 @@ func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World
 	}
 }
 
-// blame attributes the death of a client process to the code under test, if that caused
-// it.
+// blame attributes the death of a client process to the code under test, if that code
+// caused it.
 func (t *running) blame(err error) error {
 	var died *clientproc.Death
 	if !errors.As(err, &died) {
@@ -128,7 +126,7 @@ type stalls struct {
 	worst time.Duration
 }
 
-// note is clientproc.World.Stalled.
+// note implements clientproc.World.Stalled.
 func (s *stalls) note(late time.Duration) (longest time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +155,7 @@ func ServeClient(ctx context.Context) error {
 	if err != nil && !errors.As(err, &end.Broken) {
 		end.Err = err.Error()
 	}
-	// Also if ctx has ended: only this process knows that.
+	// Report the end even if ctx has ended: only this process knows it.
 	if err := s.Ended(context.WithoutCancel(ctx), end); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
@@ -203,7 +201,7 @@ func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err
 	return func() { leave(); cancel(nil) }, err
 }
 
-// lateness reports to the trial when this process did nothing.
+// lateness returns the function that reports this process's stalls to the trial.
 func lateness(s *clientproc.Session) func(from, to, late time.Duration) (time.Duration, error) {
 	return func(from, to, late time.Duration) (time.Duration, error) {
 		longest, err := s.Late(clientproc.Gap{From: from, To: to, Late: late})

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	redis "github.com/lockstorm/lockstorm/testbed/process"
@@ -70,32 +70,11 @@ func onProcesses(t *testing.T) (testbed.Testbed, []string) {
 		t.Fatal("no real Redis to test with: ", err)
 	}
 	t.Cleanup(func() {
-		if left := offspring(t); len(left) > 0 {
+		if left := childtest.Children(t); len(left) > 0 {
 			t.Errorf("processes left behind: %v", left)
 		}
 	})
 	return tb, []string{os.Args[0]}
-}
-
-// offspring are the processes that this one has started and not buried.
-func offspring(t *testing.T) []string {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, path := range stats {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		_, rest, _ := strings.Cut(string(data), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid()) {
-			found = append(found, strings.TrimSpace(string(data)))
-		}
-	}
-	return found
 }
 
 func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {

@@ -21,16 +21,18 @@ import (
 // Task is one trial to be run, judged and stored, in any process.
 type Task struct {
 	Spec Spec `json:"spec"`
-	// Folder is the trial's, made only if there is something to store.
+	// Folder is where the trial is stored. It is made only if there is something to store.
 	Folder string `json:"folder"`
 	Keep   bool   `json:"keep,omitempty"` // store it, whatever the outcome
+	// Compress: store the evidence of a violation compressed, unless it is streamed.
+	Compress bool `json:"compress,omitempty"`
 	// Monitor: also log what nodes execute, if they can report it.
 	Monitor bool `json:"monitor,omitempty"`
 	Drop    bool `json:"drop,omitempty"`   // never store it
 	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
 	Probe   bool `json:"probe,omitempty"`
-	// Enough lists violations (Result.Shows) that are stored already: such a trial is
-	// not stored.
+	// Enough lists violations (Result.Shows) that are stored already: a trial that shows
+	// one of them is not stored.
 	Enough []string `json:"enough,omitempty"`
 	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
 }
@@ -38,11 +40,11 @@ type Task struct {
 // Done is the outcome of a task.
 type Done struct {
 	Trial Result `json:"trial"`
-	Kept  bool   `json:"kept"` // in the task's folder
+	Kept  bool   `json:"kept"` // stored in the task's folder
 	// Stalled: the harness was not scheduled for so long that the outcome proves
 	// nothing, or decisive events came too close together to be ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
-	Seen     Sight           `json:"seen,omitzero"` // in a probe
+	Seen     Sight           `json:"seen,omitzero"` // what a probe showed
 	Acquires []time.Duration `json:"acquires,omitempty"`
 	// Died: the trial ended the process in which it ran.
 	Died bool `json:"-"`
@@ -52,7 +54,7 @@ type Done struct {
 // task asks for it.
 func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locker, log func(history.Command)) (Done, error) {
 	started := time.Now()
-	t.Stream = t.Stream || RealTime(tb) // long runs must survive a kill
+	t.Stream = t.Stream || RealTime(tb) // the evidence of a long run must survive a kill
 	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}}
 	recipe, err := t.Spec.Recipe()
 	if err != nil {
@@ -80,7 +82,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 		return d, cerr
 	}
 	d.Trial.Elapsed = time.Since(started)
-	if stopped := ctx.Err(); stopped != nil { // what it wrote so far stays, but is no result
+	if stopped := ctx.Err(); stopped != nil { // the files written so far stay, but are no result
 		return d, interrupted(stopped, err)
 	}
 	judging.Lock()
@@ -88,12 +90,12 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	d.Trial.Hash = hash
 	if broken == nil {
 		d.Judge(ctx, recipe, e, err)
-	} else { // the history is complete
+	} else { // the history is complete, up to the breakdown
 		d.Judge(ctx, recipe, e, nil)
 		d.leaves(err)
 	}
 	if err := ctx.Err(); err != nil {
-		return d, err // not fully judged
+		return d, err // judging was interrupted
 	}
 	if !RealTime(tb) && len(e.Ops) > 0 {
 		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
@@ -111,8 +113,8 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	return d, d.store(t, rec, stack)
 }
 
-// interrupted is the error of a trial whose context ended with stopped. It includes the
-// trial's own error only if something could not be torn down.
+// interrupted returns the error of a trial whose context ended with the error stopped. It
+// includes the trial's own error only if something could not be torn down.
 func interrupted(stopped, err error) error {
 	var left *testbed.TeardownError
 	switch {
@@ -124,9 +126,9 @@ func interrupted(stopped, err error) error {
 	return err
 }
 
-// Conclude judges and stores the evidence of a task that ended its process. Failure is
-// why that proves nothing about the code under test, or nil; goroutines is the
-// process's goroutine dump. The evidence needs no claims.
+// Conclude judges and stores the evidence of a task whose process died. If failure is not
+// nil, it says why the death proves nothing about the code under test. goroutines is the
+// process's goroutine dump. Conclude sets the evidence's claims.
 func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, goroutines string) (Done, error) {
 	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}, Died: true}
 	recipe, err := t.Spec.Recipe()
@@ -150,7 +152,7 @@ func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, go
 	return d, d.store(t, rec, goroutines)
 }
 
-// Judge fills in what the evidence, and the run's error, show.
+// Judge fills in the result from the evidence and the run's error.
 func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
 	t := &d.Trial
 	if err == nil {
@@ -168,15 +170,14 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	d.Stalled = (stalled || unordered) && err == nil && t.Outcome == Unknown
 }
 
-// leaves adds what could not be torn down (nil = nothing) to a judged trial: the
-// verdict stands.
+// leaves adds a teardown error (nil = none) to a judged trial. The verdict stands.
 func (d *Done) leaves(err error) {
 	if err != nil {
 		d.Trial.Err = strings.TrimPrefix(d.Trial.Err+"; "+err.Error(), "; ")
 	}
 }
 
-// store keeps the trial's folder if it shows something, with the goroutines of a trial
+// store keeps the trial's folder if it shows something, with the goroutine dump of a trial
 // that broke down.
 func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.Shows()))
@@ -186,7 +187,7 @@ func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 		}
 		return nil
 	}
-	if err := rec.save(); err != nil {
+	if err := rec.save(t.Compress && d.Trial.Violation()); err != nil {
 		return err
 	}
 	return d.Explain(t.Folder, goroutines)

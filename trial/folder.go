@@ -19,13 +19,15 @@ const (
 	GoroutinesFile = "goroutines.txt"
 )
 
-// ResultsFile, in the directory of a trial's campaign, has a line for each Result.
+// ResultsFile, in the directory of a trial's campaign, has a line for each Result. Campaigns
+// store it compressed (packed.Suffix).
 const ResultsFile = "trials.jsonl"
 
-// FolderDepth is how many names lead from a campaign to a trial.
+// FolderDepth is the number of path elements from a campaign's directory to a trial's
+// folder.
 const FolderDepth = 4
 
-// Folder is where a trial is stored, relative to its campaign.
+// Folder returns a trial's folder, relative to its campaign.
 func Folder(s Spec) string {
 	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.Number())
 }

@@ -14,24 +14,23 @@ const (
 	heartbeatLate  = 5 * time.Millisecond // below this, lateness is not worth an entry
 )
 
-// heartbeat records, until ctx ends, each new maximum of its own lateness as
-// an FStall event. Only maxima, so that a busy machine is not made busier.
+// heartbeat records, until ctx ends, each new maximum of its own lateness as an FStall
+// event. It records only maxima, to add little load to a busy machine.
 func heartbeat(ctx context.Context, rec *history.Recorder) error {
 	return beat(ctx, rec.Now, func(_, _, late time.Duration) (time.Duration, error) {
 		return late, recordStall(rec, late)
 	})
 }
 
-// recordStall records for how long the harness was not scheduled.
 func recordStall(rec *history.Recorder, late time.Duration) error {
 	_, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: late})
 	return err
 }
 
-// beat calls stalled, until ctx ends, for each new maximum of its lateness, with the
-// lateness and the times before and after. It checks once more when ctx ends, since the
-// last stall may still be unnoticed. Stalled returns the lateness to exceed from then
-// on.
+// beat measures, until ctx ends, how late its ticks come. For each new maximum, it calls
+// stalled with the times of the last two ticks and the lateness; stalled returns the
+// lateness to exceed from then on. A last check when ctx ends catches a stall that is still
+// unnoticed.
 func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,22 +13,23 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
 // Standing says how far the files of a record can be trusted.
 type Standing string
 
-// Standings.
+// Values of Standing.
 const (
-	Vouched   Standing = "vouched"   // the hash of what the run judged matches
+	Vouched   Standing = "vouched"   // the files have the hash that the run judged
 	Partial   Standing = "partial"   // a file is cut short; the rest may be as judged
 	Changed   Standing = "changed"   // the files are not what the run judged
 	Unvouched Standing = "unvouched" // a run recorded the files, but nothing tells what it judged
 	Given     Standing = "given"     // no run of Lockstorm recorded the files
 )
 
-// distrust withdraws every verdict on files that are not what the run judged, since
-// changes may have caused it. Findings become doubtful.
+// distrust turns violations into doubts if the files are not what the run judged: the
+// changes may have caused the violations.
 func (r Record) distrust(verdicts []checker.Verdict) {
 	if r.Standing != Changed {
 		return
@@ -41,13 +41,13 @@ func (r Record) distrust(verdicts []checker.Verdict) {
 	}
 }
 
-// differing says that the files may not be what the run judged.
+// differing returns the reason for distrust: the files may not be what the run judged.
 func (r Record) differing() checker.Fact {
 	return checker.Fact{What: checker.HashDiffers, Text: r.Differs.Error()}
 }
 
-// doubt withdraws every verdict that nothing was seen, if something is missing that
-// could have shown it. Findings stay.
+// doubt turns each verdict without a violation into unknown if missing evidence could have
+// shown one. Violations stay.
 func doubt(verdicts []checker.Verdict, missing checker.Fact) {
 	if missing.What == "" {
 		return
@@ -59,13 +59,13 @@ func doubt(verdicts []checker.Verdict, missing checker.Fact) {
 	}
 }
 
-// Missing says why the record of its trial is incomplete; nothing if no gap is known.
-// Without a spec.json nobody knows how a history should end, or whether there was a
+// Missing says why the trial's record is incomplete; the zero Fact if no gap is known.
+// Without a spec.json nobody knows how the history should end, or whether there was a
 // command log.
 func (r Record) Missing() checker.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
-	// If the code under test ended the trial, this is the only end.
+	// A breakdown of the code under test is the end of the history: nothing follows it.
 	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
 		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
 	})
@@ -78,7 +78,7 @@ func (r Record) Missing() checker.Fact {
 		return checker.Fact{What: checker.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
 		return checker.Fact{What: checker.KeysCut, Span: lastChange(r.Evidence.Keys)}
-	case r.Differs != nil && (broke || r.Standing != Unvouched): // the files may say more about it
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // if only unvouched, a gap found below says more
 		return r.differing()
 	case r.Spec == nil, broke:
 		return checker.Fact{}
@@ -127,9 +127,9 @@ func lastChange(keys []history.KeyChange) (last time.Duration) {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// uncovered finds a grant during which its client sent no command. A client that may
-// still hold the lock can re-enter locally: only the first grant after a successful
-// release needs a command.
+// uncovered finds a successful acquire during which the client sent no command. Only the
+// first grant after a successful release needs a command: a client that may still hold the
+// lock can re-enter locally.
 func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	sent := map[int][]time.Duration{} // by client, ascending
 	for _, c := range cmds {
@@ -167,7 +167,7 @@ func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// asJudged is a stored trial's account of the files that it was judged by.
+// asJudged identifies the files that a stored trial was judged by.
 type asJudged struct {
 	Dir      string `json:"dir"`
 	Ops      int    `json:"ops"`
@@ -178,7 +178,7 @@ type asJudged struct {
 }
 
 // vouch compares the record with what the run judged, according to verdict.json in its
-// folder or else its campaign.
+// folder or else trials.jsonl of its campaign.
 func (r *Record) vouch(dir string) {
 	var was asJudged
 	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
@@ -206,7 +206,7 @@ func (r *Record) vouch(dir string) {
 	}
 }
 
-// promiseOf identifies what a lock promises.
+// promiseOf returns a hash of a lock's claims.
 func promiseOf(c history.Claims) string {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -227,7 +227,7 @@ func fromCampaign(dir string) (was asJudged) {
 	if err != nil {
 		return was
 	}
-	f, err := os.Open(filepath.Join(root, ResultsFile))
+	f, err := packed.Open(filepath.Join(root, ResultsFile))
 	if err != nil {
 		return was
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// Judge runs every oracle on a stored history, exactly as a run does. On an incomplete
-// or unvouched record, no property is said to hold; on a changed one, nothing is said
-// at all. The error is checker.ErrDisagree, with valid verdicts. Those of more judges
-// come last.
+// Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or
+// unvouched record, no property is said to hold; on a changed one, nothing is decided. The
+// verdicts of more come last. The error is checker.ErrDisagree; the verdicts are valid even
+// so.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
 	var declared []locks.Flaw
@@ -33,7 +33,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 	return t, err
 }
 
-// judge fills in t from the evidence. If t has a hash, it is the evidence's.
+// judge fills in t from the evidence. If t has a hash already, it must be that of e.
 func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
 	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
 	if t.Hash == "" {
@@ -53,8 +53,8 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 	return t, err
 }
 
-// Hits counts the hits of the fault under test, without faults that only prepare for
-// it. In a mix, every fault counts.
+// Hits counts the hits of the fault under test, but not of faults that only prepare for it.
+// In a mix, every fault counts.
 func Hits(s Spec, ops []history.Op) int {
 	if slices.Contains(s.Plan.Faults(), s.Fault) {
 		return nemesis.Hits(ops, s.Fault)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Lack is why a cell cannot be tried, as data; its sentence is made last.
+// Lack says why a cell cannot be tried, as data; Words and Sentence turn it into text.
 type Lack struct {
 	What LackOf `json:"what"`
 	// Fault is what the fault needs, if What is LackForFault.
@@ -21,20 +21,20 @@ type Lack struct {
 	Text   string           `json:"text,omitempty"` // the sentence in older stores
 }
 
-// LackOf is what a cell lacks.
+// LackOf is a kind of lack.
 type LackOf string
 
-// What cells lack.
+// Kinds of lack.
 const (
 	LackForFault   LackOf = "fault"
 	LackOfTopology LackOf = "topology"
-	LackOfLinks    LackOf = "links"     // of each client's own
-	LackOfWorkload LackOf = "workload"  // that suits the recipe
-	LackOfNamed    LackOf = "schedules" // that are named, where none are drawn
+	LackOfLinks    LackOf = "links"     // the clients share their links
+	LackOfWorkload LackOf = "workload"  // no chosen workload suits the recipe
+	LackOfNamed    LackOf = "schedules" // no named schedules, and no drawn trials
 	LackAsTold     LackOf = "told"
 )
 
-// NewLack makes a lack of an error that wraps nemesis.ErrNotSupported.
+// NewLack converts an error that wraps nemesis.ErrNotSupported.
 func NewLack(err error) *Lack {
 	var u nemesis.Unsupported
 	if errors.As(err, &u) {
@@ -43,7 +43,7 @@ func NewLack(err error) *Lack {
 	return &Lack{What: LackAsTold, Text: err.Error()}
 }
 
-// Words says it in a sentence, without naming the fault; "" for none.
+// Words returns the reason as a sentence that does not name the fault; "" for nil.
 func (l *Lack) Words() string {
 	switch {
 	case l == nil:
@@ -53,7 +53,7 @@ func (l *Lack) Words() string {
 	case l.What == LackOfTopology:
 		return fmt.Sprintf("it needs the topology %s, not %s", l.Needs, l.Chosen)
 	case l.What == LackOfLinks:
-		return "the clients share their links (--share-links), and cannot be moved one by one"
+		return "the clients share their links, and cannot be moved one by one"
 	case l.What == LackOfWorkload:
 		return "none of the chosen workloads suits the recipe"
 	case l.What == LackOfNamed:
@@ -62,7 +62,8 @@ func (l *Lack) Words() string {
 	return l.Text
 }
 
-// Sentence is Words with the name of the fault that lacks something.
+// Sentence returns the reason as a sentence; if the fault lacks something, it names the
+// fault.
 func (l *Lack) Sentence() string {
 	if l != nil && l.What == LackForFault && l.Fault != nil {
 		return l.Fault.Error()

@@ -14,11 +14,11 @@ import (
 func TestALackIsStoredAsData(t *testing.T) {
 	wanting := nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}
 	for said, l := range map[string]*Lack{
-		"failover: not supported: the testbed has no replicated topology":               NewLack(fmt.Errorf("a plan: %w", wanting)),
-		"it needs the topology replicated, not single":                                  {What: LackOfTopology, Needs: testbed.Replicated, Chosen: testbed.Single},
-		"the clients share their links (--share-links), and cannot be moved one by one": {What: LackOfLinks},
-		"none of the chosen workloads suits the recipe":                                 {What: LackOfWorkload},
-		"it has no named schedules, and no trials are drawn":                            {What: LackOfNamed},
+		"failover: not supported: the testbed has no replicated topology": NewLack(fmt.Errorf("a plan: %w", wanting)),
+		"it needs the topology replicated, not single":                    {What: LackOfTopology, Needs: testbed.Replicated, Chosen: testbed.Single},
+		"the clients share their links, and cannot be moved one by one":   {What: LackOfLinks},
+		"none of the chosen workloads suits the recipe":                   {What: LackOfWorkload},
+		"it has no named schedules, and no trials are drawn":              {What: LackOfNamed},
 		"no such thing": NewLack(errors.New("no such thing")),
 	} {
 		stored, err := json.Marshal(l)

@@ -40,7 +40,7 @@ func (l *commandLog) add(c history.Command) {
 	}
 }
 
-// sorted returns the commands in order of their indices, as they are read back.
+// sorted returns the commands in the order of their indices.
 func (l *commandLog) sorted() []history.Command {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,8 @@ type keyLog struct {
 	unseen map[string]bool
 }
 
-// maxContents bounds what a trial's key changes hold: hundreds of times what locks
-// need. A key that grows with each command would take all memory.
+// maxContents bounds the contents of a trial's key changes, in bytes: hundreds of times
+// what locks need. A key that grows with each command would otherwise take all memory.
 const maxContents = 32 << 20
 
 func (l *keyLog) add(c history.KeyChange) {
@@ -90,7 +90,7 @@ func (l *keyLog) lose(node string) {
 	})
 }
 
-// contentSize is about how many bytes a content takes.
+// contentSize estimates the size of a key's content in bytes.
 func contentSize(k *history.KeyContent) int {
 	if k == nil {
 		return 0

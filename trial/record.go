@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/shell"
 )
 
@@ -16,10 +17,12 @@ import (
 // spec.json. Stores without a number have no keys.jsonl.
 const Format = 2
 
-// ErrOlder says that what is stored cannot be judged as this version judges.
+// ErrOlder says that an older version stored the files, without the key changes that
+// judging needs.
 var ErrOlder = errors.New("stored by an older version, which kept no key changes")
 
-// Older refuses a directory; command is the command line that runs its trials again.
+// Older returns the error for a directory of an older version; command runs its trials
+// again.
 func Older(dir, command string) error {
 	return input.Errorf("%s: %w: run it again with %s", dir, ErrOlder, command)
 }
@@ -27,7 +30,7 @@ func Older(dir, command string) error {
 // ErrNewer says that this version cannot read what is stored.
 var ErrNewer = errors.New("stored by a newer version")
 
-// Newer refuses a file of a later format.
+// Newer returns the error for a file of a later format.
 func Newer(path string, format int) error {
 	return input.Errorf("%s: %w, in format %d: this one reads up to %d", path, ErrNewer, format, Format)
 }
@@ -36,9 +39,9 @@ func Newer(path string, format int) error {
 // before even if its recipe has changed or gone.
 type storedSpec struct {
 	Spec
-	// Format is the constant Format of the version that wrote it.
+	// Format is the constant Format of the version that wrote the file.
 	Format int `json:"format,omitempty"`
-	// Watched: there is a log of key changes beside it.
+	// Watched: keys.jsonl, the log of key changes, lies beside the file.
 	Watched bool           `json:"watched,omitempty"`
 	Claims  history.Claims `json:"claims"`
 }
@@ -50,7 +53,7 @@ type Record struct {
 	Spec *Spec
 	// Truncated reports files whose last line was cut off.
 	Truncated []error
-	// Standing says what vouches for the files, if LoadJudged read them.
+	// Standing says how far the files can be trusted. Only LoadJudged sets it.
 	Standing Standing
 	// Differs says why the files of a run are not vouched for; else nil.
 	Differs error
@@ -61,19 +64,20 @@ type Record struct {
 }
 
 // LoadRecord reads a history and, from the files next to it, its commands, key changes,
-// spec and claims, if they exist. The path is a history file or a trial's folder.
+// spec and claims, if they exist, compressed or not. The path is a history file or a trial's
+// folder.
 // Errors are input.Errors that name the file and the line.
 func LoadRecord(path string) (Record, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, HistoryFile)
 	}
 	var r Record
-	f, err := os.Open(path)
+	f, err := packed.Open(path)
 	if err != nil {
 		return r, input.Errorf("%s: expected a history file (JSON Lines) or a trial's folder: %w", path, errors.Unwrap(err))
 	}
 	defer f.Close()
-	ops, truncated, err := history.ReadOps(f, path)
+	ops, truncated, err := history.ReadOps(f, f.Name)
 	if err != nil {
 		return r, &input.Error{Err: err}
 	}
@@ -110,14 +114,14 @@ func (r *Record) truncated(err error) bool {
 	return err != nil
 }
 
-// LoadJudged is LoadRecord, and compares the files and the promises with what the run
+// LoadJudged is like LoadRecord, and compares the files and the claims with what the run
 // judged. It refuses older stores with ErrOlder.
 func LoadJudged(path string) (Record, error) {
 	r, err := LoadRecord(path)
 	if err != nil {
 		return r, err
 	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
 	}
 	if r.older {
@@ -127,9 +131,8 @@ func LoadJudged(path string) (Record, error) {
 	return r, nil
 }
 
-// loadCommands reads the command log, if there is one.
 func (r *Record) loadCommands(path string) error {
-	f, err := os.Open(path)
+	f, err := packed.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -137,7 +140,7 @@ func (r *Record) loadCommands(path string) error {
 		return input.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
-	cmds, truncated, err := history.ReadCommands(f, path)
+	cmds, truncated, err := history.ReadCommands(f, f.Name)
 	if err != nil {
 		return &input.Error{Err: err}
 	}
@@ -146,10 +149,10 @@ func (r *Record) loadCommands(path string) error {
 	return nil
 }
 
-// loadKeys reads the log of key changes, if there is one: its existence means that keys
-// were watched.
+// loadKeys reads the log of key changes, if there is one. A log, even an empty one, means
+// that keys were watched.
 func (r *Record) loadKeys(path string) error {
-	f, err := os.Open(path)
+	f, err := packed.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -157,7 +160,7 @@ func (r *Record) loadKeys(path string) error {
 		return input.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
-	changes, truncated, err := history.ReadKeyChanges(f, path)
+	changes, truncated, err := history.ReadKeyChanges(f, f.Name)
 	if err != nil {
 		return &input.Error{Err: err}
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Outcome is how a trial or a cell came out, as matrix.json spells it.
+// Outcome is the outcome of a trial or a cell, spelt as in matrix.json.
 type Outcome string
 
 // Outcomes, worst first.
 const (
-	Violated     Outcome = "violated"      // an oracle other than liveness
-	Blocked      Outcome = "blocked"       // only liveness: for ever, or up to the lease time
+	Violated     Outcome = "violated"      // an oracle other than liveness was violated
+	Blocked      Outcome = "blocked"       // only liveness was violated: for ever, or up to the lease time
 	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
 	NotExercised Outcome = "not-exercised" // the fault hit nothing
 	NotSupported Outcome = "not-supported" // the testbed or topology cannot do it
@@ -42,25 +42,19 @@ type Flaw struct {
 	Forever bool `json:"forever,omitempty"`
 }
 
-// Result is one finished trial: a line of trials.jsonl.
+// Result is one finished trial: in brief (Brief), a line of trials.jsonl.
 type Result struct {
 	Spec     Spec              `json:"spec"`
 	Outcome  Outcome           `json:"outcome"`
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Doubtful are flaws that a stall of the harness, or an election that no fault
-	// provoked, may explain; also undeclared ones that earlier runs left in doubt and
-	// no run settled.
+	// Doubtful are flaws that may not be the lock's: a stall of the harness, or an
+	// election that no fault provoked, may explain them. It includes the undeclared flaws
+	// that earlier runs of the trial left in doubt, unless a later run settled them.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
-	// Settled are the doubts of earlier runs that this run settled without showing the
-	// flaw.
-	Settled []Flaw `json:"settled,omitempty"`
-	// DoubtDir is the folder of the earliest run that left something undeclared in
-	// doubt, relative to the campaign's; "" if none was kept.
-	DoubtDir string `json:"doubt_dir,omitempty"`
-	// Spoilt: the harness was not scheduled for too long, or nodes elected another
-	// primary unasked. So the absence of a flaw in this run proves nothing either.
+	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary
+	// unasked. Then not even the absence of a flaw proves anything.
 	Spoilt bool `json:"spoilt,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
@@ -73,35 +67,30 @@ type Result struct {
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
-	// Dir is the trial's folder relative to the campaign's; "" if not kept: the lock
-	// held, or an earlier trial of the cell showed the same.
+	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because
+	// the lock held or an earlier trial of the cell showed the same.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; Outcome is then
 	// unknown. For a trial that the code under test ended, it says what may have been
 	// left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
-	// Lack is what was missing if Outcome is not supported. Why says that in a
-	// sentence, or what earlier runs left in doubt.
+	// Lack says what is missing if Outcome is not supported. Why is a sentence about the
+	// lack, or about the doubts that earlier runs left.
 	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
 	// Virtual is the trial's duration on virtual time; 0 on real time.
 	Virtual time.Duration `json:"virtual,omitempty"`
-	// Probe: a fault-free trial that was run for its commands; it also counts as a
-	// trial of its cell, if that cell was asked for.
+	// Probe: a fault-free trial that was run to see the recipe's commands. It also counts
+	// as a trial of its cell, if the campaign has that cell.
 	Probe bool `json:"probe,omitempty"`
-	// Again counts the previous runs of the trial that left something open: the machine
-	// had stalled the harness, nodes had elected another primary, or two events came
-	// too close together to be ordered.
-	Again int `json:"again,omitempty"`
-	// Further: an unplanned attempt that is to settle a doubt. An earlier attempt is
-	// recorded too, since it shows a violation.
-	Further bool `json:"further,omitempty"`
+	// Runs are the earlier runs of the trial, in order; none if it was run once.
+	Runs []EarlierRun `json:"runs,omitempty"`
 	// Acquires are the durations of the successful acquires of a fault-free trial;
 	// passed to sinks, not stored.
 	Acquires []time.Duration `json:"-"`
-	// Shrinking says how a minimal trial came about, or why there is none; nil = not
-	// asked for. Only Load sets it.
+	// Shrinking says how a minimal trial came about, or why there is none; nil = the trial
+	// was not to be shrunk. Only Load sets it.
 	Shrinking *Shrinking `json:"-"`
 }
 
@@ -112,7 +101,7 @@ func (t Result) Exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
 // Violation says whether an oracle was violated.
 func (t Result) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
 
-// Shows identifies what a violated trial shows: of two equal ones, one is enough.
+// Shows returns the outcome and the flaws as a text, to find trials that show the same.
 func (t Result) Shows() string {
 	text, _ := json.Marshal(t.Flaws) // plain data
 	return string(t.Outcome) + string(text)
@@ -122,10 +111,11 @@ func (t Result) Shows() string {
 // or its fault hit something and its oracles could tell.
 func (t Result) Decided() bool { return t.Violation() || t.Outcome == Holds }
 
-// Rank orders trials by what they show, worst first.
+// Rank returns a number by which trials are ordered: the worse the outcome, the lower.
 func (t Result) Rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t.Flaws[0].Forever) }
 
-// Weigh fills in the overall result of the verdicts, given the recipe's declared flaws.
+// Weigh sets outcome, kind, flaws and doubts from the verdicts and the recipe's declared
+// flaws.
 func (t *Result) Weigh(declared []locks.Flaw) {
 	t.Flaws, t.Doubtful = flawsOf(*t, declared), doubtsOf(*t, declared)
 	t.Outcome, t.Kind = Holds, ""
@@ -144,18 +134,39 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 // held says whether a property of the lock was found to hold. The conduct oracle does
 // not count: it also passes for a lock that nobody took.
 func (t Result) held() bool {
-	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == checker.Held && v.Oracle != conduct })
+	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool { return v.Result == checker.Held && v.Oracle != conduct })
 }
 
-// has says whether any oracle came to result r.
 func (t Result) has(r checker.Result) bool {
-	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == r })
+	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool { return v.Result == r })
 }
 
-// flawsOf lists the distinct flaws that t shows, worst first.
+// ofProgram says whether the verdict is about the clients' program instead of the lock.
+func ofProgram(v checker.Verdict) bool { return checker.OracleNamed(v.Oracle).OfProgram }
+
+// ofLock returns the verdicts about the lock, not those about the clients' program.
+func (t Result) ofLock() []checker.Verdict {
+	return slices.DeleteFunc(slices.Clone(t.Verdicts), ofProgram)
+}
+
+// OfProgram lists the distinct flaws of the clients' program that t shows. They are no flaws
+// of the lock, and count for no outcome.
+func (t Result) OfProgram() (flaws []Flaw) {
+	for _, v := range t.Verdicts {
+		if v.Result != checker.Violated || !ofProgram(v) {
+			continue
+		}
+		for _, f := range v.Findings {
+			flaws = append(flaws, Flaw{Oracle: v.Oracle, Cause: string(f.Cause)})
+		}
+	}
+	return Distinct(flaws)
+}
+
+// flawsOf lists the distinct flaws of the lock that t shows, worst first.
 func flawsOf(t Result, declared []locks.Flaw) []Flaw {
 	var flaws []Flaw
-	for _, v := range t.Verdicts {
+	for _, v := range t.ofLock() {
 		if v.Result != checker.Violated {
 			continue
 		}
@@ -169,11 +180,11 @@ func flawsOf(t Result, declared []locks.Flaw) []Flaw {
 	return Distinct(flaws)
 }
 
-// doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
-// worst first.
+// doubtsOf lists the distinct flaws that are only in the doubtful findings of t, worst
+// first.
 func doubtsOf(t Result, declared []locks.Flaw) []Flaw {
 	var flaws []Flaw
-	for _, v := range t.Verdicts {
+	for _, v := range t.ofLock() {
 		for _, f := range v.Doubtful {
 			if flaw := flawOf(t.Spec, v.Oracle, f, declared); !slices.ContainsFunc(t.Flaws, flaw.Same) {
 				flaws = append(flaws, flaw)
@@ -188,7 +199,7 @@ func flawOf(s Spec, oracle string, f checker.Finding, declared []locks.Flaw) Fla
 	return Flaw{Oracle: oracle, Cause: cause, Kind: kindOf(s, oracle, cause, declared), Forever: f.Forever}
 }
 
-// Distinct has each flaw once, worst first.
+// Distinct returns each flaw once (see Same), worst first.
 func Distinct(all []Flaw) []Flaw {
 	var flaws []Flaw
 	for _, f := range all {
@@ -202,13 +213,13 @@ func Distinct(all []Flaw) []Flaw {
 	return flaws
 }
 
-// Same says whether g is of the same oracle and cause.
+// Same says whether f and g have the same oracle and cause.
 func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Cause }
 
-// kindOf returns the kind that the recipe declares for (oracle, cause) under the
-// trial's fault, a fault that this one causes in the trial's topology, or a fault that
-// the workload resembles; "" if none is declared there, whatever is declared elsewhere.
-// In a mix, any declared fault counts.
+// kindOf returns the kind that the recipe declares for (oracle, cause) under the trial's
+// fault, under a fault that the trial's fault provokes in this topology, or under a fault
+// that the workload resembles; "" if none of these declares it. In a mix, a declaration for
+// any fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	body, _ := workloads.ByName(s.Workload)
 	for _, fault := range slices.Concat([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology), body.Like) {
@@ -223,7 +234,6 @@ func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	return declared[i].Kind
 }
 
-// outcome is the trial outcome that the flaw implies.
 func (f Flaw) outcome() Outcome {
 	if f.Oracle == liveness {
 		return Blocked
@@ -231,8 +241,8 @@ func (f Flaw) outcome() Outcome {
 	return Violated
 }
 
-// rank orders (outcome, kind, for ever), worst first. An undeclared violation ranks
-// between a bug and a limit: nothing excuses it.
+// rank returns a number that is lower the worse (outcome, kind, for ever) is. An undeclared
+// violation ranks between a bug and a limit: nothing excuses it.
 func rank(o Outcome, k locks.Kind, forever bool) int {
 	kinds := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}
 	switch o {

@@ -9,25 +9,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// MinimalFolder, in a violated trial's folder, holds the smallest trial found that
-// shows the same.
+// MinimalFolder, in a violated trial's folder, holds the smallest trial found that shows
+// the same flaw.
 const MinimalFolder = "minimal"
 
 // Shrinking says in a minimal trial's verdict.json how that trial came about. In the
-// verdict.json of a trial that could not be shrunk, it says why.
+// verdict.json of a trial that could not be shrunk, it says why not.
 type Shrinking struct {
 	From Size `json:"from"`
 	To   Size `json:"to"`
 	// Trials is how many trials the search ran.
 	Trials int `json:"trials"`
-	// Unfinished says why the search stopped early: a smaller trial may exist. "" = no
-	// single step makes the trial smaller.
+	// Unfinished says why the search stopped early, so that a smaller trial may exist; "" =
+	// no single step makes the trial smaller.
 	Unfinished string `json:"unfinished,omitempty"`
 	// NotShrunk: there is no smaller trial, for the reason that Unfinished gives.
 	NotShrunk bool `json:"notShrunk,omitempty"`
 }
 
-// Words are a reader's words for it: "3 to 2 clients, 676 to 52 operations".
+// Words returns the sizes in words for a reader: "3 to 2 clients, 676 to 52 operations".
 func (s Shrinking) Words() string {
 	var words []string
 	for _, n := range []struct {
@@ -62,7 +62,7 @@ type Size struct {
 	Keys     int           `json:"keys"` // changes of keys
 }
 
-// Size is the trial's.
+// Size returns the trial's size.
 func (t Result) Size() Size {
 	nodes := 1
 	switch t.Spec.Topology {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -21,11 +22,11 @@ type Sight struct {
 func SightOf(e history.Evidence) Sight {
 	return Sight{
 		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
-		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
+		Times: keyspace.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
 	}
 }
 
-// AcquireTimes are the durations of a history's successful acquires.
+// AcquireTimes returns the durations of a history's successful acquires.
 func AcquireTimes(e history.Evidence) []time.Duration {
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil {

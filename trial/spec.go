@@ -36,37 +36,36 @@ type Spec struct {
 	ShareLinks bool `json:"shareLinks,omitempty"`
 	// Seed of everything random in the trial, at most MaxSeed.
 	Seed uint64 `json:"seed"`
-	// Schedule names the trial among those that are enumerated, not drawn: a
-	// nemesis.Schedule's name; "" = it is drawn from Seed.
+	// Schedule is the name of the trial's nemesis.Schedule; "" = the trial is drawn from
+	// Seed.
 	Schedule string `json:"schedule,omitempty"`
-	// ClientsAs is what the clients are: Processes; "" = Goroutines.
+	// ClientsAs says how clients run: Goroutines or Processes; "" = Goroutines.
 	ClientsAs string `json:"clientsAs,omitempty"`
 	// Trial is the trial's number in its cell and workload, from 0; named schedules
 	// have their own numbers.
 	Trial int `json:"trial"`
-	// Attempt counts the earlier runs of the trial that the campaign kept although
-	// their flaw did not show, or a doubt remained: on real time, another run may
+	// Attempt counts the earlier runs of the trial whose evidence the campaign kept. In
+	// them the flaw did not show, or a doubt remained. On real time, another run may
 	// differ.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
-	// defines the trial.
+	// Logs is the folder for the nodes' logs; "" = not kept. It does not define the trial.
 	Logs string `json:"-"`
-	// Monitor is where the logs of what nodes execute go; "" = not kept. It does not
+	// Monitor is the folder for logs of what the nodes execute; "" = not kept. It does not
 	// define the trial, though monitoring costs nodes time.
 	Monitor string `json:"-"`
-	// ClientCommand is the command line of a program that calls ServeClient, if
-	// ClientsAs asks for one. It is not part of what defines the trial either.
+	// ClientCommand is the command line of a program that calls ServeClient, used if
+	// ClientsAs is Processes. It does not define the trial.
 	ClientCommand []string `json:"-"`
 }
 
-// Named says whether the trial is one of those that are enumerated.
+// Named says whether the trial is a named schedule's.
 func (s Spec) Named() bool { return s.Schedule != "" }
 
-// Number tells the trial from the others of its cell and workload.
+// Number returns the trial's name among those of its cell and workload.
 func (s Spec) Number() string {
 	n := cmp.Or(s.Schedule, strconv.Itoa(s.Trial))
 	if s.Attempt > 0 {
@@ -90,12 +89,12 @@ func (s Spec) Title() string {
 
 // Turn is a trial's place in the order of its cell and workload.
 type Turn struct {
-	drawn   bool // after all named trials
+	drawn   bool // drawn trials come after all named ones
 	trial   int
 	attempt int
 }
 
-// Turn is the trial's place in that order.
+// Turn returns the trial's place in the order of its cell and workload.
 func (s Spec) Turn() Turn { return Turn{!s.Named(), s.Trial, s.Attempt} }
 
 // Compare orders turns: named trials come before drawn ones.
@@ -109,8 +108,8 @@ func (t Turn) Compare(u Turn) int {
 	return cmp.Or(cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
 }
 
-// Recipe returns the recipe of that name. The spec may come from a file: the error is
-// an input.Error if it names something unknown or has invalid options.
+// Recipe returns the trial's recipe. Since the spec may come from a file, the error is an
+// input.Error if the spec names something unknown or has invalid options.
 func (s Spec) Recipe() (locks.Recipe, error) {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok {
@@ -125,15 +124,17 @@ func (s Spec) Recipe() (locks.Recipe, error) {
 	return recipe, nil
 }
 
-// PromisedBy is what the recipe promises in this trial.
+// PromisedBy returns what the recipe promises in this trial.
 func (s Spec) PromisedBy(r locks.Recipe) history.Claims {
 	c := r.Claims(s.Options.TTL, s.Voters())
 	c.Lock = r.ID
 	c.Trusting = s.Options.Trusting
+	body, _ := workloads.ByName(s.Workload)
+	c.Draws = body.Draws
 	return c
 }
 
-// Voters is how many nodes may grant the lock.
+// Voters returns how many nodes may grant the lock.
 func (s Spec) Voters() int {
 	if s.Topology == testbed.Independent {
 		return cmp.Or(s.Nodes, DefaultNodes)
@@ -144,14 +145,14 @@ func (s Spec) Voters() int {
 // DefaultNodes is the size of an independent topology: RedLock's five.
 const DefaultNodes = 5
 
-// timeLimit is when a trial has certainly failed: set-up and teardown on a busy
-// machine, the disturbed part with faults that outlast it, and the liveness phase, each
-// with a margin.
+// timeLimit returns the time after which a trial has certainly failed. It allows for set-up
+// and teardown on a busy machine, the disturbed part with faults that outlast it or wait in
+// vain for their points, and the liveness phase, each with a margin.
 func (s Spec) timeLimit(c history.Claims) time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout
 	}
 	o := s.Options
 	perClient := o.Hold + o.Retry + max(s.CommandTimeout, 3*time.Second)
-	return 30*time.Second + 2*o.Duration + 2*(max(c.Recovery, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
+	return 30*time.Second + 2*max(o.Duration, s.Plan.Latest()) + 2*(max(c.Recovery, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
 }

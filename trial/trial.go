@@ -30,20 +30,21 @@ func RealTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
-// patience is how long a trial on virtual time may take on the machine's clock, even on
-// a slow machine; its limit on its own clock is Setup.Limit.
+// patience is how long a trial on virtual time may take in real time, even on a slow
+// machine; Setup.Limit is its limit in virtual time.
 const patience = 10 * time.Minute
 
-// Run runs one trial: clients and nemesis side by side for the duration that s asks
-// for; then, with all faults healed, the workload's liveness phase and a post-mortem of
-// the nodes. Ops go to rec and commands to commands (may be nil) as they happen; the
-// returned evidence has the same, also on error. The error is the harness's. The
-// recipe's faults are in the evidence only; if the recipe ended the trial, the
-// history's last entry says so. What could not be torn down is a *testbed.TeardownError
-// in the error, whatever the trial's outcome.
+// Run runs one trial: clients and nemesis side by side for the duration that s asks for;
+// then, with all faults healed, the workload's liveness phase and a post-mortem of the
+// nodes. Ops go to rec and commands to commands (may be nil) as they happen; the returned
+// evidence has them too, even on error.
 //
-// rec's clock is one of tb.Clock. Run uses tb for this trial only; trials may run at
-// the same time.
+// The error is a failure of the harness. Failures of the recipe are in the evidence only: a
+// breakdown of its code is the history's last entry. If something could not be torn down,
+// the error wraps a *testbed.TeardownError, whatever the trial's outcome.
+//
+// The clock of rec must come from tb.Clock. Run uses tb for this trial only; trials may run
+// at the same time.
 func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
 	e, _, err := run(ctx, tb, s, rec, receivers{commands: commands})
 	return e, err
@@ -106,12 +107,12 @@ type running struct {
 	recipe   locks.Recipe
 	workload workloads.Workload
 	claims   history.Claims
-	watched  bool             // by a heartbeat
+	watched  bool             // a heartbeat watches the harness
 	host     *clientproc.Host // nil = clients are goroutines
-	// broken is set by a client under test that ended the trial: others then fail
-	// because the history has ended, perhaps before this client reports.
+	// broken says how the code under test ended the trial; nil = it did not. Other clients
+	// then fail too, because the history has ended, and perhaps report first.
 	broken *testbed.Breakdown
-	// unclosed is host's teardown error.
+	// unclosed is the host's teardown error.
 	unclosed error
 }
 
@@ -122,7 +123,7 @@ func (t *running) unseen(node string, why error) {
 	}) // after the history's end, nothing is left to judge
 }
 
-// newRunning looks up the names in s.
+// newRunning prepares a trial: it looks up the names in s.
 func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 	recipe, err := s.Recipe()
 	if err != nil {
@@ -133,8 +134,8 @@ func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 	return &running{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
 }
 
-// over reduces err, the error of the finished testbed's Run. A teardown error is always
-// reported; if the code under test ended the trial, nothing else is.
+// over returns the trial's error, given the error of the testbed's Run. A teardown error
+// always counts; if the code under test ended the trial, other errors do not.
 func (t *running) over(err error) error {
 	if t.broken == nil && !errors.As(err, &t.broken) {
 		return testbed.JoinErrors(err, t.unclosed)
@@ -150,8 +151,8 @@ func (t *running) over(err error) error {
 	return testbed.JoinErrors(err, t.unclosed)
 }
 
-// firstBroken is the breakdown that ended the history: of several at once, a later one
-// may have been returned first.
+// firstBroken returns the breakdown that ended the history. If clients broke down at once,
+// t.broken may be a later one.
 func (t *running) firstBroken() *testbed.Breakdown {
 	ops := t.rec.Ops()
 	if len(ops) == 0 || !slices.Contains(breakdowns, ops[len(ops)-1].F) {
@@ -164,7 +165,8 @@ func (t *running) firstBroken() *testbed.Breakdown {
 // breakdowns are the entries with which the code under test ends a history.
 var breakdowns = []string{history.FPanic, history.FDeadlock, history.FRunaway}
 
-// body is the part between set-up and teardown. It does not depend on the testbed.
+// body runs the part of a trial between set-up and teardown. It does not depend on the
+// testbed.
 func (t *running) body(ctx context.Context, env testbed.Env) error {
 	if timeout := t.spec.Timeout; timeout > 0 && !t.watched {
 		granted, cancel := context.WithTimeoutCause(ctx, timeout, errTimeLimit)
@@ -181,7 +183,7 @@ func (t *running) body(ctx context.Context, env testbed.Env) error {
 // closeHost is Host.Close; tests replace it.
 var closeHost = (*clientproc.Host).Close
 
-// run is the body within its time limit.
+// run is body without the user's time limit.
 func (t *running) run(ctx context.Context, env testbed.Env) error {
 	healed := make(chan struct{})
 	if t.host != nil {
@@ -237,7 +239,8 @@ func (t *running) storm(ctx context.Context, env testbed.Env, healed chan struct
 	return group.Wait()
 }
 
-// disturb returns when the duration has passed and every fault is healed.
+// disturb runs the nemesis. It returns when the duration has passed and every fault is
+// healed.
 func (t *running) disturb(ctx context.Context, env testbed.Env) error {
 	over := time.NewTimer(t.spec.Options.Duration)
 	defer over.Stop()

@@ -17,7 +17,7 @@ type verdictFile struct {
 	Verdicts []checker.Verdict `json:"verdicts"`
 	Hits     int               `json:"hits"`
 	Progress *checker.Progress `json:"progress,omitempty"`
-	// Of the files that were judged.
+	// Sizes and hashes of the evidence that was judged.
 	Ops      int    `json:"ops"`
 	Commands int    `json:"commands"`
 	Keys     int    `json:"keys"` // changes of keys
@@ -38,8 +38,8 @@ func WriteVerdict(folder string, t Result) error {
 	return jsonfile.Write(filepath.Join(folder, VerdictFile), verdictOf(t))
 }
 
-// Load reads a judged trial back from its folder, without Dir and what only a run
-// knows. Errors are input.Errors that name the file.
+// Load reads a judged trial back from its folder, without Dir and the fields that only a
+// run knows. Errors are input.Errors that name the file.
 func Load(folder string) (Result, history.Evidence, error) {
 	r, err := LoadRecord(folder)
 	if err != nil {
@@ -54,13 +54,12 @@ func Load(folder string) (Result, history.Evidence, error) {
 	return t, r.Evidence, err
 }
 
-// loadVerdict reads a folder's verdict.json.
 func loadVerdict(folder string) (v verdictFile, err error) {
 	err = jsonfile.Read(filepath.Join(folder, VerdictFile), &v)
 	return v, err
 }
 
-// Label notes in a stored trial's verdict.json why there is no smaller one.
+// Label writes into a stored trial's verdict.json why there is no smaller trial.
 func Label(folder string, s Shrinking) error {
 	v, err := loadVerdict(folder)
 	if err != nil {

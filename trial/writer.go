@@ -13,22 +13,23 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// trialWriter records one trial: in memory, to be saved if the trial shows something,
-// or directly in its folder, so that a kill leaves what there was.
+// trialWriter records one trial: in memory, to be saved if the trial shows something, or
+// directly in its folder, so that the evidence survives a kill.
 type trialWriter struct {
 	folder string
 	spec   storedSpec
 
-	// In memory.
+	// Buffers of a trial recorded in memory.
 	ops, cmds, keys bytes.Buffer
 
-	// As it happens; nil otherwise.
+	// Files of a trial written as it happens, else nil.
 	history, commands, changes *os.File
 
-	line   []byte // of commands
-	change []byte // of changes
+	line   []byte // a line of commands, reused
+	change []byte // a line of changes, reused
 
 	mu   sync.Mutex
 	err  error  // the first write error
@@ -60,7 +61,6 @@ func (p *trialWriter) stream(fail func()) (err error) {
 	return nil
 }
 
-// closeFiles closes the open files.
 func (p *trialWriter) closeFiles() error {
 	var errs []error
 	for _, f := range []*os.File{p.history, p.commands, p.changes} {
@@ -79,7 +79,7 @@ func (p *trialWriter) open() error {
 	return jsonfile.Write(filepath.Join(p.folder, SpecFile), p.spec)
 }
 
-// writer is the destination of the history.
+// writer returns the destination of the history.
 func (p *trialWriter) writer() io.Writer {
 	if p.history != nil {
 		return historyWriter{p}
@@ -113,7 +113,7 @@ func (p *trialWriter) failed(err error) {
 // command records one command. Calls come one at a time.
 func (p *trialWriter) command(c history.Command) {
 	if p.commands == nil {
-		return // they are written in order at the end
+		return // close writes the commands in order
 	}
 	p.line = append(c.AppendJSON(p.line[:0]), '\n')
 	_, err := p.commands.Write(p.line)
@@ -131,12 +131,15 @@ func (p *trialWriter) keyChange(c history.KeyChange) {
 	p.failed(err)
 }
 
-// copy records earlier ops.
+// copy records ops that an ended process wrote.
 func (p *trialWriter) copy(ops []history.Op) {
 	for i := range ops {
 		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))
 	}
 }
+
+// Usual lengths of a line in bytes. A buffer that has to grow is copied each time.
+const commandLine, changeLine = 300, 220
 
 // close ends the recording of this evidence, and returns its history.Hash and the first
 // write error.
@@ -145,13 +148,15 @@ func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 		p.failed(p.closeFiles())
 		return history.Hash(e), p.err
 	}
+	p.cmds.Grow(commandLine * len(e.Commands))
 	for i := range e.Commands {
 		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))
 	}
+	p.keys.Grow(changeLine * len(e.Keys))
 	for i := range e.Keys {
 		p.keys.Write(append(e.Keys[i].AppendJSON(p.keys.AvailableBuffer()), '\n'))
 	}
-	// Encoding everything a second time would slow every campaign.
+	// The buffers are hashed: encoding everything again would slow every campaign.
 	h := sha256.New()
 	h.Write(p.ops.Bytes())
 	h.Write(p.cmds.Bytes())
@@ -160,7 +165,7 @@ func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 }
 
 // save writes the recorded trial into its folder, unless it was streamed there.
-func (p *trialWriter) save() error {
+func (p *trialWriter) save(compressed bool) error {
 	if p.history != nil {
 		return nil
 	}
@@ -172,7 +177,16 @@ func (p *trialWriter) save() error {
 		files[KeysFile] = p.keys.Bytes()
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(p.folder, name), data, 0o666); err != nil {
+		path := filepath.Join(p.folder, name)
+		err := packed.Remove(path) // an earlier trial's, in either form
+		switch {
+		case err != nil:
+		case compressed:
+			err = packed.WriteFile(path, data)
+		default:
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
 			return fmt.Errorf("store the trial: %w", err)
 		}
 	}

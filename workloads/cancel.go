@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// cancel has clients with little patience, like a service whose request is over: the
-// context of an attempt ends between two of its commands, during one, or while it waits
-// for others. Half of the contexts have a deadline, which a client library may check in
-// advance; the others are cancelled. What such an attempt leaves on the nodes keeps
-// others out, though nobody died and nothing was lost.
+// cancel has impatient clients, like a service whose request has ended: the context of an
+// attempt ends between two of its commands, during one, or while it waits for others. Half
+// of the contexts have a deadline, which a client library may check in advance; the others
+// are cancelled. Keys that such an attempt leaves on the nodes keep others out, although no
+// client died and no message was lost.
 var cancel = Workload{
 	Name:    "cancel",
 	Doc:     "attempts to get in have deadlines or are cancelled half-way, at any moment",
@@ -25,7 +25,7 @@ var cancel = Workload{
 }
 
 const (
-	// patientSections is the share of critical sections without a patience.
+	// patientSections is the share of critical sections with unlimited patience.
 	patientSections = 1.0 / 5
 	// leastPatience is shorter than any command takes.
 	leastPatience = 50 * time.Microsecond
@@ -34,8 +34,8 @@ const (
 	offBeat = 500 * time.Nanosecond
 )
 
-// cancelChoice draws a client's patience: from less than a command takes up to a lease,
-// each order of magnitude equally often.
+// cancelChoice draws a client's patience, from less than the time of a command to a lease.
+// Each order of magnitude is equally likely.
 func cancelChoice(s *Section, o Options, own float64) {
 	if own < patientSections {
 		return
@@ -47,9 +47,9 @@ func cancelChoice(s *Section, o Options, own float64) {
 	s.Cancel = int(scale*(1<<20))%2 == 1
 }
 
-// asking is the context for acquiring the lock of the current section: it ends with the
-// client's patience, or by stop. In the liveness phase, where everybody waits for a
-// turn, only the phase's own end limits it.
+// asking returns the context for acquiring the lock of the current section. It ends with
+// the client's patience, or by stop. In the liveness phase, where all clients wait for a
+// turn, it is simply all.
 func (s *session) asking(all context.Context) (ctx context.Context, stop context.CancelFunc) {
 	switch {
 	case s.current.Patience == 0 || s.healing():
@@ -67,12 +67,12 @@ func (s *session) asking(all context.Context) (ctx context.Context, stop context
 	}
 }
 
-// early is by how much a context ends before its deadline. On a virtual clock, a
-// connection that waits until the deadline would wake in the instant in which the
-// context ends, and see either state.
+// early is the time between a context's end and its later deadline. Otherwise, on a virtual
+// clock, a connection that waits until the deadline would wake at the same instant as the
+// context ends, and could see either state.
 const early = 100 * time.Nanosecond
 
-// deadlined is a context that announces that deadline but ends a moment before.
+// deadlined is a context that announces a deadline but ends a moment before it.
 type deadlined struct {
 	context.Context
 	deadline time.Time

@@ -2,11 +2,10 @@ package workloads
 
 import "github.com/lockstorm/lockstorm/history"
 
-// counter increments a shared value several times in each critical section. It shows
-// more than mutex: the resource itself counts the increments in a second register. If
-// the first register shows less, updates were lost, and the difference is their number.
-// And a client that gets in late, after some of a holder's increments, still comes
-// between two others.
+// counter increments a shared value several times in each critical section. It shows more
+// than mutex: the resource itself counts the increments in a second register. If the first
+// register is smaller, the difference is the number of lost updates. Even a client that
+// gets in late still comes between two increments of the holder.
 var counter = Workload{
 	Name:    "counter",
 	Doc:     "several increments under the lock; a second value counts what was added, so that a difference is what was lost",

@@ -8,23 +8,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// extend prolongs leases on demand, like a service whose work may take longer than a
-// lease and which trusts no watchdog: it works for a part, extends, and works on. Some
-// sections outlast their first lease but extend in time. Others pause before an
-// extension for longer than the lease, and then extend without checking the clock: a
-// client that succeeds although another had the lock meanwhile works on data that the
-// other has changed.
+// extend prolongs leases on demand, like a service whose work may take longer than a lease
+// and that trusts no watchdog: it does a part of its work, extends the lease, and works on.
+// Some sections outlast their first lease but extend in time. Others pause before an
+// extension for longer than the lease, and then extend without checking the clock: a client
+// that succeeds although another had the lock meanwhile works on data that the other has
+// changed.
 var extend = Workload{
-	Name:    "extend",
-	Doc:     "the holder prolongs its lease while it works; some extend when it has ended",
-	Suits:   func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
-	choose:  extendChoice,
+	Name:   "extend",
+	Doc:    "the holder prolongs its lease while it works; some extend when it has ended",
+	Suits:  func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
+	choose: extendChoice,
+	// Late extensions come after the lease's end, as if the work took too long.
+	Like:    []string{"slow-work"},
 	section: extendSection,
 	values:  1,
 	late:    true,
 }
 
-// Shares of critical sections that last longer than a lease, and that extend late.
+// Shares of critical sections: longer than a lease, and with a late extension.
 const (
 	longSections   = 1.0 / 4
 	lateExtensions = 1.0 / 4
@@ -47,7 +49,7 @@ func extendSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.workAndExtend)
 }
 
-// workAndExtend is an increment whose work is done in parts, with an extension between
+// workAndExtend makes an increment whose work has several parts, with an extension between
 // parts. The first extension may be late.
 func (s *session) workAndExtend(h *hold) error {
 	var values []int64
@@ -80,9 +82,9 @@ func (s *session) workAndExtend(h *hold) error {
 	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
 }
 
-// extend asks once for a longer lease, unless the holder knows that its lease is lost,
-// and records the result. A refused client knows that its lease ended; one without an
-// answer keeps its deadline.
+// extend asks once for a longer lease, unless the holder knows that its lease is lost, and
+// records the result. A client that is refused knows that its lease ended; a client that
+// gets no answer keeps its deadline.
 func (s *session) extend(h *hold) error {
 	if h.lost {
 		return nil

@@ -19,10 +19,12 @@ type world struct {
 	start  time.Time
 	skew   time.Duration
 	fenced bool
+	waits  bool // every acquire waits
 	apart  bool // every client on its own
 	// resource is what locks guard; nil = the real one.
 	resource Resource
 	at       func(client int, step string) error
+	work     func(client int) (<-chan struct{}, error) // nil = no work is prolonged
 }
 
 func (w *world) Now() time.Duration          { return time.Since(w.start) }
@@ -35,6 +37,13 @@ func (c *client) Step(ctx context.Context, name string) (err error) {
 		err = c.w.at(c.i, name)
 	}
 	return errors.Join(err, ctx.Err())
+}
+
+func (c *client) Work(ctx context.Context) (<-chan struct{}, error) {
+	if c.w.work != nil {
+		return c.w.work(c.i)
+	}
+	return nil, ctx.Err()
 }
 
 type client struct {
@@ -70,6 +79,22 @@ type memoryLock struct {
 	free     bool         // for everybody, at any time
 	unlock   func() error // instead of a plain release
 	try      func() error // before anything else
+	polled   bool         // waits by bounded polling
+	waiting  bool         // waits in its own way
+}
+
+// waitingLock is a memoryLock that is a locks.Blocker.
+type waitingLock struct{ *memoryLock }
+
+func (l waitingLock) Lock(ctx context.Context) (locks.Lease, error) {
+	return locks.Wait(ctx, l.memoryLock, 10*time.Millisecond)
+}
+
+// polledLock is a memoryLock that is a locks.Poller.
+type polledLock struct{ *memoryLock }
+
+func (polledLock) Poll(ctx context.Context, attempts locks.Lock, interval time.Duration, maximum int) (locks.Lease, error) {
+	return locks.Poll(ctx, attempts, interval, maximum)
 }
 
 func (l *memoryLock) Read() locks.Lock  { r := *l; r.mode = history.Read; return &r }
@@ -156,12 +181,18 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 		err = body(t.Context(), World{
 			Resources: guarded,
 			Env:       w, Opts: opts, Rec: rec, Healed: healed,
-			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced},
+			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced, Waits: w.waits},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {
 					l := &memoryLock{s: s, client: client, key: key}
 					if adapt != nil {
 						adapt(l)
+					}
+					if l.polled {
+						return polledLock{l}, nil
+					}
+					if l.waiting {
+						return waitingLock{l}, nil
 					}
 					return l, nil
 				}, nil

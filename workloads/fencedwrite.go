@@ -5,9 +5,9 @@ import (
 )
 
 // fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed locking",
-// 2016): a client checks its lease, stops for longer than the lease, and writes. No
-// check could have helped; but a resource that checks growing fences refuses the write.
-// Between the check and the late write, another client's section may run.
+// 2016): a client checks its lease, stops for longer than the lease, and writes. No check
+// of the lease could prevent that, but a resource that checks growing fences refuses the
+// write. Between the check and the late write, another client's section may run.
 var fencedWrite = Workload{
 	Name:     "fenced-write",
 	Doc:      "read-modify-write of a counter that checks fences; some writes come after their lease has ended",
@@ -23,6 +23,6 @@ var fencedWrite = Workload{
 	late:    true,
 }
 
-// lateWriters is the share of critical sections whose write comes late: few enough to
-// leave time for others between two of them.
+// lateWriters is the share of critical sections whose write comes late, low enough that
+// other sections run between two of them.
 const lateWriters = 1.0 / 6

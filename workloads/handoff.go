@@ -5,12 +5,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// handoff has a job that survives its worker, like a leader's: the holder works on it
-// and notes its progress while the others wait. The next holder finds a finished job,
-// and starts another, or an abandoned one, and continues it from the last note.
+// handoff has a job that survives its worker, like a leader's: the holder works on the job
+// and notes its progress while the others wait. The next holder either finds a finished job
+// and starts another, or continues an abandoned job from the last note.
 //
-// The resource has the job's number, its worker, and the number of finished parts: a
-// crash shows as a job with a second worker, whose first note tells who got in, and how
+// The resource has the job's number, its worker, and the number of finished parts: a crash
+// shows as a job with a second worker, whose first note shows which client got in, and how
 // soon.
 var handoff = Workload{
 	Name:    "handoff",
@@ -27,7 +27,7 @@ func handoffSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.takeOver)
 }
 
-// takeOver finishes the current job, or does the next one.
+// takeOver finishes the current job, or does the next if it is finished.
 func (s *session) takeOver(h *hold) error {
 	var job, done int64
 	err := s.touch(h, testbed.StepRead, func() error {

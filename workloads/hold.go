@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// hold is one lease that a client got, or may have.
+// hold is one lease that a client has, or may have.
 type hold struct {
 	lock   string
 	mode   history.Mode
@@ -21,12 +21,12 @@ type hold struct {
 	lost   bool           // the holder knows that its lease ended
 }
 
-// op starts an entry about this client and hold.
+// op returns an entry for the history about this client and hold.
 func (s *session) op(f string, h hold) history.Op {
 	return history.Op{Process: s.process, Client: s.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
 }
 
-// recorded is the lease in the history's form.
+// recorded returns the lease in the history's form, nil for none.
 func (s *session) recorded(l locks.Lease) *history.Lease {
 	if l == (locks.Lease{}) {
 		return nil
@@ -34,28 +34,28 @@ func (s *session) recorded(l locks.Lease) *history.Lease {
 	return &history.Lease{Token: l.Token, Fence: l.Fence, Deadline: s.onTrialClock(l.Deadline)}
 }
 
-// onTrialClock expresses an instant of the client's wall clock in nanoseconds
-// since the trial's start as an unskewed wall clock would show it.
+// onTrialClock converts an instant of the client's wall clock to the time since the trial's
+// start, as an unskewed wall clock would show it.
 func (s *session) onTrialClock(wall time.Time) time.Duration {
 	if wall.IsZero() {
 		return 0
 	}
-	// Two clocks cannot be read at once. In this order, the deadline comes out early by
-	// the gap, never late: no hold is believed longer than claimed.
+	// Two clocks cannot be read at the same time. In this order the result is early by the
+	// gap, never late: the history believes no hold for longer than claimed.
 	now := s.Env.Now()
 	return now + time.Until(wall)
 }
 
-// ended wraps an error that ends a client, to tell it from a lock's error.
+// ended wraps an error that ends a client, to distinguish it from a lock's error.
 type ended struct{ err error }
 
-// Error is the text of the wrapped error.
+// Error returns the text of the wrapped error.
 func (e ended) Error() string { return e.err.Error() }
 
-// Unwrap returns it.
+// Unwrap returns the wrapped error.
 func (e ended) Unwrap() error { return e.err }
 
-// attempts is a lock that records every attempt as an operation of its own.
+// attempts is a lock that records each attempt as a separate operation.
 type attempts struct {
 	s    *session
 	h    *hold
@@ -76,7 +76,8 @@ func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 	return a.h.handle.Unlock(ctx, l)
 }
 
-// try returns a function for one attempt, with the client's token if it chooses one.
+// try returns a function that makes one attempt, with the client's own token if
+// Options.Tokens says so.
 func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	l, ok := h.handle.(locks.TokenLocker)
 	if !ok || s.Opts.Tokens != ClientTokens {
@@ -87,8 +88,8 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	}
 }
 
-// attempt records one acquire by take. Its error is the lock's own, or ended. If ctx
-// has already ended, it asks nothing and returns ErrBusy.
+// attempt makes one acquire by take and records it. Its error is the lock's own, or ended.
+// If ctx has already ended, it sends nothing and returns ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
@@ -124,6 +125,8 @@ func outcome(err error) (history.Type, history.Reason, string) {
 	switch {
 	case err == nil:
 		return history.OK, "", ""
+	case errors.Is(err, locks.ErrPresumed):
+		return history.Info, history.Presumed, err.Error()
 	case errors.Is(err, locks.ErrBusy):
 		return history.Fail, history.Busy, ""
 	case errors.Is(err, locks.ErrRefused):
@@ -135,21 +138,27 @@ func outcome(err error) (history.Type, history.Reason, string) {
 	}
 }
 
-// goOnAsNewProcess follows an operation of unknown outcome, as in Jepsen: the old
-// process's operation stays open for ever; the owner stays the same.
+// goOnAsNewProcess gives the client a new process number after an operation of unknown
+// outcome, as in Jepsen: the old process's operation stays open for ever. The owner stays
+// the same.
 func (s *session) goOnAsNewProcess() {
 	s.process += history.Process(s.Opts.Clients)
 }
 
-// enter waits until the lock is held. After a refusal or an unknown outcome ok is
-// false, and the client may try again.
+// enter waits until the lock is held. After a refusal, an unknown outcome or the last attempt
+// of a locks.Poller, ok is false, and the client may try again.
 func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
 	}
 	ctx, stop := s.asking(s.ctx)
 	defer stop()
-	_, lerr := locks.Wait(ctx, &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond))
+	asked, interval := &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond)
+	if p, polls := h.handle.(locks.Poller); polls {
+		_, lerr := p.Poll(ctx, asked, interval, s.Opts.polls())
+		return s.entry(lerr)
+	}
+	_, lerr := locks.Wait(ctx, asked, interval)
 	return s.entry(lerr)
 }
 
@@ -162,9 +171,9 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterBlocking makes one attempt, as for every recipe, and then waits in the recipe's
-// own way. Only the end of the client's patience, or of the liveness phase's grace,
-// interrupts the waiting.
+// enterBlocking makes one attempt, as for every recipe that has single attempts, and then
+// waits in the recipe's own way. Only the end of the client's patience, or of the liveness phase's grace, interrupts
+// this wait.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	ctx, stop := s.asking(s.patience)
 	defer stop()
@@ -172,7 +181,10 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	if ctx != s.patience {
 		first = ctx
 	}
-	_, lerr := s.attempt(first, h, s.try(h))
+	lerr := locks.ErrBusy
+	if !s.Claims.Waits {
+		_, lerr = s.attempt(first, h, s.try(h))
+	}
 	if errors.Is(lerr, locks.ErrBusy) {
 		_, lerr = s.attempt(ctx, h, b.Lock)
 	}
@@ -183,19 +195,21 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 }
 
 // critical runs a critical section: it acquires by enter, runs body as the holder, and
-// releases. Without the lock it does nothing more.
+// releases. If it gets no lock, it does no more.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)
 	if err != nil || !ok {
 		return err
 	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
-	if err := body(&h); err != nil {
-		return err
-	}
-	return s.leave(h)
+	return s.within(&h, func() error {
+		if err := s.begin(&h); err != nil {
+			return err
+		}
+		if err := body(&h); err != nil {
+			return err
+		}
+		return s.leave(h)
+	})
 }
 
 // entry separates a lock's error from an error that ends the client.
@@ -209,7 +223,7 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 	case s.ctx.Err() != nil:
 		return false, s.ctx.Err()
 	}
-	// Refused or unknown: a service would report an error and come again.
+	// Refused, out of attempts or unknown: a service would report that and try again later.
 	return false, s.sleep(s.current.Retry)
 }
 
@@ -235,9 +249,9 @@ func (s *session) leave(h hold) error {
 	return s.ctx.Err()
 }
 
-// look is the check that a careful client makes before it touches the resource: it
-// reads its own clock and Lost. When it first finds the lease gone, it records that,
-// and it never touches again under that hold.
+// look is the check that a careful client makes before it touches the resource: it reads
+// its own clock and Lost. When the client first finds that the lease has ended, it records
+// that, and it never touches the resource under that hold again.
 func (s *session) look(h *hold) (mayTouch bool, err error) {
 	if h.lost {
 		return false, nil
@@ -254,19 +268,31 @@ func (s *session) expired(h hold) bool {
 		return true
 	default:
 	}
-	d := h.lease.Deadline
-	return !d.IsZero() && !s.client.Locks().Now().Before(d)
+	d, now := h.lease.Deadline, s.client.Locks().Now
+	if h.lease.Monotonic {
+		now = time.Now
+	}
+	return !d.IsZero() && !now().Before(d)
 }
 
-// lose records that the holder knows that its lease ended.
+// lostC returns the channel that tells the client that the hold's lease is lost; nil if it
+// trusts its lease, or knows already.
+func (s *session) lostC(h *hold) <-chan struct{} {
+	if s.Opts.Trusting || h.lost {
+		return nil
+	}
+	return h.lease.Lost()
+}
+
+// lose notes and records that the holder knows of the end of its lease.
 func (s *session) lose(h *hold) error {
 	h.lost = true
 	_, err := s.Rec.Event(s.op(history.FLost, *h))
 	return err
 }
 
-// work is the time between two touches; the section has that many parts. A careful
-// client stops when the lease is reported lost.
+// work waits between two touches, for one of the equal parts of the section's Hold. A
+// careful client stops when the lease is reported lost.
 func (s *session) work(h *hold, parts int) error {
 	d := s.current.Hold
 	if s.healing() {
@@ -274,25 +300,21 @@ func (s *session) work(h *hold, parts int) error {
 	}
 	t := time.NewTimer((d / time.Duration(parts)).Round(time.Microsecond))
 	defer t.Stop()
-	lost := h.lease.Lost()
-	if s.Opts.Trusting || h.lost {
-		lost = nil
-	}
 	select {
 	case <-t.C:
-		return nil
-	case <-lost:
+		return s.prolonged(h, true)
+	case <-s.lostC(h):
 		return s.lose(h)
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}
 }
 
-// healing says whether the liveness phase has begun.
+// healing reports whether the liveness phase has begun.
 func (s *session) healing() bool { return s.healed.Load() != 0 }
 
-// lateWrite is the last step of a touch: a write. If the critical section is to be
-// late, the client stops before the first of these.
+// lateWrite makes a write, the last step of a touch. If the current section has Late, the
+// client stops before its first write.
 func (s *session) lateWrite(h *hold, values ...int64) error {
 	late := s.current.Late
 	if s.current.Late = 0; late > 0 && !s.healing() {
@@ -303,21 +325,16 @@ func (s *session) lateWrite(h *hold, values ...int64) error {
 	return s.write(h, values...)
 }
 
-// lag delays a write that is on its way: the client runs on, and may learn that its
-// lease is lost, but cannot recall the write.
+// lag delays a write: meanwhile the client may learn that its lease is lost, but it can no
+// longer recall the write.
 func (s *session) lag(h *hold, late time.Duration) error {
 	until := s.Env.Now() + late.Round(time.Microsecond)
-	lost := h.lease.Lost()
-	if s.Opts.Trusting || h.lost {
-		lost = nil
-	}
 	for {
 		t := time.NewTimer(until - s.Env.Now())
 		select {
 		case <-t.C:
 			return nil
-		case <-lost:
-			lost = nil
+		case <-s.lostC(h):
 			if err := s.lose(h); err != nil {
 				return err
 			}
@@ -329,7 +346,7 @@ func (s *session) lag(h *hold, late time.Duration) error {
 	}
 }
 
-// touch looks, marks the step in which a fault can still hit, and then calls do.
+// touch calls look, marks the step, in which a fault can still strike, and then calls do.
 func (s *session) touch(h *hold, step string, do func() error) error {
 	may, err := s.look(h)
 	if err != nil || !may {
@@ -337,6 +354,11 @@ func (s *session) touch(h *hold, step string, do func() error) error {
 	}
 	if err := s.client.Step(s.ctx, step); err != nil {
 		return err
+	}
+	if step == testbed.StepTouch {
+		if err := s.prolonged(h, false); err != nil {
+			return err
+		}
 	}
 	return do()
 }

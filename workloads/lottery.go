@@ -7,15 +7,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lottery is D3's example: in many instances of a service a timer fires at the same
-// moment, and exactly one instance may draw ten winners. Each tries the lock once and,
-// if it is busy, leaves the draw to others. The holder checks whether the draw was
-// made, and draws one winner after another; the tenth completes the draw. The next
-// holder finishes a draw that a crash interrupted.
+// lottery is D3's example: in many instances of a service a timer fires at the same moment,
+// and exactly one instance may draw ten winners. Each instance tries the lock once and, if
+// it is busy, leaves the draw to others. The holder checks whether the draw was already
+// made; if not, it draws ten winners one by one. The next holder finishes a draw that a
+// crash interrupted.
 //
-// The resource has the number of the last draw and its number of winners. If two
-// instances make the same draw, one writes between the other's check and its last
-// winner.
+// D3 itself has no such check: see the workload lottery-unmarked.
+//
+// The resource has the number of the last draw and its number of winners. If two instances
+// make the same draw, one of them writes between the other's check and its last winner.
 var lottery = Workload{
 	Name:    "lottery",
 	Doc:     "all at once try to get in, without waiting, and one may draw ten winners, in every round",
@@ -24,21 +25,30 @@ var lottery = Workload{
 	pause:   untilNextDraw,
 	values:  2,
 	once:    true,
+	Draws:   true,
 }
 
 // winners of a draw.
 const winners = 10
 
-// drawEvery is the time between two draws: the longest draw that does not overrun, and
-// room for the lock's own commands.
+// drawEvery returns the time between two draws: enough for the longest draw that does not
+// overrun, and for the lock's own commands.
 func drawEvery(o Options) time.Duration { return max(2*(o.Hold+o.Rest), time.Millisecond) }
 
-// untilNextDraw replaces an instance's rest. Timers fire together, but no two in the
-// same instant.
+// untilNextDraw returns the time to the next draw, which replaces an instance's rest. All
+// timers fire almost together, but no two at the same instant.
 func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	every, now := drawEvery(s.Opts), s.Env.Now()
 	next := ((now+rest)/every + 1) * every
-	return next + time.Duration(s.id+1)*apart - now
+	return next + s.stagger() - now
+}
+
+// stagger returns how much later the client's timer fires than the schedule says that all
+// clients share. Its nanoseconds are odd: clients act at even ones after a message of the
+// simulated network, and no two events may share an instant of a virtual clock.
+func (s *session) stagger() time.Duration {
+	const places = 98 // within the simulation's microsecond, of clients and their messages
+	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places
 }
 
 func lotterySection(s *session, lock string) error {
@@ -46,7 +56,7 @@ func lotterySection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error { return s.draw(h, round) })
 }
 
-// draw makes that draw, or the rest of it.
+// draw makes the draw of this round, or finishes an interrupted one.
 func (s *session) draw(h *hold, round int64) error {
 	var last []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {
@@ -60,6 +70,12 @@ func (s *session) draw(h *hold, round int64) error {
 	if last[0] == round {
 		drawn = last[1]
 	}
+	return s.drawOn(h, round, drawn)
+}
+
+// drawOn draws the winners that this round still lacks, of which some are drawn already, for
+// as long as the client does not know that its lease is lost.
+func (s *session) drawOn(h *hold, round, drawn int64) error {
 	for ; drawn < winners && !h.lost; drawn++ {
 		if err := s.work(h, winners); err != nil {
 			return err

@@ -8,21 +8,20 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Options are the dials of a workload. All durations are real time of the
-// trial's clock.
+// Options are the parameters of a workload. All durations are on the trial's clock.
 type Options struct {
 	Clients int `json:"clients"` // concurrent client processes, at least 1
 	Keys    int `json:"keys"`    // locks that clients choose from, at least 1
 	// TTL is the lease time asked of the recipe.
 	TTL time.Duration `json:"ttl"`
-	// Hold is the mean work time of a critical section between its touches of the
-	// resource; each draws 0.5 to 1.5 times as long. Equal holds would hide flaws that
-	// need the first to enter to be the last to leave.
+	// Hold is the mean work time of a critical section between its touches of the resource;
+	// each section draws 0.5 to 1.5 times as much. Equal holds would hide flaws that show
+	// only if the first client to enter is the last to leave.
 	Hold time.Duration `json:"hold"`
 	// Rest is the mean pause between two critical sections of a client.
 	Rest time.Duration `json:"rest"`
-	// Retry is the mean interval at which a busy lock is tried again; each wait
-	// draws its own, 0.5 to 1.5 times as long.
+	// Retry is the mean interval between attempts at a busy lock; each section draws 0.5 to
+	// 1.5 times as much.
 	Retry time.Duration `json:"retry"`
 	// Duration is how long faults may be injected, before the liveness phase.
 	Duration time.Duration `json:"duration"`
@@ -32,32 +31,33 @@ type Options struct {
 	Overrun float64 `json:"overrun,omitempty"`
 	// Tokens says where the locks' tokens come from; "" = DrawnTokens.
 	Tokens Tokens `json:"tokens,omitempty"`
-	// Trusting clients look neither at the deadline nor at Lost.
+	// Trusting clients check neither the deadline nor Lost.
 	Trusting bool `json:"trusting,omitempty"`
-	// Writers: where critical sections read or write, all write.
+	// Writers: all critical sections of a read-write lock write.
 	Writers bool `json:"writers,omitempty"`
 	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
 	Seed uint64 `json:"seed"`
-	// Script lists, by client, the critical sections that it runs before it waits for
-	// the liveness phase. A client without a list runs none. Empty = sections from
-	// Workload.Decide, without an end.
+	// Script lists, by client, the critical sections that it runs before it waits for the
+	// liveness phase. A client without a list runs none. If Script is empty, clients run
+	// sections from Workload.Decide until the liveness phase.
 	Script [][]Section `json:"script,omitempty"`
 }
 
-// Tokens is where the tokens of locks come from.
+// Tokens is the source of locks' tokens.
 type Tokens string
 
-// Where tokens come from.
+// Sources of tokens.
 const (
-	// DrawnTokens are the recipe's own, in most a random one for each attempt.
+	// DrawnTokens are drawn by the recipe, usually a random one for each attempt.
 	DrawnTokens Tokens = "drawn"
-	// ClientTokens name the client, like a service that passes its instance's name: the
-	// same for all its attempts. A lock that takes no token (it is no
-	// locks.TokenLocker) draws its own.
+	// ClientTokens are the clients' names, as if a service passed its instance's name: a
+	// client uses the same token for all attempts. A lock that is no locks.TokenLocker
+	// still draws its own.
 	ClientTokens Tokens = "client"
 )
 
-// Validate says why no trial can be run with the options, which may come from a file.
+// Validate returns an error if no trial can run with the options, which may come from a
+// file.
 func (o Options) Validate() error {
 	if o.Clients < 1 || o.Keys < 1 {
 		return fmt.Errorf("%d clients and %d keys: expected at least 1 of each", o.Clients, o.Keys)
@@ -87,7 +87,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// validate says why no client can run the section.
+// validate returns an error if no client can run the section.
 func (s Section) validate(keys int) error {
 	switch {
 	case s.Lock < 0 || s.Lock >= keys:
@@ -115,14 +115,20 @@ func notNegative(spans ...span) error {
 	return nil
 }
 
-// outlast is one and a half leases.
+// outlast returns one and a half leases.
 func (o Options) outlast() time.Duration { return (o.TTL * 3 / 2).Round(time.Microsecond) }
 
-// longest is the longest hold that does not overrun.
+// longest returns the longest hold that does not overrun.
 func (o Options) longest() time.Duration { return (o.Hold * 3 / 2).Round(time.Microsecond) }
 
-// detained is by how much a critical section of this workload, begun before the
-// liveness phase, may exceed the usual duration.
+// polls returns the maximum of D1's bounded polling (locks.Poll): attempts for about one
+// lease, so that a client gives up only if the lock is not released in time.
+func (o Options) polls() int {
+	return max(2, int(o.TTL/max(o.Retry, time.Microsecond))) + 1
+}
+
+// detained returns how much longer than usual a critical section of this workload may last
+// if it began before the liveness phase.
 func (w Workload) detained(o Options) (d time.Duration) {
 	if o.Overrun > 0 {
 		d += o.outlast()

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWrite has readers and writers share a pair of registers that must be equal. A
-// writer changes one, works, and changes the other: a reader that gets in meanwhile
-// sees them differ.
+// readWrite has readers and writers that share a pair of registers, which must be equal. A
+// writer changes one, works, and changes the other: a reader that gets in meanwhile sees
+// them differ.
 var readWrite = Workload{
 	Name:     "read-write",
 	Doc:      "readers and writers on a pair of values that must be equal",

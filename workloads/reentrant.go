@@ -1,13 +1,16 @@
 package workloads
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
-// reentrant takes the lock again while holding it, to a depth of one to three, and
-// releases it as often. It retries an acquire of unknown outcome once, as services do:
-// a recipe that counts both is left with a hold that nobody will release.
+// reentrant takes the lock again while holding it, to a depth of one to three, and releases
+// it as often. It retries an acquire of unknown outcome once, as services do: a recipe that
+// counts both attempts keeps a hold that nobody will release.
 var reentrant = Workload{
 	Name:     "reentrant",
 	Doc:      "nested acquires by one owner around a read-modify-write",
@@ -24,35 +27,40 @@ func reentrantSection(s *session, lock string) error {
 	if err != nil || !ok {
 		return err
 	}
-	holds := []hold{outer}
+	return s.within(&outer, func() error { return s.nest(&outer) })
+}
+
+// nest re-enters the lock, works, and releases as often as it was acquired.
+func (s *session) nest(outer *hold) error {
+	var inner []hold
 	for range s.current.Depth - 1 {
-		if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+		if err := s.begin(outer); err != nil {
 			return err
 		}
 		if err := s.sleep(s.Opts.Hold / 4); err != nil {
 			return err
 		}
-		inner, ok, err := s.reenter(&holds[0])
+		again, ok, err := s.reenter(outer)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			break
 		}
-		holds = append(holds, inner)
+		inner = append(inner, again)
 	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+	if err := s.begin(outer); err != nil {
 		return err
 	}
-	if err := s.increment(&holds[0], 1); err != nil {
+	if err := s.increment(outer, 1); err != nil {
 		return err
 	}
-	for i := len(holds) - 1; i >= 0; i-- {
-		if err := s.leave(holds[i]); err != nil {
+	for _, h := range slices.Backward(inner) {
+		if err := s.leave(h); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.leave(*outer)
 }
 
 // reenter acquires a lock that the client already holds: one attempt, and a second one
@@ -62,7 +70,7 @@ func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
 	inner = hold{lock: outer.lock, handle: outer.handle}
 	for range 2 {
 		_, lerr := s.attempt(s.ctx, &inner, s.try(&inner))
-		if t, _, _ := outcome(lerr); t == history.Fail {
+		if t, _, _ := outcome(lerr); t == history.Fail || errors.Is(lerr, locks.ErrBusy) {
 			if outer.lost {
 				return inner, false, nil
 			}

@@ -7,25 +7,25 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Resource is what a lock guards. Both methods may be called concurrently; Answer.Seq
-// gives each call its place in one total order. An error says that the resource could
-// not be reached, for example by a process that is about to end.
+// Resource is the resource that a lock guards. Its methods are safe for concurrent use;
+// Answer.Seq gives each call its place in one total order. An error means that the resource
+// could not be reached, for example by a process that is about to end.
 type Resource interface {
-	// Read returns the registers, under that fencing token (0 = none).
+	// Read returns the registers. Fence is the caller's fencing token; 0 = none.
 	Read(fence int64) (Answer, error)
-	// Write sets the first registers and returns all.
+	// Write sets the first len(values) registers and returns all.
 	Write(fence int64, values []int64) (Answer, error)
 }
 
 // Answer is a resource's answer to a read or write.
 type Answer struct {
-	Values []int64 // then, as history.Op.Value
+	Values []int64 // the registers, as history.Op.Value
 	Seq    int64   // as history.Op.Seq
-	Stale  bool    // refused: it has seen a newer fencing token
+	Stale  bool    // refused: the resource has seen a newer fencing token
 }
 
-// Resources makes the guarded resources of a trial with these options and claims, by
-// the lock's name.
+// Resources returns new guarded resources for a trial with these options and claims, by the
+// lock's name.
 func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
 	all := make(map[string]Resource, max(0, o.Keys))
 	for k := range o.Keys {
@@ -34,8 +34,8 @@ func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
 	return all
 }
 
-// resource is perfect and in memory, since only the lock is under test. Its mutex
-// orders all reads and writes.
+// resource is a Resource in memory that never fails, since only the lock is under test. Its
+// mutex orders all reads and writes.
 type resource struct {
 	// fenced: the resource refuses a fencing token older than the greatest seen
 	// (Kleppmann 2016, "How to do distributed locking").
@@ -76,7 +76,7 @@ func (r *resource) Write(fence int64, values []int64) (Answer, error) {
 	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
 }
 
-// admits says whether the fence is at least as new as all seen before.
+// admits reports whether the fence is at least as new as all seen before.
 func (r *resource) admits(fence int64) bool {
 	if !r.fenced {
 		return true
@@ -88,13 +88,13 @@ func (r *resource) admits(fence int64) bool {
 	return true
 }
 
-// read records a read of the guarded resource. It returns nil if the resource refused:
+// read reads the guarded resource and records that. It returns nil if the resource refuses:
 // the client then knows that its lease ended.
 func (s *session) read(h *hold) ([]int64, error) {
 	return s.use(h, history.FRead, nil, s.Resources[h.lock].Read)
 }
 
-// write records a write of the guarded resource and the resulting values. If the
+// write writes the guarded resource and records that, with the resulting values. If the
 // resource refuses, the client knows that its lease ended.
 func (s *session) write(h *hold, values ...int64) error {
 	_, err := s.use(h, history.FWrite, values, func(fence int64) (Answer, error) {
@@ -103,8 +103,8 @@ func (s *session) write(h *hold, values ...int64) error {
 	return err
 }
 
-// use records an operation on the resource. A refusal records the loss of the lease,
-// which even a trusting client notices.
+// use makes and records an operation on the resource. After a refusal it also records the
+// loss of the lease, which even a trusting client notices.
 func (s *session) use(h *hold, f string, values []int64, do func(fence int64) (Answer, error)) ([]int64, error) {
 	op := s.op(f, *h)
 	op.Value = values

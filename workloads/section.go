@@ -9,36 +9,36 @@ import (
 
 // Section is a client's decisions about one critical section, as data.
 type Section struct {
-	Lock  int           `json:"lock,omitempty"`  // which of the locks, from 0
+	Lock  int           `json:"lock,omitempty"`  // number of the lock, from 0
 	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock; "" = write
 	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
 	Retry time.Duration `json:"retry"`           // between two attempts to get in
-	// Hold is the total work time between touches of the resource. In the liveness
-	// phase, where everybody waits for a turn, it is at most 1.5 times Options.Hold.
+	// Hold is the total work time between touches of the resource. In the liveness phase,
+	// where all clients wait for a turn, it is at most 1.5 times Options.Hold.
 	Hold time.Duration `json:"hold"`
-	// Late is for how long the client stops between its last check of the lease and the
-	// following write, as in a garbage collection; 0 in the liveness phase.
+	// Late is the time for which the client stops between its last check of the lease and
+	// its next write, as in a garbage collection; ignored in the liveness phase.
 	Late time.Duration `json:"late,omitempty"`
-	Rest time.Duration `json:"rest"` // afterwards
-	// Patience is how long the client keeps trying to acquire: then the attempts'
-	// context ends. 0 = until it succeeds. Not in the liveness phase.
+	Rest time.Duration `json:"rest"` // pause after the section
+	// Patience is how long the client tries to acquire before the attempts' context ends; 0
+	// = until it succeeds. It does not apply in the liveness phase.
 	Patience time.Duration `json:"patience,omitempty"`
-	// Cancel: the context is cancelled at that time; else it has that deadline from the
+	// Cancel: the context is cancelled after Patience; else it has a deadline from the
 	// start.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// Decide returns a client's decisions for its critical section n, counted from 0
-// through the whole trial. It is a pure function of the options' dials and seed, client
-// and n; it ignores scripts.
+// Decide returns a client's decisions for its critical section n, counted from 0 through
+// the whole trial. It is a pure function of the options, client and n; it ignores
+// Options.Script.
 func (w Workload) Decide(o Options, client, n int) Section {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(client)<<32|uint64(uint32(n))))
-	// All numbers are always drawn before any is used: changing one dial leaves what
-	// depends on the others unchanged.
+	// Draw all numbers before use: changing one option must not change the decisions that
+	// depend on the others.
 	lock, retry, hold, rest, overrun, own := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	s := Section{
 		Lock: int(lock * float64(o.Keys)),
-		// Clients that all tick alike would split RedLock's votes for ever
+		// Clients with equal retry intervals would split RedLock's votes for ever
 		// (redis.io, "Distributed Locks with Redis": "try again after a random delay").
 		Retry: max(about(o.Retry, retry), time.Microsecond),
 		Hold:  about(o.Hold, hold),
@@ -53,16 +53,18 @@ func (w Workload) Decide(o Options, client, n int) Section {
 	return s
 }
 
-// about is 0.5 to 1.5 times the mean, for where from 0 to 1. It is rounded, so that
-// clients that started apart stay apart on a virtual clock.
+// about returns 0.5 to 1.5 times the mean, for where from 0 to 1. The result is rounded, so
+// that clients that start at different fractions of a microsecond never coincide on a
+// virtual clock.
 func about(mean time.Duration, where float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + where)).Round(time.Microsecond)
 }
 
-// Scripted returns the options of a trial, which left this history, with its decisions
-// as a script: the trial does the same, and single decisions can be changed. The script
-// may have one section more per client than it began: a history does not show whether a
-// client was about to begin one.
+// Scripted returns the options of the trial that recorded this history, with its clients'
+// decisions as a script: a trial with the script does the same, and single decisions can be
+// changed. The script may have one section more per client than the client began: a history
+// does not show whether a client was about to begin one. If clients gave up waiting
+// (locks.Poller), the script may have too few.
 func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	begun := w.begun(o.Clients, ops)
 	script := make([][]Section, max(0, o.Clients))
@@ -79,9 +81,10 @@ func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	return o
 }
 
-// begun counts the critical sections that each client began before the liveness phase.
-// In a workload that quits the history does not show them all: the count is a lower
-// bound. In each section, all acquires come before the first release.
+// begun counts the critical sections that each client began before the liveness phase. If
+// the workload quits, or a locks.Poller has no attempt left, the history does not show all
+// sections, and the count is a lower bound. In each section, all acquires come before the
+// first release.
 func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	type place int
 	const (
@@ -102,10 +105,11 @@ func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 		case op.Type == history.Invoke && now == outside:
 			begun[op.Client]++
 			at[op.Client] = waiting
+		case op.Type == history.Invoke:
 		case op.Type == history.OK:
 			at[op.Client] = inside
-		case op.Type == history.Info, op.Type == history.Fail && (w.once || w.quits || op.Reason != history.Busy):
-			at[op.Client] = outside
+		case w.once || w.quits || op.Reason != history.Busy && op.Reason != history.Presumed:
+			at[op.Client] = outside // else the client goes on waiting
 		}
 	}
 	return begun

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -20,34 +21,37 @@ type session struct {
 	*run
 	ctx  context.Context
 	stop context.CancelFunc // ends ctx
-	// patience ends with the grace of the liveness phase; only for recipes that wait in
-	// their own way.
+	// patience ends with the grace of the liveness phase. Only a locks.Blocker uses it.
 	patience  context.Context
 	impatient context.CancelFunc // ends patience
 
-	// woken is closed after the liveness phase has begun, at slightly different times
-	// for the clients.
+	// woken is closed after the beginning of the liveness phase, at a slightly different
+	// time for each client.
 	woken chan struct{}
 
 	id      int
 	client  testbed.Client
 	process history.Process
 	handles map[string]locks.Lock
-	// current is the client's current critical section, number begun-1.
+	// current is the client's current critical section; its number is begun-1.
 	current Section
 	begun   int
-	// entered is when the last acquire succeeded, on the history's clock.
+	// held are the holds that the client has now, the outermost first.
+	held []*hold
+	// hung are the holds under which the client hangs in its work; nil = it does not.
+	hung []*hold
+	// entered is the time of the last successful acquire, on the history's clock.
 	entered time.Duration
 }
 
-// errGiveUp ends waiting for a lock that was not acquired within the grace of the
-// liveness phase.
+// errGiveUp ends the wait for a lock that was not acquired within the grace of the liveness
+// phase.
 var errGiveUp = errors.New("not acquired within the liveness phase")
 
-// stopped says whether err is an ordinary end of a client: a crash, or the
-// trial's end.
+// stopped reports whether err is an ordinary end of a client: a crash, work that hangs, the
+// trial's end, or errGiveUp.
 func stopped(err error) bool {
-	return errors.Is(err, testbed.ErrCrashed) || errors.Is(err, history.ErrSealed) ||
+	return errors.Is(err, testbed.ErrCrashed) || errors.Is(err, testbed.ErrHung) || errors.Is(err, history.ErrSealed) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, errGiveUp)
 }
 
@@ -73,8 +77,8 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 	return s, nil
 }
 
-// guard turns a panic of the code under test into a *testbed.Breakdown, which ends the
-// history. It cannot catch a panic in a goroutine that a recipe started.
+// guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which
+// ends the history. It cannot catch a panic in a goroutine that a recipe started.
 func (s *session) guard(do func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -87,14 +91,16 @@ func (s *session) guard(do func() error) (err error) {
 			Stack:  string(debug.Stack()),
 		}
 		err = b
-		if rerr := s.Rec.End(b.Event(), s.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
+		event := b.Event()
+		event.Client = s.id
+		if rerr := s.Rec.End(event, s.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
 			err = errors.Join(err, rerr)
 		}
 	}()
 	return do()
 }
 
-// culprit says where the panic being recovered arose.
+// culprit returns the place of the panic that is being recovered.
 func culprit() string {
 	calls := make([]uintptr, 32)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
@@ -111,10 +117,10 @@ func culprit() string {
 	}
 }
 
-// live is a client's life: critical sections until everything is healed, then until it
-// has acquired each lock once more, or the grace is over.
+// live runs a client: critical sections until all faults are healed, and then until it has
+// acquired each lock once more, or the grace is over.
 func (s *session) live() error {
-	if err := pause(s.ctx, time.Duration(s.id+1)*apart); err != nil {
+	if err := sleep.For(s.ctx, time.Duration(s.id+1)*apart); err != nil {
 		return err
 	}
 	for {
@@ -140,8 +146,8 @@ func (s *session) live() error {
 	}
 }
 
-// decide makes the next critical section the current one; false if a script has no
-// more.
+// decide makes the next critical section the current one. It returns false if the script
+// has no more.
 func (s *session) decide() bool {
 	n := s.begun
 	switch {
@@ -169,7 +175,7 @@ func (s *session) await() error {
 	}
 }
 
-// comeBack is one client's liveness phase: it acquires every lock once.
+// comeBack runs one client's liveness phase: the client acquires every lock once.
 func (s *session) comeBack(healed time.Duration) error {
 	for k := range s.Opts.Keys {
 		for s.entered = 0; s.entered <= healed; {
@@ -193,7 +199,7 @@ func (s *session) comeBack(healed time.Duration) error {
 	return nil
 }
 
-// rest is the pause between critical sections.
+// rest pauses between critical sections.
 func (s *session) rest() error {
 	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
 		return err
@@ -202,24 +208,12 @@ func (s *session) rest() error {
 	if s.workload.pause != nil {
 		d = s.workload.pause(s, d)
 	}
-	return pause(s.ctx, d)
+	return sleep.For(s.ctx, d)
 }
 
-func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }
+func (s *session) sleep(d time.Duration) error { return sleep.For(s.ctx, d.Round(time.Microsecond)) }
 
-// pause waits for d, or until ctx ends, and then returns ctx's error.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// tired says whether the grace of the liveness phase is over.
+// tired reports whether the grace of the liveness phase is over.
 func (s *session) tired() bool {
 	healed := time.Duration(s.healed.Load())
 	return healed > 0 && s.Env.Now() > healed+s.grace()

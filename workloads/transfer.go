@@ -5,11 +5,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// transfer moves one unit between two accounts, each guarded by a lock of its own; the
-// client holds both locks at once. It takes them in the order of their names, to avoid
-// deadlock, and gives the first one back before its lease ends if it does not get the
-// second in time. The sum of all accounts is always zero; otherwise, half a transfer
-// was lost.
+// transfer moves one unit between two accounts, each with its own lock; the client holds
+// both locks at once. It takes them in the order of their names, to avoid deadlock, and
+// releases the first before its lease ends if it does not get the second in time. The sum
+// of all accounts must be zero; otherwise half a transfer was lost.
 var transfer = Workload{
 	Name:    "transfer",
 	Doc:     "two locks held at once, taken in a fixed order: a unit goes from one account to the next",
@@ -20,17 +19,27 @@ var transfer = Workload{
 }
 
 func transferSection(s *session, lock string) error {
-	from := min(s.current.Lock, s.Opts.Keys-2)
-	if from < 0 || s.healing() { // each lock has its turn by itself
+	first, second, both := s.pair()
+	if !both {
 		return balanceSection(s, lock)
 	}
-	first, second := lockName(from), lockName(from+1)
 	return s.critical(hold{lock: first, handle: s.handles[first]}, s.enter, func(out *hold) error {
 		s.current.Patience = s.Opts.TTL/3 + offBeat
 		return s.critical(hold{lock: second, handle: s.handles[second]}, s.enter, func(in *hold) error {
 			return s.move(out, in)
 		})
 	})
+}
+
+// pair returns the names of the two locks that the current section holds at once, in the
+// order of all clients. If both is false, the section takes one lock by itself: there are not
+// two, or it is the liveness phase, which acquires each lock.
+func (s *session) pair() (first, second string, both bool) {
+	from := min(s.current.Lock, s.Opts.Keys-2)
+	if from < 0 || s.healing() {
+		return "", "", false
+	}
+	return lockName(from), lockName(from + 1), true
 }
 
 // balanceSection writes an account's balance back unchanged.
@@ -44,7 +53,7 @@ func balanceSection(s *session, lock string) error {
 	})
 }
 
-// balance is an account's balance; nil if the holder may not read it.
+// balance returns an account's balance; nil if the holder may not read it.
 func (s *session) balance(h *hold) (values []int64, err error) {
 	err = s.touch(h, testbed.StepRead, func() (err error) {
 		values, err = s.read(h)
@@ -53,8 +62,8 @@ func (s *session) balance(h *hold) (values []int64, err error) {
 	return values, err
 }
 
-// move moves a unit, unless either lease is over by then: a client that knows that it
-// may not write one half does not write the other.
+// move moves a unit, unless either lease has ended by then: a client that knows that it may
+// not write one half does not write the other.
 func (s *session) move(out, in *hold) error {
 	had, err := s.balance(out)
 	if err != nil || had == nil {

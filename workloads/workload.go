@@ -1,8 +1,8 @@
-// Package workloads defines what clients do: they take a lock, touch the resource it
-// guards, give the lock back and rest, and record each step as an operation.
+// Package workloads defines the work of clients: they acquire a lock, touch the resource
+// that it guards, release the lock and rest, and record each step as an operation.
 //
 // Clients are careful, like a good service: before each touch they check the lease's
-// deadline and Lost, and stop if the lease is over. A fault can still hit between check
+// deadline and Lost, and stop if the lease has ended. A fault can still hit between check
 // and touch.
 package workloads
 
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -23,15 +24,15 @@ import (
 // World is the input of a workload's body.
 type World struct {
 	Env Env
-	// Make binds the recipe under test to a client.
+	// Make returns a client's Maker of the recipe under test.
 	Make   func(client int) (locks.Maker, error)
 	Claims history.Claims
 	Opts   Options
 	Rec    Recorder
-	// Resources are the guarded resources, by the lock's name; nil = the body makes
-	// them with Resources.
+	// Resources are the guarded resources, by the lock's name; nil = the body creates them
+	// with Workload.Resources.
 	Resources map[string]Resource
-	// Healed is closed when the time for faults is over and every fault is healed: the
+	// Healed is closed when the time for faults is over and every fault is healed. Then the
 	// liveness phase begins.
 	Healed <-chan struct{}
 }
@@ -43,7 +44,7 @@ type Env interface {
 	Now() time.Duration
 }
 
-// Recorder records what clients do: a *history.Recorder, or its stand-in in another
+// Recorder records clients' operations: a *history.Recorder, or its proxy in another
 // process.
 type Recorder interface {
 	Invoke(history.Op) (history.Op, error)
@@ -56,23 +57,33 @@ type Recorder interface {
 type Workload struct {
 	Name string
 	Doc  string // one sentence
-	// Suits says whether the workload can test a recipe with these claims.
+	// Suits reports whether the workload can test a recipe with these claims.
 	Suits func(history.Claims) bool
-	// Standard workloads are those that run when none is named.
+	// Standard workloads run if no workload is named.
 	Standard bool
-	// Like names the faults whose effects this workload's clients have by themselves:
-	// what a recipe declares under these may show under any fault.
+	// Document is the source that describes the workload, by locks.Document.ID. Unless named,
+	// the workload then runs for recipes of that source only. "" = no such source.
+	Document string
+	// Shows are flaws of the clients' program in this workload, which a trial must show under
+	// any lock and without a fault. Unless named, the workload then runs undisturbed only.
+	Shows []Shown
+	// Draws: each write records a piece of work that is to be done once, as the third winner
+	// of the seventh round. See history.Claims.Draws.
+	Draws bool
+	// Like names the faults whose effects this workload has even without them: flaws that a
+	// recipe declares under these faults may show under any fault.
 	Like []string
-	// Locks is how many a client holds at once; 0 = 1.
+	// Locks is the number of locks that a client holds at once; 0 = 1.
 	Locks int
-	// choose makes the decisions specific to this workload, by a number from 0 to 1;
-	// nil = none.
+	// Clients is the number of clients unless another is chosen; 0 = the campaign's default.
+	Clients int
+	// choose makes the decisions specific to this workload. own is a random number from 0
+	// to 1. nil = no such decisions.
 	choose func(s *Section, o Options, own float64)
-	// section runs the session's current critical section on the lock of that name,
-	// from the first acquire to the last release.
+	// section runs the session's current critical section on the named lock, from the first
+	// acquire to the last release.
 	section func(*session, string) error
-	// pause converts a client's rest into the time it stays away; nil = the rest
-	// itself.
+	// pause converts a client's rest to its actual pause; nil = the rest itself.
 	pause func(s *session, rest time.Duration) time.Duration
 	// values is the number of registers of the guarded resource.
 	values int
@@ -86,15 +97,30 @@ type Workload struct {
 	late bool
 }
 
-// all is the registry; a workload is one file and one row.
-var all = []Workload{cancel, counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant, transfer}
+// Shown is a declared flaw of a workload's program: no lock is to blame for it. Oracle and
+// Cause are names in the registries.
+type Shown struct{ Oracle, Cause, Why, Source string }
+
+// Declares returns the flaw (oracle, cause) that the workload declares, and whether it does.
+func (w Workload) Declares(oracle, cause string) (Shown, bool) {
+	i := slices.IndexFunc(w.Shows, func(f Shown) bool { return f.Oracle == oracle && f.Cause == cause })
+	if i < 0 {
+		return Shown{}, false
+	}
+	return w.Shows[i], true
+}
+
+// all is the registry: each workload is a file and an entry here.
+var all = []Workload{
+	cancel, counter, d3TestBasic, d3TestLock, d3TestReentrant, extend, fencedWrite, handoff, lottery, lotteryUnmarked, mutex, readWrite, reentrant, transfer, twoLocks,
+}
 
 // All returns every workload, sorted by name.
 func All() []Workload {
 	return slices.SortedFunc(slices.Values(all), func(a, b Workload) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// ByName returns the workload of that name.
+// ByName returns the workload with this name, and whether there is one.
 func ByName(name string) (Workload, bool) {
 	i := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
 	if i < 0 {
@@ -103,9 +129,9 @@ func ByName(name string) (Workload, bool) {
 	return all[i], true
 }
 
-// Body runs all clients until each has finished the liveness phase or crashed, or ctx
-// ends. It returns an error only if the harness itself failed; the lock's faults go
-// into the history.
+// Body runs all clients until each has finished the liveness phase or crashed, or ctx ends.
+// It returns an error only if the harness itself fails; the lock's violations go into the
+// history.
 func (w Workload) Body(ctx context.Context, world World) error {
 	ids := make([]int, max(0, world.Opts.Clients))
 	for id := range ids {
@@ -119,9 +145,9 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	return context.Cause(ctx)
 }
 
-// Client is Body for one client, where each has a process of its own. The client's
-// background work, on the contexts that it gave to its locks, may go on until leave is
-// called: after all other clients have ended, too.
+// Client is Body for one client, if each client has its own process. The client's
+// background work, on contexts that it passed to its locks, goes on until leave is called,
+// which is after all clients have ended.
 func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {
 	return w.run(ctx, world, id)
 }
@@ -151,6 +177,9 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 			if err := s.guard(s.live); err != nil && !stopped(err) {
 				r.fail(fmt.Errorf("client %d: %w", s.id, err))
 			}
+			if s.hung != nil {
+				r.hanging.Go(s.hang)
+			}
 		})
 	}
 	clients.Wait()
@@ -159,21 +188,22 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	return leave, r.failure
 }
 
-// leave ends the clients' contexts.
+// leave ends the clients' contexts, and waits for those that hang in their work.
 func (r *run) leave() {
 	for _, s := range r.sessions {
 		s.stop()
 		s.impatient()
 	}
+	r.hanging.Wait()
 }
 
-// apart is the time between the starts of clients, and between telling them something
-// that concerns all. Otherwise they would act in the same instant of a virtual clock,
-// in no particular order. The odd nanosecond keeps them apart even if they then wait
-// for round times.
+// apart is the time between the starts of clients, and between notifications to all
+// clients. Otherwise they would act at the same instant of a virtual clock, in an undefined
+// order. The odd nanosecond keeps them apart even if they then wait for round times.
 const apart = 10*time.Microsecond + time.Nanosecond
 
-// watch tells clients that the liveness phase began, and when its grace is over.
+// watch notifies clients of the beginning of the liveness phase, and of the end of its
+// grace.
 func (r *run) watch(ctx context.Context) {
 	select {
 	case <-r.Healed:
@@ -183,23 +213,23 @@ func (r *run) watch(ctx context.Context) {
 	healed := r.Env.Now()
 	r.healed.Store(int64(healed))
 	for _, s := range r.sessions {
-		if pause(ctx, apart) != nil {
+		if sleep.For(ctx, apart) != nil {
 			return
 		}
 		close(s.woken)
 	}
-	if pause(ctx, healed+r.grace()-r.Env.Now()) != nil {
+	if sleep.For(ctx, healed+r.grace()-r.Env.Now()) != nil {
 		return
 	}
 	for _, s := range r.sessions {
 		s.impatient()
-		if pause(ctx, apart) != nil {
+		if sleep.For(ctx, apart) != nil {
 			return
 		}
 	}
 }
 
-// fail ends the trial, client by client; the first reason counts.
+// fail stops all clients, one after another, and keeps the first error.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	first := r.failure == nil
@@ -216,7 +246,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// lockName is the name of lock k; the resource it guards has the same name.
+// lockName returns the name of lock k and of its resource.
 func lockName(k int) string { return fmt.Sprintf("lock-%d", k) }
 
 // run is one execution of a workload.
@@ -224,17 +254,19 @@ type run struct {
 	World
 	workload Workload
 	sessions []*session
-	healed   atomic.Int64 // when the liveness phase began, on the history's clock; 0 = not yet
+	healed   atomic.Int64 // start of the liveness phase on the history's clock; 0 = not yet
+
+	hanging sync.WaitGroup // clients that hang in their work
 
 	mu      sync.Mutex
 	failure error // why the trial ended early, if it did
 }
 
-// grace is how long after the healing a client keeps trying to get in once: the
-// recipe's recovery time, and the other clients' turns.
+// grace returns how long after the healing a client tries to get in once: the recipe's
+// recovery time, and the other clients' turns.
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, o.TTL)
-	recovery += r.workload.detained(o) // for clients that were inside when everything was healed
+	recovery += r.workload.detained(o) // for clients in a critical section at the healing
 	return recovery + o.Margin + time.Duration(o.Clients)*(3*(o.Hold+o.Retry)/2+o.Margin/10)
 }

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,20 @@ func TestAGoodLockLosesNoUpdate(t *testing.T) {
 				t.Errorf("only %d critical sections in %v", last, options.Duration)
 			}
 		})
+	}
+}
+
+// A lock that waits in its own way is tried once before, unless it has no single attempts.
+func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		ops, err := play(t, "mutex", &world{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy, granted := count(ops, is(history.FAcquire, history.Fail)), count(ops, is(history.FAcquire, history.OK))
+		if waits != (busy == 0) || granted < 10 {
+			t.Errorf("waits %v: %d attempts were refused, %d granted", waits, busy, granted)
+		}
 	}
 }
 
@@ -232,6 +247,45 @@ func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	}
 }
 
+// The client goes on as after a refusal; the history tells what happened, and as unknown.
+func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
+	timeout := errors.New("i/o timeout")
+	for name, failed := range map[string]struct {
+		err    error
+		how    history.Type
+		reason history.Reason
+		text   string
+	}{
+		"refused":  {locks.ErrBusy, history.Fail, history.Busy, ""},
+		"presumed": {fmt.Errorf("%w: %w: %w", locks.ErrBusy, locks.ErrPresumed, timeout), history.Info, history.Presumed, "i/o timeout"},
+	} {
+		opts := options
+		opts.Clients, opts.Script = 1, [][]Section{{{Retry: time.Millisecond}}}
+		ops, err := play(t, "mutex", &world{}, opts, func(l *memoryLock) {
+			calls := 0
+			l.try = func() error {
+				if calls++; calls == 1 {
+					return failed.err
+				}
+				return nil
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		op := ops[1]
+		if op.Type != failed.how || op.Reason != failed.reason || op.Error != "" != (failed.text != "") || !strings.HasSuffix(op.Error, failed.text) || op.Lease.Token != "sent" {
+			t.Errorf("%s: got %+v, want %s, %q, with the text %q and the token", name, op, failed.how, failed.reason, failed.text)
+		}
+		if ops[2].F != history.FAcquire || ops[3].Type != history.OK || (ops[2].Process == ops[0].Process) != (failed.how == history.Fail) {
+			t.Errorf("%s: then %+v, %+v; want the next attempt, by another process if the outcome is unknown", name, ops[2], ops[3])
+		}
+		if got, want := ops[2].Time-ops[1].Time, time.Millisecond; got > want {
+			t.Errorf("%s: the next attempt came after %v, want the wait for a busy lock, at most %v", name, got, want)
+		}
+	}
+}
+
 func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 	opts := options
 	opts.Clients = 1
@@ -261,7 +315,7 @@ func TestAPanicOfARecipeIsABreakdownAndTheHistorysEnd(t *testing.T) {
 	if want := "client 0: recipe memory panicked: &{7} (in github.com/lockstorm/lockstorm/workloads."; !strings.HasPrefix(b.Detail, want) {
 		t.Errorf("detail %q, want %q…", b.Detail, want)
 	}
-	if last := ops[len(ops)-1]; last.F != history.FPanic || last.Error != b.Detail || last.Client != history.NoClient {
+	if last := ops[len(ops)-1]; last.F != history.FPanic || last.Error != b.Detail || last.Client != 0 {
 		t.Errorf("last entry is %+v", last)
 	}
 }

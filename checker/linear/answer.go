@@ -7,17 +7,17 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Answer says whether some order of the operations is legal on the model.
+// Answer states whether some order of the operations is legal on the model.
 type Answer string
 
 // Answers.
 const (
 	Legal     Answer = "Ok"
 	Illegal   Answer = "Illegal"
-	Undecided Answer = "Unknown" // the time was over before
+	Undecided Answer = "Unknown" // the time ran out
 )
 
-// endOf returns the earlier of two instants: the end of the limit, the deadline of ctx.
+// endOf returns the end of the limit or the deadline of ctx, whichever is earlier.
 func endOf(ctx context.Context, limit time.Duration) time.Time {
 	end := time.Now().Add(limit)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
@@ -26,7 +26,22 @@ func endOf(ctx context.Context, limit time.Duration) time.Time {
 	return end
 }
 
-// decide asks porcupine, which has until end.
+// clockEvery is how many questions stopper answers by one look at the clock.
+const clockEvery = 256
+
+// stopper returns a function that reports whether ctx or the time has ended. It looks at the
+// first call and at each clockEvery'th after it.
+func stopper(ctx context.Context, end time.Time) func() bool {
+	calls, over := 0, false
+	return func() bool {
+		if calls%clockEvery == 0 {
+			over = over || ctx.Err() != nil || !time.Now().Before(end)
+		}
+		calls++
+		return over
+	}
+}
+
 func decide(ctx context.Context, end time.Time, m porcupine.Model, ops []porcupine.Operation) Answer {
 	left := time.Until(end)
 	if ctx.Err() != nil || left <= 0 {

@@ -13,11 +13,10 @@ import (
 
 // Porcupine's side of exclusion.
 //
-// A span is the pair of operations acquire[invocation, ok] and
-// release[end, ∞): the lock may have been granted at any time before the
-// client knew, and freed at any time after it stopped believing. The holds
-// exclude each other if and only if this history is linearizable on the model
-// of the lock:
+// A span stands for the pair of operations acquire[invocation, ok] and release[end, ∞):
+// the lock may have been granted at any time before the client knew, and freed at any time
+// after the client stopped believing. The holds exclude each other if and only if this
+// history is linearizable on the model of the lock:
 //
 //   - If no two holds overlap, put every acquire at its ok and every release
 //     at the hold's end, releases first where times are equal. That order is
@@ -25,36 +24,36 @@ import (
 //   - If two holds overlap, both acquires have returned before either release
 //     is called, so any order has both holds open at once, which no model allows.
 //
-// The canonical order stays inside any interval that contains an operation's canonical
-// point, no matter how short, so the answer is the same for shorter intervals. Long
-// intervals would make porcupine run away: releases that stay open to infinity are
-// concurrent with all that follows, and a search has to try every subset of them.
-// So intervals are shortened in three ways:
+// The canonical order is still possible if an interval shrinks but keeps its operation's
+// canonical point, so that the answer stays the same. Long intervals would make the search
+// explode: a release that stays open to infinity is concurrent with all that follows, and
+// porcupine has to try every subset of such releases. So intervals are shortened in three
+// ways:
 //
 //   - a release returns at the next acquire's ok;
 //   - nothing reaches back beyond the start of its chunk (see chunks);
 //   - if more than maxWidth operations are open at once even so, each shrinks
 //     to its canonical point.
 //
-// Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent,
-// while ours touch without overlapping. Times are therefore replaced by their
-// rank in the canonical order, which has no ties: an acquire returns at its own
-// rank, a release is called at its own.
+// Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent, whereas our
+// spans may touch without overlapping. Times are therefore replaced by their rank in the
+// canonical order, which has no ties: an acquire returns at its own rank, and a release is
+// called at its own.
 
 const (
-	// porcupineLimit bounds the time that porcupine gets for one trial.
+	// porcupineLimit is the time that porcupine gets for one trial.
 	porcupineLimit = 10 * time.Second
-	// maxWidth bounds how many operations may be concurrent: the search is
-	// exponential in it.
+	// maxWidth is the greatest number of concurrent operations: the search is exponential
+	// in it.
 	maxWidth = 8
 	// A chunk is cut at the next quiet point after softCut holds, and anywhere
 	// after hardCut.
 	softCut, hardCut = 64, 512
 )
 
-// CheckSpans decides, for each lock, whether the spans exclude each other on the model
-// of these claims. The spans of a lock are in order of OK. It does not look at fences:
-// see CheckFences.
+// CheckSpans decides, for each lock, whether the spans exclude each other on the model for
+// these claims. The spans of a lock must be in order of OK. It ignores fences: see
+// CheckFences.
 func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
 	answers := map[string]Answer{}
@@ -64,7 +63,8 @@ func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span)
 	return answers
 }
 
-// decideLock asks the plain mutex first: every model of a mutex allows what that allows.
+// decideLock tries the plain mutex first: whatever that allows, every model of a mutex
+// allows.
 func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span) Answer {
 	m := ModelOf(unfenced(c))
 	merged := Merge(all)
@@ -86,11 +86,11 @@ func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span)
 	return Legal
 }
 
-// Merge joins what one owner believes without a gap: a model that does not
-// count cannot have it acquire twice.
+// Merge joins overlapping or adjacent spans of one owner: a model that does not count
+// cannot have an owner acquire twice.
 func Merge(all []Span) []Span {
 	var merged []Span
-	last := map[int]int{} // by owner: index of its last one
+	last := map[int]int{} // by owner: index of its last merged span
 	for _, s := range all {
 		i, ok := last[s.Owner]
 		if ok && s.OK <= merged[i].End {
@@ -105,15 +105,15 @@ func Merge(all []Span) []Span {
 	return merged
 }
 
-// chunks cuts spans, in order of OK, into runs that can be judged one by one.
-// At a quiet point no span is open: the lock is free, and every interval can
-// be cut. If no quiet point comes for long, the open spans are carried over, as
-// acquired in the instant of the cut. No overlap is lost: it contains some instant, and
-// the chunk with that instant contains both spans.
+// chunks cuts spans, in order of OK, into runs that can be judged one by one. At a quiet
+// point no span is open, so the lock is free and the cut is safe. If there is no quiet
+// point for long, the cut carries the open spans over, as acquired in the instant of the
+// cut. No overlap is lost: it contains some instant, and the chunk with that instant
+// contains both spans.
 func chunks(all []Span) [][]Span {
 	var cut [][]Span
 	var run []Span
-	busy := time.Duration(0) // until when some span of the run is open
+	busy := time.Duration(0) // the time until which some span of the run is open
 	fresh := 0               // spans of the run that were not carried over
 	for _, s := range all {
 		if fresh >= hardCut || fresh >= softCut && busy <= s.OK {
@@ -148,7 +148,7 @@ type point struct {
 	span    int
 }
 
-// operations turns a chunk into operations with ranks for times.
+// operations turns a chunk into operations whose times are ranks.
 func operations(chunk []Span) []porcupine.Operation {
 	ops := spread(chunk)
 	if width(ops) > maxWidth {
@@ -204,7 +204,8 @@ func canonical(chunk []Span) []point {
 	return points
 }
 
-// width is how many operations are open at once, at most. Their times are ranks.
+// width returns the greatest number of operations that are open at once. Their times are
+// ranks.
 func width(ops []porcupine.Operation) int {
 	last := int64(0)
 	for _, op := range ops {

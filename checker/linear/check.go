@@ -11,22 +11,27 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// MaxOperations bounds how many operations on one lock are judged: porcupine's
-// memory grows with their square.
+// MaxOperations is the greatest number of operations on one lock that porcupine judges as
+// the second opinion: its memory grows with the square of this number.
 const MaxOperations = 20_000
+
+// longConflict bounds the search for the minimal conflict of more than MaxOperations, which
+// the reader of a verdict waits for.
+const longConflict = 2 * time.Second
 
 // Operation is an acquire or a release that did not fail.
 type Operation struct {
 	Client  int
-	Release bool // else it is an acquire
-	// Mode counts for a read-write lock only. A release without one has the mode with
-	// which its client last acquired; otherwise none means writing.
+	Release bool // false for an acquire
+	// Mode matters for a read-write lock only. An empty mode of a release means that of
+	// its client's last acquire; otherwise an empty mode means writing.
 	Mode  history.Mode
-	Fence int64 // of an acquire: the fence that its client was told; 0 for none
-	// Call and Reply are where its entries stand in the history: their order is the
+	Fence int64 // the fence that an acquire returned; 0 for none
+	// Call and Reply are the places of its entries in the history, whose order is the
 	// order in time. Reply is -1 if Perhaps.
 	Call, Reply int
-	// Perhaps: its outcome is unknown. It takes effect after Call, at any time, or never.
+	// Perhaps: the outcome is unknown. The operation takes effect at any time after Call,
+	// or never.
 	Perhaps bool
 }
 
@@ -36,37 +41,47 @@ type Result struct {
 	Answer   Answer
 	Doubt    Doubt     // why Answer is Undecided
 	Conflict *Conflict // why Answer is Illegal
+	// Alone: the frontier alone decided, since there are more than MaxOperations or
+	// porcupine's time ran out.
+	Alone bool
 }
 
-// Doubt is why operations were not decided.
+// Doubt is the reason why operations were not decided.
 type Doubt string
 
 // Doubts.
 const (
-	NoTime  Doubt = "no-time"  // the time was over before
-	TooMany Doubt = "too-many" // there are more than MaxOperations
+	NoTime   Doubt = "no-time"  // the time ran out
+	TooWide  Doubt = "too-wide" // too many states are possible at one time, and porcupine did not decide
+	Disagree Doubt = "disagree" // the frontier and porcupine gave different answers: one is wrong
 )
 
-// Conflict is a set of operations that cannot all have happened, whichever of the others
-// did. Without any one of them, the rest could have.
+// Conflict is a set of operations that cannot all have happened, no matter which others
+// did. Without any one of them, the rest could have happened.
 type Conflict struct {
 	Operations []int // places among the operations of the lock, in order of invocation
-	Last       int   // the one of them whose reply made the conflict certain
-	// Minimal is false if the time was over before: then Operations is Last alone.
+	Last       int   // the operation whose reply made the conflict certain
+	// Minimal is false if the time ran out: then Operations contains only Last.
 	Minimal bool
-	// OwnersOnly: the operations conflict only if none but its owner may release.
+	// OwnersOnly: the operations conflict only if a lock can be released by nobody but its
+	// owner.
 	OwnersOnly bool
-	// Anyone: who acquires or releases makes no difference to the conflict.
+	// Anyone: the conflict does not depend on which clients acquire and release.
 	Anyone bool
 }
 
-// Check decides for each lock whether its operations, which are in order of invocation,
-// can have happened one after the other on the model: linearizability, which is how
-// Knossos judges. An operation takes effect at one instant between its call and its reply.
-// One of unknown outcome takes effect at any time after its call, or never.
+// Check decides for each lock whether its operations can have happened one after the other
+// on the model. This is linearizability, as Knossos judges it. An operation takes effect
+// at one instant between its call and its reply. An operation of unknown outcome takes
+// effect at any time after its call, or never. The operations of a lock must be in order
+// of invocation.
 //
-// The results are in order of the locks' names. Limit and ctx bound the time. A third of
-// it is kept for finding the few operations that show each violation.
+// Two methods decide, which share nothing but the rules: the frontier, in time that grows
+// with the number of operations unless many have unknown outcomes, and porcupine, for no
+// more than MaxOperations and in the time that is left. If both answer they must agree.
+//
+// The results are in order of the locks' names. limit and ctx bound the time. A third of
+// the time is reserved for finding minimal conflicts.
 func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit time.Duration) []Result {
 	end := endOf(ctx, limit)
 	r := m.rules(m.Claims.Permits)
@@ -75,39 +90,38 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 	recorded := map[string][]recording{}
 	var illegal []int // places among the results
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
-		result := Result{Lock: lock, Answer: Undecided, Doubt: TooMany}
-		if len(byLock[lock]) <= MaxOperations {
-			recorded[lock] = r.read(byLock[lock])
-			result.Answer, result.Doubt = decide.decide(recorded[lock]), ""
-		}
-		switch {
-		case result.Answer == Undecided && result.Doubt == "":
-			result.Doubt = NoTime
-		case result.Answer == Illegal:
+		all := r.read(byLock[lock])
+		result := decide.twice(all)
+		if result.Lock = lock; result.Answer == Illegal {
+			recorded[lock] = all
 			illegal = append(illegal, len(results))
 		}
 		results = append(results, result)
 	}
 	for n, i := range illegal {
 		share := time.Until(end) / time.Duration(len(illegal)-n)
+		if len(recorded[results[i].Lock]) > MaxOperations {
+			share = min(share, longConflict)
+		}
 		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
 		results[i].Conflict = c.told(r)
 	}
 	return results
 }
 
-// recording is an operation as its rules read it.
+// recording is an operation in the form that rules judge.
 type recording struct {
 	stride
 	place       int // among the operations of its lock
 	client      int
-	call, reply int // as Operation.Call and Reply
+	call, reply int // see Operation
 }
 
-// read gives the operations on a lock the owners, modes and fences that the rules know.
+// read converts the operations on a lock, keeping only the owners, modes and fences that
+// the rules consider.
 func (r *rules) read(ops []Operation) []recording {
 	all := make([]recording, len(ops))
-	took := map[int]history.Mode{} // how a client last acquired the lock
+	took := map[int]history.Mode{} // the mode with which a client last acquired the lock
 	for i, o := range ops {
 		op := recording{place: i, client: o.Client, call: o.Call, reply: o.Reply}
 		op.perhaps = o.Perhaps
@@ -134,8 +148,8 @@ func (r *rules) read(ops []Operation) []recording {
 	return all
 }
 
-// asModelled replaces a fence that nobody learnt, of an acquire that may have happened, by
-// anyFence.
+// asModelled replaces a missing fence by anyFence if the acquire may have happened and
+// nobody learnt its fence.
 func (op recording) asModelled(r *rules) recording {
 	if op.perhaps && !op.release && r.greatest != nil && op.fence == 0 {
 		op.fence = anyFence
@@ -143,15 +157,49 @@ func (op recording) asModelled(r *rules) recording {
 	return op
 }
 
-// search asks porcupine, as long as there is time.
+// search runs porcupine within a time limit.
 type search struct {
 	ctx   context.Context
 	rules *rules
 	end   time.Time
-	first []any // what the lock may be before all; nil: as it is made
+	first []any // the possible initial states; nil for the initial state of the rules
 }
 
-// decide asks first whether stricter rules allow the operations.
+// twice asks the frontier, then porcupine.
+func (s search) twice(all []recording) Result {
+	swept, _ := s.sweep(all)
+	second := Undecided
+	if len(all) <= MaxOperations {
+		second = s.decide(all)
+	}
+	switch {
+	case s.ctx.Err() != nil:
+		return Result{Answer: Undecided, Doubt: NoTime}
+	case swept == Undecided && second == Undecided && s.inTime():
+		return Result{Answer: Undecided, Doubt: TooWide}
+	case swept == Undecided && second == Undecided:
+		return Result{Answer: Undecided, Doubt: NoTime}
+	case swept == Undecided:
+		return Result{Answer: second}
+	case second == Undecided:
+		return Result{Answer: swept, Alone: true}
+	case swept != second:
+		return Result{Answer: Undecided, Doubt: Disagree}
+	}
+	return Result{Answer: swept}
+}
+
+// sweep returns the frontier's answer, and the operation at whose reply the operations
+// became illegal; -1 if they did not.
+func (s search) sweep(all []recording) (answer Answer, failed int) {
+	first := s.first
+	if first == nil {
+		first = []any{s.rules.init}
+	}
+	return advance(s.ctx, s.end, s.rules, first, all)
+}
+
+// decide returns porcupine's answer. It tries stricter rules first, if there are any.
 func (s search) decide(all []recording) Answer {
 	if r := s.rules.stricter; r != nil && s.first == nil {
 		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
@@ -162,7 +210,7 @@ func (s search) decide(all []recording) Answer {
 	return s.ask(all)
 }
 
-// owning gives operations their owners back.
+// owning returns copies of the operations with their real owners.
 func owning(all []recording) []recording {
 	all = slices.Clone(all)
 	for i := range all {
@@ -196,8 +244,8 @@ func (s search) ask(all []recording) Answer {
 	return answer
 }
 
-// stoppable returns the model, with nothing legal any more once ctx has ended. Porcupine
-// can be stopped in no other way, and is through at once then.
+// stoppable returns a model in which nothing is legal once ctx has ended. This is the only
+// way to stop porcupine, which then returns at once.
 func (s search) stoppable(m porcupine.Model) porcupine.Model {
 	step := m.Step
 	m.Step = func(state, input, output any) (bool, any) {

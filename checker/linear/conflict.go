@@ -8,32 +8,35 @@ import (
 
 // How a minimal conflict is found.
 //
-// Operations cannot just be left out one by one while the history stays illegal: two
-// acquires conflict as soon as the release between them is left out, and that says
-// nothing of the history. Instead an operation that happened becomes one that perhaps
-// happened. This only ever allows more. A history that is still illegal then did not
-// need the operation.
+// Leaving out operations one by one while the history stays illegal would not work: two
+// acquires conflict as soon as the release between them is left out, and that says nothing
+// about the history. Instead, an operation that happened is turned into one that perhaps
+// happened. This can only make more histories legal. If the history is still illegal, the
+// conflict does not need the operation.
 //
-// First the history is cut after the first reply with which it is illegal. Operations
-// that are open at the cut perhaps happened. Then each operation in turn, from the first
-// on, becomes one that perhaps happened, if the history stays illegal. The operations
-// that cannot be spared are the conflict. Where anybody may release, these are often all
-// acquires and releases there were: then the conflict for owners alone is told.
+// First the history is cut after the first reply that makes it illegal. Operations that
+// are open at the cut become ones that perhaps happened. Then each operation in turn, from
+// the first on, becomes one too, unless this makes the history legal. The operations that
+// remain certain are the conflict. If anybody may release, these are often all acquires
+// and releases: then the conflict under the stricter rules for owners is reported instead.
 
-// mostTold is how many operations a conflict may have before one of owners alone is
-// looked for: no sentence lists more.
+// mostTold is the size of a conflict above which a conflict under the stricter rules is
+// looked for: no sentence lists more operations.
 const mostTold = 8
+
+// mostCertain is the number of operations above which a conflict under the stricter rules
+// is looked for first: without owners, the conflict of a long history is often most of it.
+const mostCertain = 256
 
 // clash is a set of operations that cannot all have happened.
 type clash struct {
 	ops     []recording // in order of invocation
-	last    recording   // the one of them whose reply made them conflict
-	first   []any       // what the lock may be before them; nil: as it is made
-	minimal bool        // false: the time was over before
-	strict  bool        // only if none but its owner may release
+	last    recording   // the operation whose reply made them conflict
+	first   []any       // the possible states before them; nil for the initial state
+	minimal bool        // false if the time ran out
+	strict  bool        // a conflict only if a lock can be released by its owner alone
 }
 
-// told returns the clash as Check's callers take it.
 func (c clash) told(r *rules) *Conflict {
 	told := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
 	for _, op := range c.ops {
@@ -44,37 +47,69 @@ func (c clash) told(r *rules) *Conflict {
 
 // conflict finds a clash in operations that are not linearizable.
 func (s search) conflict(all []recording) clash {
-	var replied []recording
-	for _, op := range all {
-		if !op.perhaps {
-			replied = append(replied, op)
+	last := s.firstIllegal(all)
+	strict := func(end time.Time) (c clash) {
+		s := search{ctx: s.ctx, rules: s.rules.stricter, end: end}
+		c = s.smallest(s.until(owning(all), last.reply), last)
+		c.strict = true
+		return c
+	}
+	if s.rules.stricter == nil {
+		return s.smallest(s.until(all, last.reply), last)
+	}
+	half := time.Now().Add(time.Until(s.end) / 2)
+	if len(all) > mostCertain {
+		if c := strict(half); c.minimal {
+			return c
 		}
 	}
-	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
-	whole := s
-	if s.rules.stricter != nil {
-		s.end = time.Now().Add(time.Until(s.end) / 2)
-	}
-	// With the last reply the history is known to be illegal.
-	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
-	c := s.smallest(s.until(all, replied[n].reply), replied[n])
-	if s.rules.stricter != nil && (!c.minimal || len(c.ops) > mostTold) {
-		strict := search{ctx: s.ctx, rules: s.rules.stricter, end: whole.end}
-		if owners := strict.smallest(strict.until(owning(all), replied[n].reply), replied[n]); owners.minimal {
-			owners.strict = true
+	first := s
+	first.end = half
+	c := first.smallest(s.until(all, last.reply), last)
+	if !c.minimal || len(c.ops) > mostTold {
+		if owners := strict(s.end); owners.minimal {
 			return owners
 		}
 	}
 	return c
 }
 
-// smallest finds the conflict in operations whose last reply shows it.
+// firstIllegal returns the operation whose reply made the history illegal.
+func (s search) firstIllegal(all []recording) recording {
+	from := -1
+	if answer, failed := s.sweep(all); answer == Illegal {
+		if from = all[failed].reply; s.violated(s.until(all, from)) {
+			return all[failed]
+		}
+		// The frontier knew fences of later replies.
+	}
+	var replied []recording
+	for _, op := range all {
+		if !op.perhaps && op.reply > from {
+			replied = append(replied, op)
+		}
+	}
+	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
+	// All replies together are known to be illegal.
+	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
+	return replied[n]
+}
+
+// smallest reduces operations to a minimal conflict. last is the operation whose reply
+// shows that they are illegal.
 func (s search) smallest(ops []recording, last recording) clash {
 	c := clash{last: last}
 	if w, from := s.window(ops); w != nil {
 		ops, s.first, c.first = w, from, from
 	}
 	for from := 0; from < len(ops); from++ {
+		if rest := s.sparing(ops, from, last); s.violated(rest) {
+			// What is certain so far suffices, together with the last operation.
+			if !slices.ContainsFunc(c.ops, func(op recording) bool { return op.place == last.place }) {
+				c.ops = append(c.ops, last)
+			}
+			break
+		}
 		spare := sort.Search(len(ops)-from, func(n int) bool { return !s.violated(s.spared(ops, from, from+n+1)) })
 		ops = s.spared(ops, from, from+spare)
 		if from += spare; from < len(ops) && !ops[from].perhaps {
@@ -87,9 +122,13 @@ func (s search) smallest(ops []recording, last recording) clash {
 	return c
 }
 
-// window returns the fewest last operations that are illegal whatever the lock's state was
-// before them, and the possible states before them; nil if there are no such operations.
-// Small windows are tried first: a larger one has more possible states before it.
+// mostWindow is the length of the longest run that window tries: longer ones may begin in
+// too many states.
+const mostWindow = 2048
+
+// window returns the shortest run of last operations that is illegal in every possible
+// state before it, and those states; nil if there is no such run. It tries short runs
+// first: longer runs have more possible states before them.
 func (s search) window(all []recording) (ops []recording, first []any) {
 	if s.rules.anywhere == nil {
 		return nil, nil
@@ -105,7 +144,7 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 		return true
 	}
 	n := 1
-	for n < len(all) && !try(n) {
+	for n < min(len(all), mostWindow) && !try(n) {
 		n *= 2
 	}
 	if ops != nil {
@@ -115,8 +154,8 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 	return ops, first
 }
 
-// since drops the operations that were over before the operation at i was invoked. Those
-// that were open then perhaps happen yet.
+// since drops the operations that ended before the operation at i was invoked. Those that
+// were open then become operations that perhaps happened.
 func since(all []recording, i int, s search) []recording {
 	var kept []recording
 	for at, op := range all {
@@ -131,7 +170,8 @@ func since(all []recording, i int, s search) []recording {
 	return kept
 }
 
-// ownersAndDepth are the owners of these operations, and the number of releases plus one.
+// ownersAndDepth returns the owners of these operations, and the number of releases plus
+// one.
 func ownersAndDepth(all []recording) (owners []int, depth int) {
 	for _, op := range all {
 		if !slices.Contains(owners, op.owner) {
@@ -144,11 +184,17 @@ func ownersAndDepth(all []recording) (owners []int, depth int) {
 	return owners, depth + 1
 }
 
-// violated is false if there is no time left to decide. Then no further operation is
-// spared.
-func (s search) violated(all []recording) bool { return s.decide(all) == Illegal }
+// violated reports whether the operations are illegal. It is false if there is no time
+// left to decide, so that no further operation is spared.
+func (s search) violated(all []recording) bool {
+	answer, _ := s.sweep(all)
+	if answer == Undecided && len(all) <= MaxOperations {
+		answer = s.decide(all)
+	}
+	return answer == Illegal
+}
 
-// until is the history up to the entry at the place last.
+// until returns the history up to the entry at the place last.
 func (s search) until(all []recording, last int) []recording {
 	var kept []recording
 	for _, op := range all {
@@ -163,11 +209,24 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared turns the operations from..to into ones that perhaps happened.
+// spared returns the operations with those in [from, to) turned into ones that perhaps
+// happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
 	for i := from; i < to; i++ {
 		all[i] = s.spare(all[i])
+	}
+	return all
+}
+
+// sparing returns the operations with those from a place on, but for the last, turned into
+// ones that perhaps happened.
+func (s search) sparing(all []recording, from int, last recording) []recording {
+	all = slices.Clone(all)
+	for i := from; i < len(all); i++ {
+		if all[i].place != last.place {
+			all[i] = s.spare(all[i])
+		}
 	}
 	return all
 }

@@ -12,23 +12,24 @@ import (
 
 // Porcupine's side of fencing.
 //
-// A grant is one operation, from its invocation to its reply, on the model of a
-// fenced lock. It takes the lock and lets it go at once, since a lease ends without
-// anybody's word. It is legal only if its fence is greater than all before. So only one
-// order can be legal, that of the fences, and the history is linearizable if and only if
-// that order does not contradict the order in time.
+// A grant is one operation, from its invocation to its reply, on the model of a fenced
+// lock. It takes the lock and releases it at once, since a lease can end without a
+// release. It is legal only if its fence is greater than all before. So only the order of
+// the fences can be legal, and the history is linearizable if and only if that order does
+// not contradict the order in time.
 //
-// If so many grants are concurrent that a search would be long, each shrinks to one
-// instant: the earliest at which it can come after all grants with smaller fences, but
-// not after its own reply. If the history is linearizable, these instants are in the
-// order of the fences. If it is not, two grants are in the wrong order, because one was
-// answered before the other was asked for. Then their instants are in the wrong order too.
+// If too many grants are concurrent for a quick search, each shrinks to one instant: the
+// earliest instant at which it can come after all grants with smaller fences, but not
+// after its own reply. If the history is linearizable, these instants are in the order of
+// the fences. If it is not, two grants are in the wrong order, because one was answered
+// before the other was invoked. Then their instants are in the wrong order too.
 
 // Grant is an acquire that ended with ok and returned a fence.
 type Grant struct {
 	Owner int
 	Fence int64
-	// Call and Return bound when it happened. They are ranks: equal ranks are one instant.
+	// Call and Return bound the time of the grant. They are ranks: equal ranks are one
+	// instant.
 	Call, Return int
 }
 
@@ -39,9 +40,9 @@ type Acceptance struct {
 }
 
 // CheckFences decides, for each lock, whether its fences are legal: each grant has a
-// greater one than all before, and the resource accepts nothing under an older one than it
-// has seen. The owner of a reentrant lock may get its own fence again. Acceptances are in
-// the resource's own order.
+// greater fence than all before, and the resource never accepts an older fence than one
+// that it has seen. The owner of a reentrant lock may get its own fence again. Acceptances
+// must be in the resource's own order.
 func CheckFences(ctx context.Context, reentrant bool, grants map[string][]Grant, accepted map[string][]Acceptance) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
 	locks := ModelOf(history.Claims{Reentrant: reentrant, Fenced: true}).build(0)
@@ -58,7 +59,6 @@ func CheckFences(ctx context.Context, reentrant bool, grants map[string][]Grant,
 	return answers
 }
 
-// grantOperations turns grants into operations with their ranks for times.
 func grantOperations(grants []Grant) []porcupine.Operation {
 	ops := make([]porcupine.Operation, len(grants))
 	for i, g := range grants {
@@ -73,7 +73,6 @@ func grantOperations(grants []Grant) []porcupine.Operation {
 	return ops
 }
 
-// shrinkToFences gives every grant its instant.
 func shrinkToFences(ops []porcupine.Operation) {
 	fence := func(op porcupine.Operation) int64 { return op.Input.(action).fence }
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int {
@@ -94,7 +93,6 @@ func shrinkToFences(ops []porcupine.Operation) {
 	}
 }
 
-// acceptances are what the resource accepted, one after the other.
 func acceptances(accepted []Acceptance) []porcupine.Operation {
 	ops := make([]porcupine.Operation, len(accepted))
 	for i, a := range accepted {

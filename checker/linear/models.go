@@ -12,16 +12,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// action is an operation on a lock as the models see it: an acquire or a
-// release by an owner. It has no output: operations that failed or are unknown never
-// reach a model.
+// action is an operation on a lock in the models: an acquire or a release by an owner. It
+// has no output: failed and unknown operations never reach a model.
 type action struct {
 	release bool
 	owner   int
-	mode    history.Mode // of a read-write lock
-	fence   int64        // of an acquire of a fenced lock
-	// passing: the acquire lets go of the lock at once, since nobody knows how long its
-	// grant lasted.
+	mode    history.Mode // for a read-write lock
+	fence   int64        // for an acquire of a fenced lock
+	// passing: the model releases the lock right after the acquire, since it is unknown
+	// how long the grant lasted.
 	passing bool
 }
 
@@ -41,18 +40,18 @@ func (a action) String() string {
 	return text
 }
 
-// state is the interface of all states of models. States are values that compare with ==;
-// a step makes a new one.
+// state is the constraint of all states of models. States are values that compare with ==;
+// a step returns a new one.
 type state interface {
 	comparable
 	fmt.Stringer
 	// step returns the state after a, and whether a is legal.
 	step(a action) (next any, legal bool)
-	// words are the contents of the state, for hashing: equal states have equal words.
+	// words returns the contents of the state for hashing: equal states have equal words.
 	words() []uint64
 }
 
-// model makes a porcupine model of states that start as init.
+// model returns a porcupine model whose initial state is init.
 func model[S state](init S) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return init },
@@ -82,20 +81,20 @@ func model[S state](init S) porcupine.Model {
 	}
 }
 
-// Model is a kind of lock, as the sequential specification that a history is held
-// to: one of Models, or ModelNamed, or ModelOf.
+// Model is a kind of lock, as a sequential specification for judging histories. Models,
+// ModelNamed and ModelOf return them.
 type Model struct {
 	Name string // "reentrant-mutex"
-	Doc  string // what it allows, in one sentence
-	// Claims are those of a recipe that promises this and nothing more.
+	Doc  string // the orders that it allows, in one sentence
+	// Claims are the claims of a recipe that promises this kind of lock and nothing more.
 	Claims history.Claims
 
 	build func(permits int) porcupine.Model
-	// rules makes the rules for Check, which judges operations as they were recorded.
+	// rules returns the rules for Check, which judges recorded operations.
 	rules func(permits int) *rules
-	// counts: it takes several acquires of one owner.
+	// counts: the model allows several acquires of one owner.
 	counts bool
-	// shared: it lets several owners in, or may.
+	// shared: the model may let several owners in.
 	shared bool
 }
 
@@ -109,14 +108,13 @@ var (
 	readWriteModel       = model(readWrite{})
 )
 
-// always is that model, whatever the number of permits.
 func always(m porcupine.Model) func(int) porcupine.Model {
 	return func(int) porcupine.Model { return m }
 }
 
 func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permits: permits}) }
 
-// Models lists the kinds of locks that a history can be held to. If two have the same
+// Models lists the kinds of locks that histories can be judged by. If two have the same
 // claims, ModelOf returns the later one.
 func Models() []Model {
 	return []Model{
@@ -157,11 +155,11 @@ func ModelNamed(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// kind is the part of a recipe's claims that decides on its model.
+// kind is the part of a recipe's claims that determines its model.
 type kind struct{ reentrant, readWrite, fenced, permits bool }
 
-// kindOf leaves out claims that make no difference: a read-write lock lets its owner in
-// again anyway and counts no permits, and a semaphore lets its owner in again too.
+// kindOf drops claims that make no difference: a read-write lock lets its owner in again
+// anyway and counts no permits, and a semaphore lets its owner in again too.
 func kindOf(c history.Claims) kind {
 	switch {
 	case c.ReadWrite:
@@ -183,8 +181,8 @@ func ModelOf(c history.Claims) Model {
 	return last
 }
 
-// unfenced returns the claims without Fenced. Holds are judged by these: fences have an
-// oracle of their own.
+// unfenced returns the claims without Fenced, for judging holds: fences have an oracle of
+// their own.
 func unfenced(c history.Claims) history.Claims {
 	c.Fenced = false
 	return c

@@ -2,14 +2,14 @@ package linear
 
 import "fmt"
 
-// The models of locks whose grants carry fencing tokens. Each token must be
-// greater than every one before it. If nobody knows how long a grant was held, the
-// grant ends as soon as it is made, and the model judges fences only.
+// The models of locks whose grants carry fencing tokens. Each token must be greater than
+// every one before it. If the duration of a grant is unknown, the grant ends as soon as it
+// is made, and the model judges fences only.
 
 // fenced is an owner-aware mutex with a fence.
 type fenced struct {
 	owned
-	fence int64 // the greatest that was given
+	fence int64 // the greatest fence that was given
 }
 
 func (f fenced) step(a action) (any, bool) {
@@ -28,11 +28,11 @@ func (f fenced) step(a action) (any, bool) {
 func (f fenced) words() []uint64 { return append(f.owned.words(), uint64(f.fence)) }
 func (f fenced) String() string  { return fmt.Sprintf("%s, fence %d", f.owned, f.fence) }
 
-// reentrantFenced is a reentrant mutex with a fence. An owner that acquires again
-// may get its own fence again, unless somebody else has got one since.
+// reentrantFenced is a reentrant mutex with a fence. An owner that acquires again may get
+// its own fence again, unless another owner has got a fence since.
 type reentrantFenced struct {
 	reentrant
-	fence int64 // the greatest that was given
+	fence int64 // the greatest fence that was given
 	by    int   // the owner of that fence
 }
 
@@ -59,8 +59,8 @@ func (f reentrantFenced) String() string {
 	return fmt.Sprintf("%s, fence %d of c%d", f.reentrant, f.fence, f.by)
 }
 
-// fencedResource is the memory of a guarded resource: the greatest fence that the resource
-// saw. An acquire stands for a read or write that the resource accepted.
+// fencedResource is the state of a guarded resource: the greatest fence that it has seen.
+// An acquire stands for a read or write that the resource accepted.
 type fencedResource int64
 
 func (f fencedResource) step(a action) (any, bool) {

@@ -21,7 +21,7 @@ func (m mutex) String() string {
 	return "free"
 }
 
-// owned lets only its owner release, and lets nobody acquire while it is held.
+// owned lets only its owner release, and nobody acquire while it is held.
 type owned struct {
 	held  bool
 	owner int
@@ -46,7 +46,7 @@ func (o owned) String() string {
 	return fmt.Sprintf("held by c%d", o.owner)
 }
 
-// reentrant lets its owner acquire again, and counts.
+// reentrant lets its owner acquire again, and counts the acquires.
 type reentrant struct{ owner, depth int }
 
 func (r reentrant) step(a action) (any, bool) {

@@ -11,8 +11,8 @@ import (
 
 // The models of locks that several owners may hold together.
 
-// readWrite lets readers in together and a writer alone. An owner is not in its own way. It
-// keeps the writer, the writer's depth, and the readers.
+// readWrite lets readers in together and a writer alone. An owner does not block itself.
+// The state holds the writer, the writer's depth, and the readers.
 type readWrite struct {
 	writer, depth int
 	readers       crew
@@ -83,7 +83,6 @@ func (s semaphore) step(a action) (any, bool) {
 	return s, s.left() >= 0
 }
 
-// left is how many permits are free.
 func (s semaphore) left() int { return s.permits - len(slices.Compact(s.inside.list())) }
 
 func (s semaphore) words() []uint64 {
@@ -106,7 +105,7 @@ func (s semaphore) String() string {
 	return "held by " + strings.Join(holders, ", ") + ", " + permits
 }
 
-// crew is a multiset of owners that compares with ==: eight bytes each, in
+// crew is a multiset of owners that compares with ==: eight bytes for each owner, in
 // ascending order.
 type crew string
 

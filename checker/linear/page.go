@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxPicture bounds how many holds are drawn; of a longer history the
-	// chunks are drawn that porcupine rejects.
+	// maxPicture is the greatest number of holds that are drawn. Of a longer history, the
+	// chunks that porcupine rejects are drawn.
 	maxPicture = 400
-	// pictureLimit bounds the search for the linearizations that are drawn.
+	// pictureLimit is the time for finding the linearizations that are drawn.
 	pictureLimit = 3 * time.Second
 
 	faultColor = "#fde0c5"
@@ -28,21 +28,21 @@ const (
 	holdColor  = "#d7ead2"
 )
 
-// WindowWords tell a fault's window as it was opened, and as it was closed; nil if it
-// never was.
+// WindowWords describes a fault's window, given its state when it was opened and when it
+// was closed; closed is nil if it was never closed.
 type WindowWords func(opened history.Window, closed *history.Window) string
 
-// Page is porcupine's picture of a history, one HTML page: acquires and releases of every
-// client with their (partial) linearizations, what each believed to hold, and the
-// fault windows and events of the nemesis as annotations. Times are nanoseconds
-// since the trial's start. Of a history too long to draw it shows where porcupine
-// finds fault, else the beginning.
+// Page is porcupine's picture of a history, as one HTML page. It shows the acquires and
+// releases of every client with their (partial) linearizations, the believed holds, and
+// the fault windows and events of the nemesis as annotations. Times are nanoseconds since
+// the trial's start. For a history too long to draw it shows the parts that porcupine
+// rejects or, if there are none, the beginning.
 type Page struct {
-	Claims  history.Claims // by whose model it is drawn
+	Claims  history.Claims // they determine the model
 	Spans   map[string][]Span
 	Ops     []history.Op
 	Windows WindowWords
-	Instant func(time.Duration) string // how an instant is written
+	Instant func(time.Duration) string // formats an instant
 }
 
 // Draw writes the page.
@@ -65,10 +65,10 @@ func (g Page) Draw(w io.Writer) error {
 	return porcupine.Visualize(p.model, info, w)
 }
 
-// Drawable returns the claims by whose model a history is drawn in which no fence is
-// illegal. They are c, or c without fences. A client that hears of its grant only after a
-// later grant has come and gone breaks nothing that is promised, but its fence comes too
-// late for a picture that has both holds and fences.
+// Drawable returns the claims whose model draws the history without an illegal fence. They
+// are c, or c without fences. A client may learn of its grant only after a later grant has
+// come and gone. This breaks no promise, but its fence comes too late for a picture that
+// has both holds and fences.
 func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) history.Claims {
 	m := ModelOf(c)
 	end := endOf(ctx, pictureLimit)
@@ -87,7 +87,7 @@ func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) h
 	return c
 }
 
-// picture collects what is drawn.
+// picture collects the operations and notes to draw.
 type picture struct {
 	Model
 	model   porcupine.Model
@@ -151,8 +151,8 @@ func (p *picture) chunk(lock string, c []Span) {
 	p.parts = append(p.parts, ops)
 }
 
-// nemesisNotes are the fault windows, a lane for each fault and target, and the
-// events of the nemesis.
+// nemesisNotes returns annotations for the fault windows, in a lane for each fault and
+// target, and for the events of the nemesis.
 func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]porcupine.Annotation, error) {
 	pairs, err := history.Pairs(ops)
 	if err != nil {
@@ -167,6 +167,9 @@ func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]por
 		to, told := end, ""
 		if pair.Complete != nil && pair.Complete.Window != nil {
 			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
+			if closed := pair.Complete.Window; closed.Effect == history.Hung && closed.Hits > 0 {
+				to = end // the client hangs on
+			}
 		} else {
 			told = words(*w, nil)
 		}
@@ -190,7 +193,7 @@ func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]por
 			text += fmt.Sprintf(" by %v", op.Offset)
 		}
 		if last := len(notes) - 1; last >= 0 && notes[last].Tag == "events" && notes[last].Start == int64(op.Time) {
-			notes[last].Description += ", " + text // two points of one lane must not coincide
+			notes[last].Description += ", " + text // points in one lane must not coincide
 			continue
 		}
 		notes = append(notes, porcupine.Annotation{

@@ -17,23 +17,24 @@ import (
 //
 // An operation that ended with info, or never ended, takes effect at any time from its
 // invocation on, or never. If it stayed open to the end of the history, it would be
-// concurrent with all that follows, and porcupine would have to try every subset. So it
-// is not an operation here. Instead, its effect goes into a pool at the instant of its
-// invocation. The pool is a part of the model's state. An operation that did happen may
-// first take the effect that it needs out of the pool:
+// concurrent with all that follows, and porcupine would have to try every subset of such
+// operations. Therefore it is not an operation here. Instead, its invocation adds its
+// effect to a pool, which is part of the model's state. An operation that did happen may
+// first take the effects that it needs out of the pool:
 //
 //   - an acquire that is not legal takes a release of an owner that is in its way;
 //   - a release that is not legal takes an acquire of its owner.
 //
-// No other effect need be taken. An effect that an operation does not need can happen after
-// it, or not at all. Whether an acquire is legal depends on the holds of others: fewer
-// acquires mean fewer holds, and a later release is left for the next operation to take.
-// Whether a release is legal depends on its owner's holds alone. There is one exception,
-// rules.kept: an owner that re-enters gets its fence again only if it did not let go
-// meanwhile, so that a release that would free the lock has two outcomes.
+// Other effects can stay in the pool: if the operation does not need an effect, that
+// effect can happen later, or not at all. Whether an acquire is legal depends on the holds
+// of others: fewer acquires mean fewer holds, and a release that is not taken now is left
+// for a later operation. Whether a release is legal depends on its owner's holds alone.
+// There is one exception, rules.kept: an owner that re-enters gets its old fence again
+// only if it still holds the lock, so that a release that would free the lock has two
+// outcomes.
 //
-// If there are several effects to take, each is tried: the model is nondeterministic. An
-// effect that is never taken never happened.
+// If an operation could take one of several effects, the model tries each: it is
+// nondeterministic. An effect that is never taken never happened.
 
 // lot is a number of equal effects in a pool.
 type lot struct {
@@ -41,7 +42,8 @@ type lot struct {
 	n int
 }
 
-// pool is a multiset of effects that compares with ==: lots in ascending order.
+// pool is a multiset of effects, encoded as lots in ascending order so that pools compare
+// with ==.
 type pool string
 
 const lotSize = 8 + 1 + 8 + 8
@@ -95,7 +97,7 @@ func compareActions(a, b action) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.fence, b.fence))
 }
 
-// prospect is a state of the lock, with the effects that may yet happen.
+// prospect is a possible state of the lock, with the effects that may still happen.
 type prospect struct {
 	lock any
 	pool pool
@@ -127,10 +129,11 @@ func (s stride) String() string {
 	return s.action.String()
 }
 
-// prospects are the possible states of the lock: none twice, and none that another covers.
+// prospects is the set of possible states of the lock, without duplicates and without
+// prospects that another covers.
 type prospects []prospect
 
-// covers says whether every operation that can follow o can follow p too.
+// covers reports whether every operation that can follow o can also follow p.
 func (p prospect) covers(o prospect) bool {
 	if p.lock != o.lock {
 		return false
@@ -152,7 +155,6 @@ func (all prospects) and(p prospect) prospects {
 	return append(slices.DeleteFunc(all, p.covers), p)
 }
 
-// same compares sets.
 func (all prospects) same(others prospects) bool {
 	return len(all) == len(others) && !slices.ContainsFunc(all, func(p prospect) bool { return !slices.Contains(others, p) })
 }
@@ -176,8 +178,8 @@ func (r *rules) hash(p prospect) uint64 {
 	return h.Sum64()
 }
 
-// model is the rules as porcupine takes them: its states are sets of prospects. The lock
-// begins in one of the states in first.
+// model returns the rules as a porcupine model whose states are sets of prospects. The
+// lock begins in one of the states in first.
 func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
@@ -215,8 +217,8 @@ func (r *rules) follow(p prospect, in stride) []prospect {
 	return r.after(p, in.action)
 }
 
-// after returns the prospects after a, which happened. It takes an effect out of the pool
-// only if a needs it.
+// after returns the possible prospects after the operation a. It takes an effect out of
+// the pool only if a needs it.
 func (r *rules) after(w prospect, a action) []prospect {
 	next, legal := r.step(w.lock, a)
 	if legal {
@@ -239,8 +241,8 @@ func (r *rules) after(w prospect, a action) []prospect {
 	return all
 }
 
-// keeping returns the prospects in which the owner of the release a had entered the lock
-// once more before a.
+// keeping returns the prospects in which the release a does not free the lock, because its
+// owner had entered once more before.
 func (r *rules) keeping(w prospect, a action) []prospect {
 	if !r.kept || !a.release {
 		return nil
@@ -262,7 +264,7 @@ func (p pool) has(a action) bool {
 	return slices.ContainsFunc(p.lots(), func(l lot) bool { return l.action == a })
 }
 
-// acquires are the acquires in the pool that the release a would undo.
+// acquires returns the acquires in the pool that the release a would undo.
 func (p pool) acquires(a action) []action {
 	var all []action
 	for _, l := range p.lots() {

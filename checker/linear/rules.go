@@ -8,34 +8,35 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The rules judge operations as they were recorded: they are the sequential specifications
-// of the models, with the owners that stand in the way of an acquire. They differ from the
-// models of believed holds in two points, in which they are stricter, like the published
-// models of this kind (see Jepsen's tests of Hazelcast). In a semaphore every acquire takes
-// a permit. A fenced lock that was free gives a greater fence to its last owner too.
+// The rules judge recorded operations. They are the sequential specifications of the
+// models, and also name the owners that block an acquire. They are stricter than the
+// models of believed holds in two points, like the published models of this kind (see
+// Jepsen's tests of Hazelcast). In a semaphore every acquire takes a permit. A fenced lock
+// that was free gives a greater fence to its last owner too.
 
 // rules are a sequential specification. The lock's states compare with ==.
 type rules struct {
 	init any
 	step func(lock any, a action) (next any, legal bool)
-	// blockers are releases: one of them has to come before the acquire a.
+	// blockers returns releases, one of which has to come before the acquire a.
 	blockers func(lock any, a action) []action
 	words    func(lock any) []uint64
 	// greatest returns the greatest fence that was given; nil for a lock without fences.
 	greatest func(lock any) int64
 	modes    bool // a read-write lock
-	// anywhere lists all possible states of a lock in the middle of a history. Fewer than
-	// depth releases follow. It is nil, or returns nil, if there are too many states.
+	// anywhere lists the states that a lock may have in the middle of a history. Fewer
+	// than depth releases follow that point. It is nil, or returns nil, if there are too
+	// many states.
 	anywhere func(owners []int, depth int) []any
-	// anyone: who acquires or releases makes no difference.
+	// anyone: it does not matter which client acquires or releases.
 	anyone bool
-	// kept: whether an owner may acquire depends on whether it holds the lock.
+	// kept: an acquire may depend on whether its owner already holds the lock.
 	kept bool
-	// stricter are rules that allow less and are decided sooner; nil for none.
+	// stricter are rules that allow less and are faster to decide; nil for none.
 	stricter *rules
 }
 
-// rulesOf makes rules of states that start as init.
+// rulesOf returns rules whose initial state is init.
 func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 	return &rules{
 		init:     init,
@@ -45,10 +46,10 @@ func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 	}
 }
 
-// anyFence stands for the fence of an acquire that perhaps happened, if nobody learnt it.
+// anyFence stands for the unknown fence of an acquire that perhaps happened.
 const anyFence = -1
 
-// fencedBy adds fences to rules. An unknown fence is the least one that is legal.
+// fencedBy adds fences to rules. It assumes the least legal fence for an unknown fence.
 func fencedBy(r *rules, greatest func(lock any) int64, least func(lock any, a action) int64) *rules {
 	r.greatest = greatest
 	plain := r.step
@@ -76,7 +77,8 @@ func ownedRules(int) *rules {
 	return r
 }
 
-// heldBy lists states of a lock: free, and held by each owner at each depth up to that one.
+// heldBy lists states of a lock: free, and held by each owner at each depth from 1 to
+// depth.
 func heldBy(owners []int, depth int, held func(owner, depth int) any, free any) []any {
 	all := []any{free}
 	for _, o := range owners {
@@ -118,7 +120,7 @@ func fencedRules(int) *rules {
 	return fencedBy(r, greatest, func(lock any, _ action) int64 { return greatest(lock) + 1 })
 }
 
-// regranted is a reentrant fenced mutex that gives a greater fence whenever it was
+// regranted is a reentrant fenced mutex that always gives a greater fence after it was
 // free.
 type regranted struct{ reentrantFenced }
 
@@ -132,7 +134,7 @@ func (g regranted) step(a action) (any, bool) {
 
 func reentrantFencedRules(int) *rules {
 	r := rulesOf(regranted{}, func(g regranted, a action) []action {
-		if g.owner == a.owner { // nothing but the fence is in the way
+		if g.owner == a.owner { // only the fence blocks this acquire
 			return nil
 		}
 		return g.frees()
@@ -168,7 +170,11 @@ func readWriteRules(int) *rules {
 	r.anywhere = func(owners []int, depth int) []any {
 		all := heldBy(owners, depth, func(o, d int) any { return readWrite{writer: o, depth: d} }, nil)[1:]
 		for _, o := range owners {
-			for _, own := range crews([]int{o}, depth)[1:] {
+			alone := crews([]int{o}, depth)
+			if alone == nil {
+				return nil
+			}
+			for _, own := range alone[1:] {
 				for d := range depth {
 					all = append(all, readWrite{writer: o, depth: d + 1, readers: own})
 				}
@@ -186,11 +192,11 @@ func readWriteRules(int) *rules {
 	return r
 }
 
-// mostCrews bounds how many states of a lock are tried in the middle of a history.
+// mostCrews is the greatest number of states that are tried in the middle of a history.
 const mostCrews = 500
 
-// crews lists the multisets of owners in which each owner is at most that often. The empty
-// one is first. It returns nil if there are more than mostCrews.
+// crews lists the multisets that contain each owner at most that many times, the empty one
+// first. It returns nil if there are more than mostCrews.
 func crews(owners []int, most int) []crew {
 	all := []crew{""}
 	for _, o := range owners {
@@ -206,7 +212,8 @@ func crews(owners []int, most int) []crew {
 	return all
 }
 
-// permits is a semaphore in which every acquire takes a permit, even an owner's second.
+// permits is a semaphore in which every acquire takes a permit, even a second acquire of
+// the same owner.
 type permits struct{ semaphore }
 
 func (p permits) step(a action) (any, bool) {

@@ -8,20 +8,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Span is one ok acquire as porcupine's side reads the history: its
-// invocation, its ok, and when its owner stopped believing in it. Spans are
-// derived from the pairs alone, per owner and not per entry, so that a mistake
-// here is not also one of the sweep's holds.
+// Span is one successful acquire as porcupine's side reads the history: its invocation,
+// its ok, and the end of its owner's belief. Spans are derived independently of the
+// sweep's holds, from the pairs and per owner, so that the two do not share mistakes.
 type Span struct {
 	Owner           int
 	Mode            history.Mode
 	Invoke, OK, End time.Duration // End is Forever if nothing ended it
-	Why             string        // what ended it, for people
-	Entry           int           // index of the acquire's ok, of the first one if merged
-	Fence           int64         // of the acquire's lease
+	Why             string        // what ended it, in words
+	Entry           int           // index of the acquire's ok; of the first acquire if merged
+	Fence           int64         // the fence that the acquire returned
 }
 
-// action is the span's acquire, or its release.
 func (s Span) action(release bool) action {
 	return action{release: release, owner: s.Owner, mode: s.Mode, fence: s.Fence}
 }
@@ -29,30 +27,29 @@ func (s Span) action(release bool) action {
 // Forever is Span.End of a span that nothing in the history ended.
 const Forever = time.Duration(1<<63 - 1)
 
-// diary is what one owner did with one lock in one mode.
+// diary lists the operations of one owner.
 type diary struct {
 	acquires, releases, extends []*history.Pair
-	// matched[i] is when the release of acquires[i] was invoked; Forever if it
-	// was not.
+	// matched[i] is the time at which the release of acquires[i] was invoked; Forever if
+	// it was not.
 	matched []time.Duration
 }
 
-// fate is what happened to a client from outside.
+// fate lists the events that befell a client: crash, losses and clock changes.
 type fate struct {
 	crash   *history.Op
 	losses  []history.Op
-	changes []history.Op // of its wall clock
+	changes []history.Op // changes of its wall clock
 }
 
-// owner is the owner of a diary: one client, on one lock, in one mode.
 type owner struct {
 	client int
 	lock   string
 	mode   history.Mode
 }
 
-// Spans reads the believed acquires out of a history, per lock in order of OK. The
-// pairs are those of its entries, as history.Pairs returns them.
+// Spans returns the believed acquires of a history, per lock in order of OK. The pairs are
+// those that history.Pairs returns for its entries.
 func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
 	fates := fatesOf(e)
 	diaries := map[owner]*diary{}
@@ -126,11 +123,11 @@ func fatesOf(e history.Evidence) map[int]fate {
 	return fates
 }
 
-// note writes down what happened before the client's crash.
+// note adds an operation to the diary, unless it came after the client's crash.
 func (d *diary) note(p *history.Pair, f fate) {
 	counts := &p.Invoke
 	if p.Invoke.F != history.FRelease {
-		counts = p.Complete // an acquire or extension counts when it is known how it ended
+		counts = p.Complete // an acquire or extension takes effect with its completion
 	}
 	if counts == nil || f.crash != nil && counts.Index > f.crash.Index {
 		return
@@ -145,9 +142,9 @@ func (d *diary) note(p *history.Pair, f fate) {
 	}
 }
 
-// match finds the acquire that each release gives back: the latest ok acquire with the
-// release's token, else the latest ok acquire. It finds none if only an acquire of unknown
-// outcome has the token.
+// match matches each release with an acquire: the latest unreleased ok acquire with the
+// same token, or else the latest one. A release whose token belongs only to an acquire of
+// unknown outcome matches none.
 func (d *diary) match() {
 	slices.SortFunc(d.acquires, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	slices.SortFunc(d.extends, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
@@ -185,13 +182,14 @@ func (d *diary) match() {
 	}
 }
 
-// claim is a time for which deadlines let an owner believe. The operation that began it was
-// invoked and answered at invoke and ok; the owner's clock shows its deadline at end.
+// claim is a period for which a deadline lets an owner believe. invoke and ok are the
+// times of the operation that began it; end is the time at which the deadline passes on
+// the owner's clock.
 type claim struct{ invoke, ok, end time.Duration }
 
-// claimed are the times for which the acquire p and the extensions after it claim the
-// lock, by the client's clock. An extension that was answered before the end moves
-// the end; a later one begins anew.
+// claimed returns the periods for which the acquire p and the extensions after it claim
+// the lock, by the client's clock. An extension that was answered before the end of the
+// last period moves that end; a later one begins a new period.
 func (d *diary) claimed(p *history.Pair, f fate) []claim {
 	due := leased(p).Deadline
 	if due == 0 {
@@ -213,7 +211,8 @@ func (d *diary) claimed(p *history.Pair, f fate) []claim {
 	return all
 }
 
-// cutoff is when the client crashed or was told that it lost what it acquired with p.
+// cutoff returns the time at which the client crashed or was told that it lost the lock
+// that it acquired with p; Forever if neither happened.
 func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
 	end := Forever
 	if f.crash != nil {
@@ -229,8 +228,8 @@ func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Durat
 	return end
 }
 
-// reaches finds the first instant, at or after since, at which the wall clock
-// reads due or more, going through the stretches between its changes.
+// reaches returns the first instant, at or after since, at which the wall clock shows due
+// or more. It goes through the stretches between changes of the clock.
 func (f fate) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {
@@ -253,8 +252,8 @@ func (f fate) reaches(due, since time.Duration) time.Duration {
 	}
 }
 
-// leased is the lease that the operation returned, else the one that it was invoked with;
-// the zero Lease if there is neither.
+// leased returns the lease that the operation returned, or else was invoked with; the zero
+// Lease if there is neither.
 func leased(p *history.Pair) history.Lease {
 	switch {
 	case p.Complete != nil && p.Complete.Lease != nil:

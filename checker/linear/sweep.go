@@ -19,33 +19,33 @@ type Hold struct {
 	From, To time.Duration
 }
 
-// Overlap is an overlap of two holds that a lock must not allow. Holds are named by their
-// places in the slice that Sweep was given.
+// Overlap is a forbidden overlap of holds. The holds are identified by their places in the
+// slice that was passed to Sweep.
 type Overlap struct {
 	Later, Earlier int
-	// Beside are all holds that were there before Later, if more than one owner may be.
-	// Then Earlier is the first of them.
+	// Beside lists all holds that were open before Later, if several owners may hold the
+	// lock. Then Earlier is the first of them.
 	Beside []int
-	Until  time.Duration // when there were no longer too many
+	Until  time.Duration // when the overlap ended
 }
 
-// maxOverlaps bounds how many overlaps a sweep lists: with k clients that
-// all believe they hold the lock there are k of them for every grant.
+// maxOverlaps is the greatest number of overlaps that a sweep lists: with k clients that
+// all believe they hold the lock, each grant adds k overlaps.
 const maxOverlaps = 10_000
 
-// Overlaps is what a sweep found.
+// Overlaps is the result of a sweep.
 type Overlaps struct {
 	List  []Overlap       // in order of Later, at most 10,000
-	Total int             // how many there are
-	Locks map[string]bool // the locks that have any
+	Total int             // the number of all overlaps
+	Locks map[string]bool // the locks with overlaps
 }
 
-// Sweep finds all overlaps among holds, which are in order of From, of a lock
-// with that many permits. Overlap is strict: a hold that begins in the instant in
-// which another ends is beside nobody. Where several owners may hold the lock, a
-// hold is in conflict with all that are there if it is one too many.
+// Sweep finds all overlaps among holds, which must be in order of From, of locks with that
+// many permits. Overlap is strict: a hold that begins in the instant in which another ends
+// does not overlap with it. With several permits, a hold that exceeds them conflicts with
+// all open holds together.
 //
-// It takes O(n log n), and the time that listing the overlaps takes.
+// It takes O(n log n), plus the time for listing the overlaps.
 func Sweep(holds []Hold, permits int) Overlaps {
 	found := Overlaps{Locks: map[string]bool{}}
 	active := map[string]*present{}
@@ -82,8 +82,8 @@ type placed struct {
 
 func byPlace(a, b placed) int { return cmp.Compare(a.place, b.place) }
 
-// present are the holds of one lock that are open at the sweep's position,
-// readers and all others apart, since readers do not mind readers.
+// present holds the open holds of one lock at the sweep's position. Readers are kept apart
+// from all others, since readers do not conflict with readers.
 type present struct {
 	readers, others crowd
 }
@@ -102,8 +102,8 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the overlaps of h with the open holds. Readers and writers know
-// of no permits.
+// against counts the overlaps of h with the open holds. Permits apply only to locks
+// without modes.
 func (p *present) against(h placed, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {
@@ -141,10 +141,10 @@ func (p *present) list(h placed, found *Overlaps) {
 	}
 }
 
-// crowded is the overlap of h, which is one owner too many, with all that are
-// there. The overlap ends when so many have left that the rest have permits.
+// crowded returns the overlap of h, which exceeds the permits, with all open holds. It
+// ends when so many owners have left that the permits suffice again.
 func (p *present) crowded(h placed, permits int) Overlap {
-	last := map[int]time.Duration{h.Client: h.To} // by owner: when its last hold ends
+	last := map[int]time.Duration{h.Client: h.To} // by owner: the end of its last hold
 	var beside []placed
 	for _, g := range p.others.holds {
 		last[g.Client] = max(last[g.Client], g.To)
@@ -161,7 +161,7 @@ func (p *present) crowded(h placed, permits int) Overlap {
 	return o
 }
 
-// crowd is a heap of holds by To that knows how many each client has.
+// crowd is a heap of holds by To, with a count of the holds of each client.
 type crowd struct {
 	holds []placed
 	of    map[int]int
@@ -175,7 +175,6 @@ func (c *crowd) enter(h placed) {
 	heap.Push(c, h)
 }
 
-// leave lets go of the holds that ended by now.
 func (c *crowd) leave(now time.Duration) {
 	for len(c.holds) > 0 && c.holds[0].To <= now {
 		h := heap.Pop(c).(placed)
@@ -185,10 +184,9 @@ func (c *crowd) leave(now time.Duration) {
 	}
 }
 
-// foreign counts the holds of all clients but this one.
 func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
 
-// owners counts the clients that have a hold, but for this one.
+// owners counts the other clients that have a hold.
 func (c *crowd) owners(but int) int {
 	n := len(c.of)
 	if c.of[but] > 0 {

@@ -2,7 +2,8 @@
 // (github.com/jepsen-io/jepsen, "Histories"), and JSON of the same entries with parts
 // missing.
 //
-// A file comes in; a Reading goes out: the operations, and the assumptions made to read
-// them. A plain value is the :value that a test wrote for an acquire; Values says what
-// it means. An owner is a client; several processes may act for it, one after another.
+// Read turns a file into a Reading: the operations, and the assumptions made to read
+// them. A plain value is a :value, other than a map or a tuple, that a test wrote for an
+// acquire; Values says what it means. An owner is a client; several processes may act for
+// it, one after another.
 package jepsen

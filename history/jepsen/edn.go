@@ -13,22 +13,21 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// defaultLock is the name of the lock in a history that names none.
+// defaultLock names the lock in a history without names of locks.
 const defaultLock = "lock"
 
-// ednEntry is an operation as Jepsen wrote it, before the meaning of this history's
-// plain values is known.
+// ednEntry is an operation from EDN whose plain value is not interpreted yet.
 type ednEntry struct {
 	op       history.Op
 	line     int
 	indexed  bool
 	timed    bool
-	explicit bool // Lockstorm wrote it: its keys replace the value
+	explicit bool // Lockstorm wrote the entry: its other keys count, not value
 	owner    string
 	value    any
 }
 
-// clientFs are the names that lock tests use for clients' operations.
+// clientFs maps the names that lock tests use for operations to ours.
 var clientFs = map[string]struct {
 	f    string
 	mode history.Mode
@@ -77,7 +76,7 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 }
 
 // ednEntries decodes the operations of a file: one after another, or in one vector or
-// list. An error comes with its line.
+// list. line is the line of an error.
 func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
 	f := forms{text: text, line: 1}
 	c, err := f.skip()
@@ -196,8 +195,8 @@ func (k *keys) clients(e *ednEntry) error {
 	return k.err
 }
 
-// nemesis fills in an operation of Lockstorm's nemesis. Another nemesis may do
-// anything: its names must not be taken for ours, which have a meaning for oracles.
+// nemesis fills in an entry of the nemesis. Another harness's nemesis may do anything:
+// its names must not be taken for ours, which have a meaning for oracles.
 func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {
@@ -225,10 +224,10 @@ func (k *keys) nemesis(e *ednEntry) {
 	}
 }
 
-// ours says whether a nemesis event of this name has a meaning for oracles.
+// ours reports whether the name f has a meaning for oracles.
 func ours(f string) bool {
 	return slices.Contains([]string{
-		history.FCrash, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
+		history.FCrash, history.FHung, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
 		history.FDeadlock, history.FPanic, history.FRunaway, history.FLost, history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite,
 	}, f)
 }
@@ -236,7 +235,7 @@ func ours(f string) bool {
 // modes maps words to modes of a read-write lock.
 var modes = map[string]history.Mode{"read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write}
 
-// modeOf returns the mode that a word means; none if there is no word.
+// modeOf returns the mode that a word means; "" for nil.
 func modeOf(v any) (history.Mode, error) {
 	mode, ok := modes[word(v)]
 	if !ok && v != nil {

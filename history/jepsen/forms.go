@@ -8,8 +8,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// mostDepth bounds the nesting of a value, mostTags its tags and discards: the decoding
-// library recurses into both.
+// mostDepth bounds the nesting of a value, mostTags its number of tags and discards: the
+// decoding library recurses into both.
 const mostDepth, mostTags = 100, 1000
 
 var (
@@ -17,9 +17,8 @@ var (
 	errTooDeep  = fmt.Errorf("a value nests deeper than %d levels, or has more than %d tags", mostDepth, mostTags)
 )
 
-// forms cuts EDN into its values without decoding them, so that every error has a line,
-// and values that no verdict needs (a Java object in an error, say) need not be
-// understood.
+// forms splits EDN into its values without decoding them: every error has a line, and
+// values that no verdict needs (a Java object in an error, say) are never decoded.
 type forms struct {
 	text []byte
 	pos  int
@@ -29,7 +28,7 @@ type forms struct {
 // closers maps an opening bracket to its closing one.
 var closers = [256]byte{'{': '}', '[': ']', '(': ')'}
 
-// ends says which bytes end a symbol, a keyword or a number.
+// ends reports, for each byte, whether it ends a symbol, a keyword or a number.
 var ends = func() (t [256]bool) {
 	for _, c := range "\t\n\v\f\r ,;\"{}[]()" {
 		t[c] = true
@@ -37,7 +36,7 @@ var ends = func() (t [256]bool) {
 	return t
 }()
 
-// blank says whether a byte is white space, which in EDN includes commas.
+// blank reports whether a byte is white space, which in EDN includes commas.
 func blank(c byte) bool { return ends[c] && (c <= ' ' || c == ',') }
 
 // advance moves forward to a position.
@@ -100,9 +99,9 @@ func (f *forms) next() ([]byte, error) {
 	return f.text[from:to], nil
 }
 
-// end finds the end of the value that begins at i or after blanks there.
+// end returns the end of the value that begins at i, or after blanks at i.
 func (f *forms) end(i int) (int, error) {
-	var open []byte // closing brackets of the open ones
+	var open []byte // the closing brackets still expected
 	tags := 0
 	for i < len(f.text) {
 		c := f.text[i]
@@ -153,8 +152,8 @@ func (f *forms) end(i int) (int, error) {
 	return 0, errCutShort
 }
 
-// atom finds the end of the symbol, keyword, number, character or tag at i. After a
-// backslash, any character is one.
+// atom returns the end of the symbol, keyword, number, character or tag at i. After a
+// backslash, any byte is a character, even a bracket.
 func (f *forms) atom(i int) int {
 	if f.at(i) == '\\' {
 		i++
@@ -189,7 +188,7 @@ func untagged(raw []byte) []byte {
 	return raw
 }
 
-// members splits a map into its keyword keys and their values.
+// members returns the values of a map by its keyword keys.
 func members(raw []byte) (map[string][]byte, error) {
 	raw = untagged(raw)
 	if len(raw) < 2 || raw[0] != '{' {
@@ -215,8 +214,7 @@ func members(raw []byte) (map[string][]byte, error) {
 	}
 }
 
-// decode decodes one value. Input that the library accepts but that is no EDN is an
-// error.
+// decode decodes one value. It returns an error even if the library panics.
 func decode(raw []byte) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -229,7 +227,7 @@ func decode(raw []byte) (v any, err error) {
 	return v, nil
 }
 
-// excerpt is the beginning of a value, for messages.
+// excerpt returns the beginning of a value, for messages.
 func excerpt(raw []byte) string {
 	const most = 40
 	if len(raw) > most {

@@ -9,10 +9,11 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Facts about faults have the same structure in EDN as in JSON, with keywords for
-// names: the Go types are the only description.
+// Lost and Window have the same structure in EDN as in JSON, with keywords for names, so
+// that only the Go types define it.
 
-// ednOf writes a value as EDN with the members of its JSON. Its inputs cannot fail.
+// ednOf returns a value as EDN, with the members of its JSON. None of the types that are
+// passed can fail to encode.
 func ednOf(v any) string {
 	plain, _ := json.Marshal(v)
 	in := json.NewDecoder(bytes.NewReader(plain))
@@ -38,7 +39,7 @@ func ednValue(b []byte, in *json.Decoder) ([]byte, error) {
 	return fmt.Append(b, token), nil
 }
 
-// ednContainer appends the container that an opening delimiter begins.
+// ednContainer appends the array or object that open begins.
 func ednContainer(b []byte, in *json.Decoder, open json.Delim) ([]byte, error) {
 	b = append(b, byte(open))
 	for n := 0; in.More(); n++ {

@@ -10,7 +10,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// keys takes values out of a map; it keeps the first error.
+// keys decodes the values of a map and keeps the first error.
 type keys struct {
 	m   map[string][]byte
 	err error
@@ -18,7 +18,7 @@ type keys struct {
 
 func (k *keys) in(key string) bool { return k.m[key] != nil }
 
-// has says whether the key is there with a value other than nil.
+// has reports whether the key has a value other than nil.
 func (k *keys) has(key string) bool { return k.in(key) && string(k.m[key]) != "nil" }
 
 // any decodes a value, without its tags.
@@ -45,10 +45,10 @@ func (k *keys) number(key string) int64 {
 	return n
 }
 
-// word is a keyword, a symbol or a string; "" for any other value.
+// word returns the text of a keyword, a symbol or a string; "" for any other value.
 func (k *keys) word(key string) string { return word(k.any(key)) }
 
-// text is a word or a number, or else the value as written.
+// text returns a word or a number as text, any other value as written.
 func (k *keys) text(key string) string {
 	if !k.has(key) {
 		return ""
@@ -72,7 +72,7 @@ func word(v any) string {
 	return ""
 }
 
-// whole is a number without a fraction that fits int64.
+// whole returns v as an int64; false if v is no number, has a fraction or does not fit.
 func whole(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -87,8 +87,8 @@ func whole(v any) (int64, bool) {
 	return 0, false
 }
 
-// plainly removes the tag of a value. A tuple of jepsen.independent, which Jepsen
-// prints as a vector, may also be a tagged map.
+// plainly removes the tags of a value. It turns jepsen.independent's tuple into a vector
+// even if it was written as a tagged map.
 func plainly(v any) any {
 	for {
 		tag, ok := v.(edn.Tag)
@@ -102,7 +102,7 @@ func plainly(v any) any {
 	}
 }
 
-// either is the value of the first of these keys that exists.
+// either returns the value of the first of these keys that exists.
 func either(m map[any]any, keys ...edn.Keyword) any {
 	for _, k := range keys {
 		if v, ok := m[k]; ok {
@@ -112,7 +112,7 @@ func either(m map[any]any, keys ...edn.Keyword) any {
 	return nil
 }
 
-// numbers are the state of a resource: one or several numbers.
+// numbers returns a resource's state, one or several numbers; nil if v is anything else.
 func numbers(v any) []int64 {
 	list, ok := v.([]any)
 	if !ok {

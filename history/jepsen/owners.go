@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// own assigns owners to the entries of a history without clients. Named are the owners
-// given in entries.
+// own assigns owners to the entries of a history without clients. named has the owners
+// that entries name, by process.
 func (r *Reading) own(named map[history.Process]string) {
 	apart := slices.Clone(r.Ops)
 	notes, step := owners(r.Ops, named)
@@ -25,11 +25,10 @@ func (r *Reading) own(named map[history.Process]string) {
 	r.note(notes...)
 }
 
-// owners decides which client each process of a history without clients acts for, sets
-// Op.Client, and says how. Jepsen runs process p on thread p mod concurrency: after an
-// info, which retires a process, its thread goes on as process p + concurrency. It
-// returns the guessed concurrency, 0 if each process is a client of its own. It remains
-// a guess: another thread may have begun late.
+// owners sets Op.Client in a history without clients, and returns notes on how. Jepsen
+// runs process p on thread p mod concurrency: an info retires the process, and its thread
+// goes on as process p + concurrency. step is the guessed concurrency, 0 if each process
+// is a client of its own. It remains a guess: another thread may have begun late.
 func owners(ops []history.Op, named map[history.Process]string) (notes []string, step history.Process) {
 	step, retired := concurrency(ops)
 	return assign(ops, named, step, retired)
@@ -42,10 +41,10 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 		}
 		return p
 	}
-	names := map[history.Process]string{} // of a thread
+	names := map[history.Process]string{} // names of owners by thread
 	for p, name := range named {
 		if old, ok := names[thread(p)]; ok && old != name {
-			// The thread has several owners: each process is the owner that it names.
+			// One thread names two owners: the guess is wrong.
 			step = 0
 		}
 		names[thread(p)] = name
@@ -85,7 +84,7 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
 }
 
-// unnamed numbers the unnamed owners after the named ones.
+// unnamed gives the unnamed owners numbers from next on.
 func unnamed(ops []history.Op, names map[history.Process]string, thread func(history.Process) history.Process, next int) {
 	numbers := map[history.Process]int{}
 	for i := range ops {
@@ -100,10 +99,9 @@ func unnamed(ops []history.Op, names map[history.Process]string, thread func(his
 	}
 }
 
-// concurrency infers how many threads ran a history: the least number such that as many
-// processes began, and every later one follows a process that an info retired. It is 0
-// if there is none, or no evidence; retired says whether more processes came after some
-// were retired.
+// concurrency infers how many threads ran a history: the least number that explains all
+// processes (see succeed), 0 if there is none or no process was retired by an info.
+// retired reports whether processes followed retired ones.
 func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	seen, over := map[history.Process]int{}, map[history.Process]int{}
 	var order []history.Process
@@ -141,8 +139,8 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	return 0, len(steps) > 0
 }
 
-// succeed says whether step threads explain the processes: first each thread's own,
-// then only successors of retired ones.
+// succeed reports whether step threads explain the processes: the first step processes
+// are one per thread, and each later one, p, began after process p - step was retired.
 func succeed(step history.Process, order []history.Process, seen, over map[history.Process]int) bool {
 	for i, p := range order {
 		if p < step {

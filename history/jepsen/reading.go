@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/applog"
+	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
 // Reading is a history read from a file, perhaps recorded by another harness, with the
@@ -19,45 +21,49 @@ type Reading struct {
 	Ops []history.Op
 	// Truncated reports a last line that was cut short and left out.
 	Truncated error
-	// Notes say in plain sentences what the file leaves open and how that was read.
+	// Notes say in plain sentences which assumptions were made, and why.
 	Notes []string
 	// Untimed: no entry has a time. Entries are placed a millisecond apart, in their
-	// order: durations mean nothing.
+	// order, so that durations mean nothing.
 	Untimed bool
-	// Unordered: reads and writes do not say in which order the resource executed them
-	// (Op.Seq), so nothing can be said of the resource.
+	// Unordered: reads and writes lack the order in which the resource executed them
+	// (Op.Seq), so that the resource cannot be judged.
 	Unordered bool
-	// Foreign: it is not a history.jsonl of Lockstorm's format: ReadOps cannot read it.
+	// Foreign: the file is not in Lockstorm's own format (history.ReadOps).
 	Foreign bool
-	// Apart is Ops with each process as a client of its own, if Ops merges processes
-	// that are Step apart by a guess; else nil.
+	// If Step is not 0, Ops takes processes whose numbers differ by Step for one client.
+	// This is a guess; Apart is Ops with each process as a client of its own.
 	Apart []history.Op
 	Step  int
+	// Log is set instead of Ops if the file has no invocations: holds, or completions.
+	Log *applog.Log
 
 	unnumbered bool // the first entry has no index
 }
 
-// Values says what a plain :value of acquires means: each Jepsen test chooses that.
+// Values is the meaning of a plain :value of acquires, which each Jepsen test chooses.
 type Values string
 
-// The meanings of a plain value of acquires.
+// Meanings of a plain value.
 const (
 	ValuesAuto  Values = ""      // inferred from the history; an error if that is impossible
 	ValuesLock  Values = "lock"  // the lock's name
-	ValuesToken Values = "token" // identifies this one acquire
+	ValuesToken Values = "token" // a token of this one acquire
 )
 
 // Read reads a history from any harness: Jepsen's EDN (one vector or list of maps, or
 // one map after another), JSON Lines as Lockstorm writes them, or one JSON array of
-// these. The name's extension tells the format (.edn, .jsonl, .ndjson, .json), else the
-// content. Errors start with "name:line: ".
+// these; or an application's log, in CSV or JSON, as package applog reads it. The name's
+// extension (.edn, .jsonl, .ndjson, .json, .csv, .tsv, also with .zst, which r has
+// decompressed) determines the format, else the content. Errors start with "name:line: ".
 //
-// Ambiguous input is an error. These may be missing, but only from every entry: the
-// index (entries are numbered), the time, and the client: it is then the process, or
-// the thread of successive processes (see Jepsen's concurrency). Notes report that.
+// Ambiguous input is an error. The index, the time or the client may be missing, but only
+// from all entries. Then entries are numbered, placed a millisecond apart, and the client
+// is the process, or Jepsen's thread of successive processes. Notes report that.
 func Read(r io.Reader, name string, values Values) (Reading, error) {
 	text, err := io.ReadAll(r)
-	if err != nil {
+	cut := errors.Is(err, io.ErrUnexpectedEOF)
+	if err != nil && !cut {
 		return Reading{}, fmt.Errorf("%s: %w", name, err)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -65,11 +71,21 @@ func Read(r io.Reader, name string, values Values) (Reading, error) {
 	switch {
 	case isEDN(text, name):
 		return readEDN(text, name, values)
+	case isLog(text, name):
+		return readLog(text, name)
 	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
 		all.Foreign = true
 		err = all.readArray(text, name)
 	default:
-		err = all.readLines(text, name)
+		lines := io.Reader(bytes.NewReader(text))
+		if cut {
+			lines = io.MultiReader(lines, cutShort{})
+		}
+		err = all.readLines(lines, name)
+	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName) { // a name or a date where ours have a number
+		return readLog(text, name)
 	}
 	if err != nil {
 		return Reading{}, err
@@ -78,10 +94,16 @@ func Read(r io.Reader, name string, values Values) (Reading, error) {
 	return all, nil
 }
 
-// isEDN tells the format by the name, else by what follows the first brackets: in EDN
-// that is no string.
+// cutShort is the end of a compressed file that is cut short.
+type cutShort struct{}
+
+// Read implements io.Reader.
+func (cutShort) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// isEDN reports whether the format is EDN: by the name's extension, else by the first
+// byte after the opening brackets, which in JSON begins a string.
 func isEDN(text []byte, name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
+	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(name, packed.Suffix))) {
 	case ".edn":
 		return true
 	case ".jsonl", ".ndjson", ".json":
@@ -91,10 +113,10 @@ func isEDN(text []byte, name string) bool {
 	return len(rest) > 0 && bytes.IndexByte([]byte(`:#(;)`), rest[0]) >= 0
 }
 
-func (r *Reading) readLines(text []byte, name string) error {
+func (r *Reading) readLines(lines io.Reader, name string) error {
 	var entries []history.Entry
 	var err error
-	r.Truncated, err = history.ReadLines(bytes.NewReader(text), name, func(e history.Entry) error {
+	r.Truncated, err = history.ReadLines(lines, name, func(e history.Entry) error {
 		entries = append(entries, e)
 		return r.add(e, len(entries))
 	})
@@ -109,19 +131,19 @@ func (r *Reading) readArray(text []byte, name string) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	line := func() int { return 1 + bytes.Count(text[:d.InputOffset()], []byte{'\n'}) }
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("%s:%d: %w", name, line(), err)
+		return fmt.Errorf("%s:%d: %w", name, line(), history.JSONProblem(err, text))
 	}
 	for n := 1; d.More(); n++ {
 		var e history.Entry
 		if err := d.Decode(&e); err != nil {
-			return fmt.Errorf("%s:%d: entry %d: expected a JSON object: %w", name, line(), n, err)
+			return fmt.Errorf("%s:%d: entry %d: %w", name, line(), n, history.JSONProblem(err, nil))
 		}
 		if err := r.add(e, n); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, line(), err)
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("%s:%d: expected ] at the end: %w", name, line(), err)
+		return fmt.Errorf("%s:%d: expected ] at the end: is the file cut short?", name, line())
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s:%d: expected nothing after the array that holds the history", name, line())
@@ -132,7 +154,7 @@ func (r *Reading) readArray(text []byte, name string) error {
 // ownerless is Op.Client of an entry whose client is missing.
 const ownerless = -2
 
-// add adds the n-th entry of a JSON file.
+// add checks the n-th entry of a JSON file and adds it.
 func (r *Reading) add(e history.Entry, n int) error {
 	missing := e.Client == nil && e.Process != nil && *e.Process != history.Nemesis
 	if missing {
@@ -203,7 +225,7 @@ func (r *Reading) finish(name string) error {
 
 func (r *Reading) note(texts ...string) { r.Notes = append(r.Notes, texts...) }
 
-// unordered notes whether reads and writes have no order.
+// unordered sets r.Unordered if no read or write has a Seq.
 func (r *Reading) unordered() {
 	touched := false
 	for _, op := range r.Ops {

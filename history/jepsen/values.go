@@ -11,19 +11,19 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// What the :value of an operation on a lock says is each test's own. These are
-// the shapes that are read:
+// Each test chooses what the :value of an operation on a lock means. These shapes are
+// understood:
 //
 //	nil             nothing
-//	name            the lock, where acquires share names; see Values
-//	[lock value]    jepsen.independent's tuple: the lock, and one of the others
-//	number          of an acquire's ok: its fence; of what follows: the fence it is done under
-//	token           of an acquire's ok, and of what is done under it
-//	:read, :write   how a read-write lock is taken
-//	{…}             :lock, :mode, :fence (0 = none), :token, :client; others are ignored
-//	true            nothing: it was acquired
+//	name            the lock, if acquires share names; see Values
+//	[lock value]    jepsen.independent's tuple: the lock, and another of these shapes
+//	number          the fence, in an acquire's ok and in later operations of that hold
+//	token           the token, in an acquire's ok and in later operations of that hold
+//	:read, :write   the mode of a read-write lock
+//	{…}             :lock, :mode, :fence (0 = none), :token, :client; other keys are ignored
+//	true            nothing: the operation succeeded
 
-// saying is the content of one value.
+// saying is the content of one :value.
 type saying struct {
 	lock   string
 	mode   history.Mode
@@ -36,7 +36,7 @@ type saying struct {
 
 const shapes = "nil, a lock's name, a fence, a token, [lock value], :read or :write, or a map with :lock, :fence, :token, :client"
 
-// said parses the value of an operation on a lock.
+// said parses the :value of an operation on a lock.
 func said(v any) (saying, error) {
 	switch v := plainly(v).(type) {
 	case nil:
@@ -88,7 +88,7 @@ func saidByMap(m map[any]any) (saying, error) {
 	return s, nil
 }
 
-// scalar is a word or a whole number as text; "" for anything else.
+// scalar returns a word or a whole number as text; "" for anything else.
 func scalar(v any) string {
 	v = plainly(v)
 	if n, ok := whole(v); ok {
@@ -97,8 +97,8 @@ func scalar(v any) string {
 	return word(v)
 }
 
-// meanings fills in the content of the entries' values, where Lockstorm did not write
-// them, and returns the owners that they name.
+// meanings interprets the values of entries that Lockstorm did not write, and returns the
+// owners named in them. line is the line of an error.
 func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history.Process]string, line int, err error) {
 	all := make([]saying, len(entries))
 	for i, e := range entries {
@@ -127,12 +127,12 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 	return m.named, 0, nil
 }
 
-// plainOp says whether another harness's client did it.
+// plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires that are names of locks. They are if
-// two clients share one, or if all acquires have the same; they are not if completions
-// have a map instead. Otherwise only the user knows.
+// plainLocks returns the plain values of acquires if they are names of locks. They are if
+// two clients share a value, or all acquires have the same. They are not if completions
+// have a map instead. Otherwise the user must say (values).
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
 	open, retired := map[history.Process]int{}, map[history.Process]bool{}
@@ -188,15 +188,15 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// meaning gives the entries of one history their locks and leases.
+// meaning sets the locks and leases of the entries of one history.
 type meaning struct {
 	names          map[string]int // plain values that are names of locks
 	tokens, tuples bool
-	open           map[history.Process]int // the open invocation
+	open           map[history.Process]int // index of a process's open invocation
 	named          map[history.Process]string
 }
 
-// fill applies the values of one entry and of its invocation.
+// fill sets an entry's lock, mode and lease from its own value and its invocation's.
 func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 	e, s := &entries[i], &all[i]
 	if owner := cmp.Or(e.owner, s.client); owner != "" {
@@ -219,7 +219,7 @@ func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 			e.op.Mode = entries[at].op.Mode
 		}
 		if s.lock != "" && all[at].lock == "" && all[at].plain == nil {
-			e.op.Lock = s.lock // the completion says which lock it got
+			e.op.Lock = s.lock // only the completion names the lock
 			entries[at].op.Lock = s.lock
 		}
 	}
@@ -238,7 +238,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	case repeats:
 	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
 		lock = text
-	case proposed && lock == "": // an operation's own name; its completion replaces it
+	case proposed && lock == "": // a name for this acquire only; its completion replaces it
 	case number:
 		lease.Fence, _ = whole(s.plain)
 	default:

@@ -10,19 +10,17 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Write writes a history in the format of Jepsen's history.edn: a map a line, with
+// Write writes a history in the format of Jepsen's history.edn: one map per line, with
 // :process, :type, :f, :value, :time and :index, for Knossos, Elle and other readers of
 // Jepsen's histories. Client operations are invoked and completed unchanged; all
 // entries of the nemesis are :info, as in Jepsen.
 //
-// The :value of an acquire's ok is its fence, if there is one; that of a read or a
-// write is what was read or written. Everything else is in extra keys, which Jepsen
-// ignores and Read understands: :client (in every entry; nil if it concerns none),
-// :lock, :mode, :token, :fence, :deadline, :seq, :reason, and for the nemesis :node,
-// :from, :offset, :lost, :window, and :opens where a window is opened. A deadline ends
-// a hold without an operation: a model without :deadline considers the lock held until
-// a successful release. Op.Keys, from post-mortems and evictions, is left out: these
-// events keep only node and time.
+// The :value of an acquire's ok is its fence, if any; the :value of a read or a write is
+// Op.Value. Everything else is in extra keys, which Jepsen ignores and Read understands:
+// :client (in every entry; nil = none), :lock, :mode, :token, :fence, :deadline, :seq,
+// :reason, and for the nemesis :node, :from, :offset, :lost, :window, and :opens in an
+// entry that opens a window. A deadline ends a hold without an operation: a model without
+// :deadline considers the lock held until a successful release. Op.Keys is left out.
 func Write(w io.Writer, ops []history.Op) error {
 	out := bufio.NewWriter(w)
 	var m ednMap
@@ -36,7 +34,7 @@ func Write(w io.Writer, ops []history.Op) error {
 	return out.Flush()
 }
 
-// ednMap is a map being written to a file.
+// ednMap is the text of one map.
 type ednMap struct{ b []byte }
 
 func (m *ednMap) op(op *history.Op) {
@@ -117,14 +115,14 @@ func (m *ednMap) text(key, value string) {
 	}
 }
 
-// quotedEDN writes a string. Its inputs cannot fail; bytes that are no UTF-8 become the
-// replacement character, as in JSON.
+// quotedEDN encodes a string. Invalid UTF-8 becomes the replacement character, as in
+// JSON, so that encoding cannot fail.
 func quotedEDN(s string) string {
 	text, _ := edn.Marshal(strings.ToValidUTF8(s, "\ufffd"))
 	return string(text)
 }
 
-// keyword writes a name: as a keyword if it can be one.
+// keyword encodes a name as a keyword if possible, else as a string.
 func keyword(name string) string {
 	plain := name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 	if !plain || name[0] < 'A' {
@@ -135,7 +133,7 @@ func keyword(name string) string {
 
 func appendInt[T ~int | ~int64](b []byte, n T) []byte { return strconv.AppendInt(b, int64(n), 10) }
 
-// number writes a member unless it is 0.
+// number writes a member of the map, unless n is 0.
 func number[T ~int | ~int64](m *ednMap, key string, n T) {
 	if n != 0 {
 		m.raw(key, strconv.FormatInt(int64(n), 10))

@@ -23,11 +23,11 @@ type request struct {
 	done chan error
 }
 
-// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C does not
-// end it before the program; on Linux the kernel kills it when this process ends in any
-// way. If Start succeeds, the caller calls Wait, or cmd.Wait and then Ended; the error
-// is cmd.Start's. Start sets cmd.SysProcAttr. The functions of this package may be
-// called concurrently.
+// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C does not end
+// it before the program. On Linux the kernel kills the child when this process ends in any
+// way. If Start succeeds, the caller must call Wait, or cmd.Wait and then Ended. The error
+// is cmd.Start's. Start sets cmd.SysProcAttr. The functions of this package may be called
+// concurrently.
 func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
 	spawner.Lock()
@@ -48,8 +48,8 @@ func Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Wait returns when a started child has ended, and kills the rest of its process group.
-// It replaces cmd.Wait, whose error it returns, and Ended.
+// Wait returns when a started child has ended, and kills the rest of its process group. It
+// replaces both cmd.Wait, whose error it returns, and Ended.
 func Wait(cmd *exec.Cmd) error {
 	defer Ended()
 	return wait(cmd)
@@ -59,7 +59,8 @@ func Wait(cmd *exec.Cmd) error {
 // nothing.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
-// Ended lets the spawning thread go once no child depends on it.
+// Ended reports the end of a child whose caller did not use Wait. When no child remains,
+// the spawning thread ends.
 func Ended() {
 	spawner.Lock()
 	defer spawner.Unlock()

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Output is a writer for a child's output: it keeps the beginning, since Reset, and the
-// end.
+// Output is a writer for a child's output. It keeps the beginning, counted from the last
+// Reset, and the end.
 type Output struct {
-	Limit      int // of each, in bytes
+	Limit      int // of the beginning and of the end, each, in bytes
 	head, tail []byte
 	lost       int64
 	reset      atomic.Bool
@@ -26,13 +26,13 @@ func (o *Output) Write(p []byte) (int, error) {
 	n := min(o.Limit-len(o.head), len(p))
 	o.head = append(o.head, p[:n]...)
 	o.tail = append(o.tail, p[n:]...)
-	if len(o.tail) > 2*o.Limit { // not each time
+	if len(o.tail) > 2*o.Limit { // trim rarely
 		o.trim()
 	}
 	return len(p), nil
 }
 
-// trim leaves the end of the tail.
+// trim shortens the tail to its last Limit bytes.
 func (o *Output) trim() {
 	if surplus := len(o.tail) - o.Limit; surplus > 0 {
 		o.lost += int64(surplus)
@@ -40,7 +40,7 @@ func (o *Output) trim() {
 	}
 }
 
-// Text is what was kept; cut says that there was more. Nobody may write any more.
+// Text returns the kept output; cut says that the middle is missing. No Write may follow.
 func (o *Output) Text() (text string, cut bool) {
 	if o.reset.Load() {
 		return "", false

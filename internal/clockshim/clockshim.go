@@ -1,7 +1,6 @@
-// Package clockshim gives other programs a wall clock that can be made to jump
-// while they run: the machine's plus an offset. The programs' side of it is a
-// library to be preloaded, which make build builds where there is a C compiler;
-// time that passes, and monotonic clocks, are left alone.
+// Package clockshim gives other programs a wall clock that can jump while they run: the
+// machine's clock plus an offset. The programs preload a library, which make build builds
+// where there is a C compiler. Monotonic clocks and timeouts stay as they are.
 package clockshim
 
 import (
@@ -20,28 +19,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathVariable is the environment variable that names the library, before the
+// PathVariable is the environment variable with the library's path; if it is unset, the
 // program's own directory is searched.
 const PathVariable = "LOCKSTORM_CLOCK_SHIM"
 
-// FileName is the library's beside the program.
+// FileName is the library's file name in the program's directory.
 const FileName = "lockstorm-clockshim.so"
 
 // offsetVariable tells the library which file holds the offset.
 const offsetVariable = "LOCKSTORM_CLOCK_OFFSET"
 
-// Source of the library, in C, to be built with
+// Source is the library's source in C. The build command is
 //
 //	cc -O2 -shared -fPIC -nostdlib -o lockstorm-clockshim.so clockshim.c
 //
-// It asks nothing of one C library that another one does not have.
+// It works with any C library.
 //
 //go:embed shim/clockshim.c
 var Source []byte
 
-// Find returns the library's absolute path: the one that $LOCKSTORM_CLOCK_SHIM
-// names, else the one beside this program. The error says in one line how to get
-// it.
+// Find returns the library's absolute path: the one that $LOCKSTORM_CLOCK_SHIM names, else
+// the one beside this program. The error says in one line how to get the library.
 func Find() (path string, err error) {
 	if runtime.GOOS != "linux" {
 		return "", errors.New("a node's clock is set by a library that needs Linux")
@@ -63,14 +61,14 @@ func Find() (path string, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return "", fmt.Errorf("clock shim: %w", err)
 	}
-	if strings.ContainsAny(path, " :") { // which separate libraries
+	if strings.ContainsAny(path, " :") { // these separate entries of LD_PRELOAD
 		return "", fmt.Errorf("clock shim %s: a library with a blank or a colon in its path cannot be preloaded", path)
 	}
 	return path, nil
 }
 
-// Environment is what a program has to be started with to live by the clock in
-// that file. Both paths are as the program sees them.
+// Environment returns the environment variables with which a program uses the clock in that
+// file. Both paths are as the program sees them.
 func Environment(library, clock string) []string {
 	return []string{"LD_PRELOAD=" + library, offsetVariable + "=" + clock}
 }
@@ -83,12 +81,12 @@ type Clock struct {
 	page []byte // nil once it is closed
 }
 
-// size of what the library reads.
+// size is the size of a clock's file.
 const size = int(unsafe.Sizeof(int64(0)))
 
-// New makes a clock that is right, in a new file of that name.
+// New makes a clock that shows the machine's time, in a new file of that name.
 func New(path string) (*Clock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644) // read by others, in containers too
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644) // other users read the file, in containers too
 	if err != nil {
 		return nil, fmt.Errorf("clock: %w", err)
 	}
@@ -103,11 +101,11 @@ func New(path string) (*Clock, error) {
 	return &Clock{path: path, page: page}, nil
 }
 
-// Path of the clock's file.
+// Path returns the path of the clock's file.
 func (c *Clock) Path() string { return c.path }
 
-// Set makes the clock jump, to be ahead of the machine's by offset. Whoever lives
-// by it sees that the next time he looks. A closed one stands as it is.
+// Set makes the clock jump: it is then ahead of the machine's by offset. Programs see the
+// jump when they next read the clock. Setting a closed clock has no effect.
 func (c *Clock) Set(offset time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +114,7 @@ func (c *Clock) Set(offset time.Duration) {
 	}
 }
 
-// Offset by which the clock is ahead; of a closed one, 0.
+// Offset returns by how much the clock is ahead; 0 for a closed clock.
 func (c *Clock) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,11 +124,12 @@ func (c *Clock) Offset() time.Duration {
 	return time.Duration(atomic.LoadInt64(c.word()))
 }
 
-// word is the offset itself: written as a whole, or a reader might see half of it.
+// word points to the offset in the file. Access must be atomic, or a reader might see half
+// of a write.
 func (c *Clock) word() *int64 { return (*int64)(unsafe.Pointer(unsafe.SliceData(c.page))) }
 
-// Close frees what the clock used, but leaves the file, by which programs may
-// still live. It may be called twice.
+// Close frees the clock's memory but keeps its file, which programs may still use. It may
+// be called twice.
 func (c *Clock) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package crash says what a dead process of ours died of.
+// Package crash explains the death of a process in which a trial ran.
 //
-// A Death comes in: how the process ended, and what it wrote to stderr. A breakdown of
-// the code under test goes out, or an error if the death proves nothing about that
-// code.
+// A Death comes in: how the process ended, and what it wrote to stderr. A breakdown of the
+// code under test goes out, or an error if the death proves nothing about that code.
 package crash
 
 import (
@@ -17,26 +16,26 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Why a worker is killed.
+// Reasons for killing a worker.
 const (
-	TooLong    = "the trial did not come to an end" // with all the processor time that it needs
-	TooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
+	TooLong    = "the trial did not come to an end" // it had enough processor time
+	TooSlow    = "the trial was not over"           // it had little processor time, or an unknown amount
 	TooMuch    = "the trial was still going on when its processor time was used up"
 	Standstill = "the trial's clock stands still"
 	Garbled    = "the trial's process does not answer as a worker"
 )
 
-// Death is how a process of ours, in which a trial ran, died.
+// Death describes the end of a process in which a trial ran.
 type Death struct {
 	Stderr string
-	Cut    bool   // the middle of it is lost
+	Cut    bool   // the middle of Stderr is missing
 	How    string // "exit status 2", "signal: killed"
-	Exited bool   // by itself, with a status
-	Killed string // why we killed it, "" if somebody else did
+	Exited bool   // by itself, with an exit status
+	Killed string // why the harness killed the process; "" if it did not
 	Limit  time.Duration
 }
 
-// words say it in one line.
+// words describes the death in one line.
 func (d *Death) words() string {
 	switch d.Killed {
 	case TooLong:
@@ -61,7 +60,16 @@ func (d *Death) words() string {
 	return "the trial's process died: " + d.How
 }
 
-// Says is what the death says of the trial, whether a finding or not.
+// Carried reports whether the code under test died because it used, in a bubble of
+// testing/synctest, what belongs to another bubble or to none: it keeps a channel or a timer
+// from an earlier trial of the process. The death says nothing about the trial.
+func (d *Death) Carried() bool {
+	text, _ := panicked(d.Stderr)
+	return carried.MatchString(text)
+}
+
+// Says returns what the death says of the trial: the breakdown's detail, or why there is no
+// breakdown.
 func (d *Death) Says() string {
 	b, err := d.Breakdown()
 	if err != nil {
@@ -71,14 +79,14 @@ func (d *Death) Says() string {
 }
 
 // Agreed returns the breakdown if both runs of the trial died alike, else an error. The
-// history is the second run's.
+// history to judge is the second run's.
 func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	a, failure := first.Breakdown()
 	b, again := second.Breakdown()
 	switch {
 	case failure == nil && again == nil && a.Kind == b.Kind:
 		if a.Kind == history.FRunaway {
-			return a, nil // the first run was waited for longer
+			return a, nil // the first run had more time
 		}
 		return b, nil
 	case failure != nil && again != nil && failure.Error() == again.Error():
@@ -87,10 +95,10 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	return nil, fmt.Errorf("%s; when it was run again: %s", first.Says(), second.Says())
 }
 
-// Breakdown is what the code under test did, or else why the harness failed.
+// Breakdown returns how the code under test broke down, or an error if the harness failed.
 func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	switch d.Killed {
-	case Standstill, TooSlow, TooMuch, Garbled: // on real time, the first would not have happened
+	case Standstill, TooSlow, TooMuch, Garbled: // on real time, there would be no Standstill
 		return nil, errors.New(d.words())
 	case TooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
@@ -109,7 +117,8 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	return nil, errors.New(d.words())
 }
 
-// waiting names the goroutines that wait for a lock in a bubble, from a dump.
+// waiting returns, from a dump, the function in which a goroutine in a bubble waits for a
+// mutex; "" if none does.
 func waiting(stderr string) string {
 	m := locked.FindStringSubmatch(stderr)
 	if m == nil {
@@ -124,28 +133,31 @@ func waiting(stderr string) string {
 }
 
 var (
-	// locked is a goroutine that waits for a mutex, in a dump.
+	// locked matches, in a dump, a goroutine that waits for a mutex.
 	locked      = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
 	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
-	// complaint is the Go runtime's last message, up to the first goroutine.
+	// complaint matches the Go runtime's last message, and the first goroutine after it.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
-	// call is a function and its place, in a stack.
+	// call matches a function and its place, in a stack.
 	call = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
-	// asides are what the runtime adds to the text of a panic.
+	// asides matches what the runtime adds to the text of a panic.
 	asides = regexp.MustCompile(` \[recovered(, repanicked)?\]`)
 )
+
+// carried matches the Go runtime's complaints about what crosses the border of a bubble.
+var carried = regexp.MustCompile(`^(?:panic|fatal error): .*synctest .*from outside (?:of )?bubble`)
 
 // asleep is the Go runtime's word for a deadlock.
 const asleep = "fatal error: all goroutines are asleep"
 
-// panicLimit is how much of a panic's text is worth reading.
+// panicLimit is the maximum length of a panic's text, in characters.
 const panicLimit = 300
 
-// panicked finds the cause of death in a dead Go process's stderr, as one line that is
-// the same for the same panic, and the responsible function: the topmost one of ours,
-// recipes included, else anybody's topmost below the runtime.
+// panicked finds the cause of death in a dead Go process's stderr, as one line that is the
+// same for the same panic, and the responsible function: the topmost one of this project,
+// recipes included, else the topmost one outside the runtime.
 func panicked(stderr string) (text, at string) {
-	// The last one: the process survived earlier ones.
+	// The last panic counts: the process survived earlier ones.
 	starts := complaining.FindAllStringIndex(stderr, -1)
 	if len(starts) == 0 {
 		return "", ""
@@ -160,7 +172,7 @@ func panicked(stderr string) (text, at string) {
 	}
 	stack := m[2]
 	if i := strings.LastIndex(stack, "\npanic("); i >= 0 {
-		stack = stack[i:] // where it arose, not where it was re-raised
+		stack = stack[i:] // where the panic arose, not where it was re-raised
 	}
 	where := ""
 	for _, c := range call.FindAllStringSubmatch(stack, -1) {
@@ -172,11 +184,11 @@ func panicked(stderr string) (text, at string) {
 			where = fmt.Sprintf(" (in %s, %s:%s)", name, filepath.Base(file), c[3])
 			at = name
 		}
-		if strings.HasSuffix(file, "_test.go") { // of a user's test
+		if strings.HasSuffix(file, "_test.go") { // code of a user's test
 			at = ""
 			break
 		}
-		if strings.HasPrefix(name, module) { // the functions that it called are not to blame
+		if strings.HasPrefix(name, module) { // functions that this one called are not to blame
 			at = name
 			break
 		}
@@ -184,16 +196,17 @@ func panicked(stderr string) (text, at string) {
 	return text + where, at
 }
 
-// module is how the names of our own functions begin.
+// module begins the names of this project's functions.
 const module = "github.com/lockstorm/lockstorm/"
 
-// harness says whether a function is ours, and not a recipe.
+// harness says whether a function is this project's, but neither a recipe's nor package
+// locktest's, which calls a user's lock.
 func harness(function string) bool {
 	rest, ours := strings.CutPrefix(function, module)
-	return ours && !strings.HasPrefix(rest, "locks.") && !strings.HasPrefix(rest, "locks/")
+	return ours && !strings.HasPrefix(rest, "locks.") && !strings.HasPrefix(rest, "locks/") && !strings.HasPrefix(rest, "locktest.")
 }
 
-// FirstLine is the first of a text that is not empty.
+// FirstLine returns the first non-empty line of a text.
 func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -121,3 +121,19 @@ func TestTheHarnesssOwnPanicIsNoVerdict(t *testing.T) {
 		t.Errorf("deadlock: %+v", b)
 	}
 }
+
+// What crosses the border of a bubble came from an earlier trial of the process.
+func TestWhatAnEarlierTrialLeftIsNoBreakdownOfThisOne(t *testing.T) {
+	for text, want := range map[string]bool{
+		"fatal error: select on synctest channel from outside bubble":    true,
+		"fatal error: receive on synctest channel from outside bubble":   true,
+		"panic: reset of synctest timer from outside bubble":             true,
+		"panic: boom from outside bubble":                                false,
+		"fatal error: all goroutines are asleep - deadlock!":             false,
+		"panic: a lock printed: synctest channel from outside of a test": false,
+	} {
+		if got := (&Death{Exited: true, Stderr: dumped(text, "example.org/service.(*Lock).Lock")}).Carried(); got != want {
+			t.Errorf("%s: carried %t, want %t", text, got, want)
+		}
+	}
+}

@@ -1,14 +1,14 @@
 // Package entropy makes the global generators of random numbers draw from a seed, as
 // far as Go allows it. It is for processes that run trials in virtual time, one after
-// another, and for nobody else: nothing in such a process is a secret any more.
+// another, and for no other process: nothing in it is a secret any more.
 //
 // What draws from the seed then:
 //
-//   - crypto/rand: Read, Text, Int, Prime and whoever reads Reader;
-//   - github.com/google/uuid, which keeps the Reader that there was when the program
-//     began;
-//   - in a test binary whoever else kept it, and all that the crypto packages draw: Go
-//     1.26 has a way for tests (testing/cryptotest) and for nobody else;
+//   - crypto/rand: Read, Text, Int, Prime and code that reads Reader;
+//   - github.com/google/uuid, which is given the new Reader: it would otherwise keep the
+//     one from the program's start;
+//   - in a test binary only: other packages that kept that Reader, and the crypto
+//     packages. Go 1.26 can seed these in tests (testing/cryptotest), not in programs;
 //   - math/rand, under GODEBUG=randseednop=0 only.
 //
 // What does not: the top-level functions of math/rand/v2 and hash/maphash, the order of
@@ -28,20 +28,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seed restarts the global generators from a seed. They stay so until the next call. No
-// test may run in parallel.
+// Seed restarts the global generators from a seed, which counts until the next call. In a
+// test binary, no test may run in parallel.
 func Seed(seed uint64) {
 	if testing.Testing() {
-		cryptotest.SetGlobalRandom(new(testing.T), seed) // which nobody ever cleans up
+		cryptotest.SetGlobalRandom(new(testing.T), seed) // this T is never cleaned up
 	} else {
 		crypto.Reader = newSource(seed)
 	}
 	uuid.SetRand(crypto.Reader)
-	Math(seed)
+	SeedMath(seed)
 }
 
-// Math seeds math/rand, under GODEBUG=randseednop=0 only.
-func Math(seed uint64) {
+// Unseed ends what Seed began: outside of test binaries, what is drawn from now on is secret
+// again.
+func Unseed() {
+	if !testing.Testing() {
+		crypto.Reader = system
+	}
+	uuid.SetRand(nil)
+	SeedMath(rand.Uint64())
+}
+
+// system is the process's own source of random numbers.
+var system = crypto.Reader
+
+// SeedMath seeds math/rand, under GODEBUG=randseednop=0 only.
+func SeedMath(seed uint64) {
 	//lint:ignore SA1019 the global generator of others has no other seed
 	math.Seed(int64(seed))
 }
@@ -52,7 +65,7 @@ func newSource(seed uint64) *source {
 	return &source{random: rand.NewChaCha8(key)}
 }
 
-// source is for concurrent use.
+// source is a random source that may be used concurrently.
 type source struct {
 	mu     sync.Mutex
 	random *rand.ChaCha8

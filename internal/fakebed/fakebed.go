@@ -13,23 +13,24 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Recipes of the tests: locks in memory, one that excludes and one that lets
-// everybody in.
+// Recipes of the tests: locks in memory. One excludes, one lets everybody in, and one
+// panics.
 const (
 	Sound   = "test-sound"
 	Broken  = "test-broken"
 	Panicky = "test-panicky"
 )
 
-// conducts are what the locks do at an attempt, before anything else.
+// conducts run at each attempt to take a lock; broken says that a taken lock is granted
+// too.
 var conducts = map[string]func(l memoryLock) (broken bool){
 	Sound:   func(memoryLock) bool { return false },
 	Broken:  func(memoryLock) bool { return true },
 	Panicky: func(memoryLock) bool { panic("boom") },
 }
 
-// Recipes are those of the locks in memory. A test registers them with a New of its own
-// that calls theirs: so they count as recipes of a user's test.
+// Recipes returns the recipes of the locks in memory. A test registers them with New
+// functions of its own that call theirs, so that they count as recipes of a user's test.
 func Recipes() []locks.Recipe {
 	var all []locks.Recipe
 	for id, conduct := range conducts {
@@ -49,11 +50,11 @@ func Recipes() []locks.Recipe {
 	return all
 }
 
-// memory is what the nodes of a fakeBed hold: who owns which key.
+// memory is the content of a Bed's nodes: who owns which key.
 type memory struct {
 	mu    sync.Mutex
 	owner map[string]string
-	asked func(client string) // tells the command log that a client asked
+	asked func(client string) // logs a command of that client
 }
 
 type memoryKey struct{}
@@ -82,8 +83,7 @@ func (l memoryLock) Unlock(context.Context, locks.Lease) error {
 	return nil
 }
 
-// Bed is a testbed without Redis. It has no capability but that of looking
-// at its node.
+// Bed is a testbed without Redis. It can look at its node, but has no other capability.
 type Bed struct {
 	// Fail, if not nil, may fail a trial before its body runs.
 	Fail func(s testbed.Setup) error
@@ -115,7 +115,7 @@ func (b *Bed) Run(ctx context.Context, s testbed.Setup, body func(context.Contex
 			return err
 		}
 	}
-	sent := 0 // commands; a memory's own lock guards it
+	sent := 0 // counts commands; guarded by the memory's mu
 	ping := func(client string) {
 		var n int
 		fmt.Sscanf(client, "c%d", &n)
@@ -158,7 +158,7 @@ func (b *Bed) ended() {
 }
 
 type fakeEnv struct {
-	testbed.Nodes // only what is implemented below may be called
+	testbed.Nodes // only the methods below may be called
 	clock         func() time.Duration
 	clients       []*fakeClient
 }
@@ -175,6 +175,7 @@ func (e *fakeEnv) Keys(context.Context, string) ([]history.KeyState, error) {
 
 type fakeClient struct{ locks *locks.Client }
 
-func (c *fakeClient) Locks() *locks.Client                        { return c.locks }
-func (c *fakeClient) Step(ctx context.Context, name string) error { return ctx.Err() }
-func (c *fakeClient) Open(int)                                    {}
+func (c *fakeClient) Locks() *locks.Client                              { return c.locks }
+func (c *fakeClient) Step(ctx context.Context, name string) error       { return ctx.Err() }
+func (c *fakeClient) Work(ctx context.Context) (<-chan struct{}, error) { return nil, ctx.Err() }
+func (c *fakeClient) Open(int)                                          {}

@@ -18,6 +18,9 @@ func Read(path string, v any) error {
 		return input.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
+		if !json.Valid(data) {
+			return input.Errorf("%s: expected a whole JSON document: %w", path, err)
+		}
 		return input.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -35,7 +38,7 @@ func Write(path string, v any) error {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {
-		_ = os.Remove(temporary) // it may be the disk that is full
+		_ = os.Remove(temporary) // frees space if the disk is full
 	}
 	return err
 }

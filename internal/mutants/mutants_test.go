@@ -30,17 +30,12 @@ import (
 // testdata/caught.tsv says which schedule that is. With -hunt all schedules are
 // gone through anew, and what is found is written down.
 func TestEveryMutantIsCaught(t *testing.T) {
-	if *hunting && stride > 1 {
-		t.Fatal("-hunt goes through all mutants: not with -race")
-	}
+	skipShort(t)
 	all := register(t)
 	known := readCatches(t)
 	found := make([]*catch, len(all))
 	t.Run("mutants", func(t *testing.T) {
 		for i, m := range all {
-			if i%stride != 0 {
-				continue
-			}
 			t.Run(strings.TrimPrefix(m.ID, "mutant-"), func(t *testing.T) {
 				t.Parallel()
 				h := hunter{mutant: m, bed: sim.New()}
@@ -66,11 +61,19 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this runs thousands of trials; make test runs it without the race detector")
+	}
+}
+
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
 // What is no mistake is not caught. Without -hunt only the faults of clocks are
 // tried, under which such locks differed from their controls by accident.
 func TestNoMistakeIsCaught(t *testing.T) {
+	skipShort(t)
 	register(t)
 	for _, m := range nulls() {
 		t.Run(strings.TrimPrefix(m.ID, "mutant-"), func(t *testing.T) {

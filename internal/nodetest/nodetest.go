@@ -1,5 +1,5 @@
-// Package nodetest drives simulated nodes by hand and records the changes of their
-// keys, for tests of code that reads these.
+// Package nodetest drives simulated nodes by hand and records how their keys change, for
+// tests of code that reads such records.
 package nodetest
 
 import (
@@ -35,7 +35,7 @@ type World struct {
 // idle are nodes that no world uses: making one takes long.
 var idle sync.Pool
 
-// NewWorld makes a world without nodes. Close gives back what it used.
+// NewWorld makes a world without nodes. Close releases the world's nodes.
 func NewWorld(tb testing.TB) *World { return &World{tb: tb, nodes: map[string]*Node{}} }
 
 // Close ends the world: its nodes must not be used any more.
@@ -52,7 +52,7 @@ func (w *World) Close() {
 
 // Node is one node of a world: a primary, unless Follow makes it a replica.
 type Node struct {
-	// Past is what the node had after each change, the latest last.
+	// Past is the node's content after each change, the latest last.
 	Past []node.Snapshot
 
 	name    string
@@ -61,9 +61,9 @@ type Node struct {
 	session *node.Session
 	skew    time.Duration
 	now     time.Duration
-	exec    int               // of the command that runs
-	ran     int               // of the last one that did
-	as      history.ChangedBy // what is said to have made a change; "" = as the node says
+	exec    int               // number of the running command
+	ran     int               // number of the last command that ran
+	as      history.ChangedBy // the cause to record for changes; "" = the cause that the node names
 	unseen  bool
 }
 
@@ -86,7 +86,7 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire lets every node do until that time what it does by itself.
+// Expire removes, on every node, the keys that expired long enough before that time.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -115,7 +115,7 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do runs what, which may change keys at that time, and records the node's new state.
+// do runs a function that may change keys at that time, and records the node's new state.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -136,17 +136,17 @@ func (n *Node) Expire(at time.Duration) {
 		}
 		n.do(max(n.now, n.Ends(due)+Active), "", func() { n.redis.Expire(n.wall()) })
 		if n.redis.NextExpiry().Equal(due) {
-			return // a replica's
+			return // a replica expires nothing by itself
 		}
 	}
 }
 
-// Run executes a client's command, the exec-th of the node, and returns the reply in
-// its compact form.
+// Run executes a client's command, the exec-th command of the node, and returns the reply
+// in its compact form.
 func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.Bytes) {
 	n.Expire(at)
 	n.now = at
-	n.redis.Expire(n.wall()) // apart from what the command does
+	n.redis.Expire(n.wall()) // record expiry apart from the command's changes
 	n.do(at, "", func() {
 		n.exec = exec
 		raw, _ := n.session.Exec(n.wall(), args)
@@ -156,7 +156,8 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	return reply
 }
 
-// Meddle runs a command of another origin; the change is attributed to by.
+// Meddle runs a command that no client of the trial sent. The parameter by is the recorded
+// cause of the command's changes.
 func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.Expire(at)
 	n.now = at
@@ -164,13 +165,13 @@ func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.do(at, by, func() { n.session.Exec(n.wall(), args) })
 }
 
-// Load puts a script where EVALSHA finds it.
+// Load loads a script into the node's script cache.
 func (n *Node) Load(source string) { n.session.Exec(n.wall(), []string{"SCRIPT", "LOAD", source}) }
 
 // Flush empties the script cache.
 func (n *Node) Flush() { n.redis.FlushScripts() }
 
-// SetClock sets the node's wall clock: so much ahead of what is right.
+// SetClock sets how far the node's wall clock is ahead of the right time.
 func (n *Node) SetClock(at, ahead time.Duration) {
 	n.Expire(at)
 	n.do(at, "", func() {
@@ -179,7 +180,8 @@ func (n *Node) SetClock(at, ahead time.Duration) {
 	})
 }
 
-// Evict takes the keys of these names away, all if there are no names, and returns them.
+// Evict removes the keys of these names, or all keys if there are no names, and returns
+// them.
 func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState) {
 	n.Expire(at)
 	for _, k := range n.Keys(at) {
@@ -193,14 +195,14 @@ func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState
 	return gone
 }
 
-// Keys lists what the node has.
+// Keys lists the node's keys.
 func (n *Node) Keys(at time.Duration) []history.KeyState {
 	n.Expire(at)
 	n.now = at
 	return n.redis.Keys(n.wall())
 }
 
-// Restart brings the node back with that state.
+// Restart restarts the node with that state.
 func (n *Node) Restart(at time.Duration, with node.Snapshot) {
 	n.do(at, "", func() {
 		n.redis.Restarted()
@@ -220,7 +222,7 @@ func (n *Node) Promote(at time.Duration, with node.Snapshot) {
 	})
 }
 
-// MoveTo moves all of the node's keys to another (their slots migrate) and returns
+// MoveTo moves all of the node's keys to another node (their slots migrate) and returns
 // them.
 func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
 	moved = n.Keys(at)
@@ -230,7 +232,7 @@ func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
 	return moved
 }
 
-// Unsee ends the record of the node's keys.
+// Unsee stops recording the changes of the node's keys.
 func (n *Node) Unsee() { n.unseen = true }
 
 // Line writes a change in one line: "n0 lock string 1 → absent, by expiry at 1.01s".

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Scripts are the Lua scripts of the recipes in that folder, by their SHA-1.
+// Scripts returns the Lua scripts of the recipes in that folder, by their SHA-1.
 func Scripts(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -33,7 +33,7 @@ func Scripts(dir string) (map[string]string, error) {
 	return all, nil
 }
 
-// scriptIn is the source in newScript("name", `source`).
+// scriptIn returns the source if n is a call newScript("name", `source`).
 func scriptIn(n ast.Node) (source string, ok bool) {
 	call, isCall := n.(*ast.CallExpr)
 	if !isCall || len(call.Args) != 2 {

@@ -15,20 +15,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Play is a trial written by hand: what clients and the nemesis did, without key
-// changes. Stage runs its commands on simulated nodes, so that its key changes are what
-// Redis would do.
+// Play is a trial written by hand: what clients and the nemesis did, without key changes.
+// Stage runs its commands on simulated nodes to find the key changes that Redis would make.
 type Play struct {
 	Ops []history.Op
 	// Commands in the order in which they arrived; those with an Exec reached their node.
 	Commands []history.Command
 	Meddled  []Meddling
-	// Conns are the last connections before nodes were killed, by the index of the
-	// event.
+	// Conns maps the event of a node's kill, by its index, to the last connection before
+	// it.
 	Conns map[int]int
 }
 
-// Meddling is a command that is no client's.
+// Meddling is a command that no client of the trial sent.
 type Meddling struct {
 	At   time.Duration
 	Node string
@@ -38,9 +37,9 @@ type Meddling struct {
 
 // Staged is a play as nodes could have performed it.
 type Staged struct {
-	Ops  []history.Op // with what the nodes say of keys
+	Ops  []history.Op // with the keys that the nodes report
 	Keys []history.KeyChange
-	// Wrong is what the play says but no node would reply; "" if they agree.
+	// Wrong describes a reply of the play that no node would give; "" if there is none.
 	Wrong string
 }
 
@@ -60,18 +59,18 @@ type staging struct {
 	parts map[string]*part
 	// primary is the node that a promoted one replaces, unless the play names another.
 	primary string
-	// choices are which of its earlier states a node had after each upheaval, the
-	// latest first; options how many there were.
+	// Each restart or promotion gives a node an earlier state: choices counts them back
+	// from the latest state, options is how many there were.
 	choices, options []int
 	wrong            string
 	wrongAt          time.Duration
 }
 
-// part is a node's part in a play.
+// part is a node in a play.
 type part struct {
 	*Node
 	replica bool
-	down    int // the last connection of before it was killed, 0 if it is up
+	down    int // the last connection before the node was killed; 0 = the node is up
 	lost    *history.Lost
 }
 
@@ -136,7 +135,7 @@ func perform(tb testing.TB, p Play, choices []int) *staging {
 	return st
 }
 
-// cast makes replicas of those nodes that clients only use once they are promoted.
+// cast makes a replica of each node that clients use only after its promotion.
 func (st *staging) cast() {
 	first := map[string]time.Duration{}
 	for _, c := range st.Commands {
@@ -172,7 +171,7 @@ func (st *staging) unlike(at time.Duration, format string, args ...any) {
 	}
 }
 
-// refusals begin replies of nodes that ran nothing.
+// refusals are how replies begin if the node did not run the command.
 var refusals = []string{"MOVED ", "ASK ", "CROSSSLOT ", "CLUSTERDOWN "}
 
 func (st *staging) command(c history.Command) {
@@ -180,9 +179,9 @@ func (st *staging) command(c history.Command) {
 	switch said := string(c.Reply); {
 	case st.wrong != "":
 		return
-	case p.down > 0 && c.Served == 0: // it was not there any more
+	case p.down > 0 && c.Served == 0: // the node was down
 		return
-	case len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "WAIT"): // the replicas answer that
+	case len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "WAIT"): // replicas answer WAIT
 		return
 	case slices.ContainsFunc(refusals, func(r string) bool { return strings.HasPrefix(said, r) }):
 		return
@@ -210,7 +209,7 @@ func (st *staging) command(c history.Command) {
 	}
 }
 
-// event is what the nemesis does to nodes.
+// event applies an event of the nemesis to the nodes.
 func (st *staging) event(op *history.Op) {
 	at := op.Time
 	switch op.F {
@@ -243,7 +242,8 @@ func (st *staging) event(op *history.Op) {
 	}
 }
 
-// lost is what a node that was killed has lost, nil if nobody says so.
+// lost returns what a killed node lost, according to the event of its restart; nil if that
+// does not say.
 func (st *staging) lost(down history.Op) *history.Lost {
 	for _, up := range st.ops {
 		if up.F == history.FNodeUp && up.Node == down.Node && up.Index >= down.Index {
@@ -266,7 +266,7 @@ func (st *staging) restart(p *part, at time.Duration) {
 	}
 }
 
-// takeOver makes a node the primary in another's place, which follows it from then on.
+// takeOver makes a node the primary in place of another one, which then follows it.
 func (st *staging) takeOver(name, old string, at time.Duration) {
 	st.promote(name, old, at)
 	if p := st.part(old); old != name {
@@ -286,7 +286,8 @@ func (st *staging) promote(name, old string, at time.Duration) {
 	}
 }
 
-// choose picks a state, the latest first; the initial state is empty.
+// choose picks an earlier state by the next of st.choices: 0 is the latest; the oldest is
+// empty.
 func (st *staging) choose(past []node.Snapshot) node.Snapshot {
 	n := len(st.options)
 	st.options = append(st.options, len(past)+1)

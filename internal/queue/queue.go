@@ -1,18 +1,19 @@
-// Package queue is a list for what comes and goes in order.
+// Package queue has a list whose elements come and go roughly in order.
 package queue
 
 import "slices"
 
-// Queue is a list that is mostly pushed to at its end and removed from at its
-// beginning; then it makes no garbage.
+// Queue is a list. If elements are pushed to its end and mostly removed from its beginning,
+// it makes no garbage.
 type Queue[T any] struct {
 	all  []T
-	head int // those before were removed
+	head int // the elements before head were removed
 }
 
-// Live are the elements, until the queue is changed.
+// Live returns the elements. The slice is valid until the queue is changed.
 func (q *Queue[T]) Live() []T { return q.all[q.head:] }
 
+// Push appends v.
 func (q *Queue[T]) Push(v T) {
 	if len(q.all) == cap(q.all) && q.head > len(q.all)/2 {
 		n := copy(q.all, q.Live())
@@ -22,7 +23,7 @@ func (q *Queue[T]) Push(v T) {
 	q.all = append(q.all, v)
 }
 
-// Remove takes the element of that place among live out.
+// Remove removes the i-th element of Live.
 func (q *Queue[T]) Remove(i int) {
 	if i > 0 {
 		q.all = slices.Delete(q.all, q.head+i, q.head+i+1)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// arguments that the server is started with.
+// arguments returns the server's command line.
 func arguments(dir string, port int, o Options) ([]string, error) {
 	args := []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--dir", dir, "--daemonize", "no"}
 	first, err := sourceArguments(o.Source)
@@ -23,11 +23,12 @@ func arguments(dir string, port int, o Options) ([]string, error) {
 	}, o.Args), nil
 }
 
-// SentinelConfig is the configuration file of a Sentinel, in its directory.
+// SentinelConfig is the configuration file of a Sentinel, in Options.Dir.
 const SentinelConfig = "sentinel.conf"
 
-// sourceArguments say where the server listens and where it connects from. Before
-// Redis 7.0 the latter is the first address on which it listens.
+// sourceArguments returns the arguments that set the addresses on which the server listens,
+// and the address from which it connects. Before Redis 7.0, it connects from the first
+// address on which it listens.
 func sourceArguments(source string) ([]string, error) {
 	listen := []string{"--bind", "127.0.0.1"}
 	if source == "" {

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// PathVariable is the environment variable that names the redis-server to run,
-// before PATH is searched.
+// PathVariable is the environment variable that names the redis-server to run; if it is
+// unset, PATH is searched.
 const PathVariable = "LOCKSTORM_REDIS_SERVER"
 
 // The oldest Redis whose replies and options this project knows.
@@ -20,16 +20,16 @@ const minMajor, minMinor = 6, 2
 
 var versionPattern = regexp.MustCompile(`\bv=((\d+)\.(\d+)[^ ]*)`)
 
-// found remembers binaries that were asked for their version: asking costs a
-// process, and trials start by the dozen.
+// found caches the versions of binaries: asking for one costs a process, and trials start
+// by the dozen.
 var found = struct {
 	sync.Mutex
 	versions map[string]string
 }{versions: map[string]string{}}
 
-// Find returns the redis-server to run and its version: the one that
-// $LOCKSTORM_REDIS_SERVER names, else the one on PATH. It is an error, of one
-// line, if there is none or it is older than 6.2.
+// Find returns the path and the version of the redis-server to run: the one that
+// $LOCKSTORM_REDIS_SERVER names, else the one on PATH. The error, of one line, says that
+// there is none or that it is older than 6.2.
 func Find() (path, version string, err error) {
 	if name := os.Getenv(PathVariable); name != "" {
 		path, err = exec.LookPath(name)
@@ -65,8 +65,8 @@ func versionOf(path string) (string, error) {
 	return v, nil
 }
 
-// CheckVersion reads the version from the output of redis-server --version. It is an
-// error if that names none or one older than 6.2.
+// CheckVersion reads the version from the output of redis-server --version. The error says
+// that the output names none, or one older than 6.2.
 func CheckVersion(out string) (string, error) {
 	m := versionPattern.FindStringSubmatch(out)
 	if m == nil {

@@ -15,13 +15,13 @@ type Log struct {
 
 	mu    sync.Mutex
 	file  *os.File
-	part  string   // of an unfinished line
+	part  string   // the beginning of an unfinished line
 	tail  []string // last lines, without process id and time
 	isUp  bool
 	write error
 }
 
-// logPrefix is process id, role, time and level of a line of Redis's log.
+// logPrefix matches process id, role, time and level at the start of a line of Redis's log.
 var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
 
 // tailLines is how many lines of log are remembered.
@@ -44,8 +44,8 @@ var up = []string{"Ready to accept connections", "Sentinel ID is "}
 // Ready is closed when the server has said that it accepts connections.
 func (l *Log) Ready() <-chan struct{} { return l.ready }
 
-// Write implements io.Writer. It never fails, lest Redis be killed by a full
-// disk that holds nothing but its log.
+// Write implements io.Writer. It never fails: a disk that is too full for the log must not
+// end Redis.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +86,7 @@ func (l *Log) saw(text string) bool {
 	return false
 }
 
-// LastLine is the last line so far, without process id and time; "" if there is
-// none.
+// LastLine returns the last line so far, without process id and time; "" if there is none.
 func (l *Log) LastLine() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +96,7 @@ func (l *Log) LastLine() string {
 	return l.tail[len(l.tail)-1]
 }
 
-// Close closes the file; what is written after that is kept nowhere.
+// Close closes the file; later output is not stored.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

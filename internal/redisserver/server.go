@@ -17,14 +17,14 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child"
 )
 
-// ErrPortTaken is in the error of Start if Options.Port belongs to somebody else.
+// ErrPortTaken is wrapped by Start's error if another program uses Options.Port.
 var ErrPortTaken = errors.New("port is taken")
 
 // Options of a server. The zero value is a volatile server on a free port in a
 // directory of its own.
 type Options struct {
-	// Dir is the working directory; it is created if missing and stays the
-	// caller's. "" = a new temporary one, which Close removes.
+	// Dir is the working directory. It is created if missing, and Close keeps it. "" = a
+	// new temporary directory, which Close removes.
 	Dir string
 	// Log is a file to which the server's log is appended; "" = not kept.
 	Log string
@@ -32,7 +32,7 @@ type Options struct {
 	Args []string
 	// Port on the loopback interface; 0 = a free one.
 	Port int
-	// Env are more variables of its environment, as "name=value".
+	// Env are additional environment variables of the server, as "name=value".
 	Env []string
 	// Source is the IPv4 address from which the server connects to others; "" = the
 	// system's choice.
@@ -51,17 +51,17 @@ type Server struct {
 	process *os.Process
 	log     *Log
 	exited  chan struct{}
-	state   error // how it ended; written before exited is closed
+	state   error // how the process ended; written before exited is closed
 	stop    func() bool
 }
 
-// attempts bounds how often Start looks for another free port: between looking
-// and listening, somebody else may have taken it.
+// attempts bounds how often Start looks for another free port: before the server listens,
+// another program may have taken the port.
 const attempts = 20
 
-// Start starts a redis-server and returns when it accepts connections. The
-// server is killed when ctx ends, when Close or Kill is called, and on Linux
-// also when this program dies, however it does.
+// Start starts a redis-server and returns when it accepts connections. The server is killed
+// when ctx ends, when Close or Kill is called, and on Linux also when this program ends in
+// any way.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	path, _, err := Find()
 	if err != nil {
@@ -102,10 +102,10 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 	}
 }
 
-// Ports are taken in turn from below the range that systems use for outgoing
-// connections and for listeners without a port of their own, so that nobody takes a
-// killed server's port before it is back. A cluster bus uses its node's port plus
-// 10,000, which is below that range too.
+// Ports are taken in turn from below the range that systems use for outgoing connections
+// and for listeners without a chosen port, so that no other program takes a killed server's
+// port before the server is back. A cluster bus uses its node's port plus 10,000, which is
+// below that range too.
 const firstPort, ports = 10_000, 10_000
 
 var nextPort atomic.Int64
@@ -197,29 +197,28 @@ func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.process.Signal(sig); err != nil {
 		return fmt.Errorf("signal redis-server on port %d: %w", s.port, err)
 	}
-	if sig == syscall.SIGKILL { // with the children that Redis forks to copy its data
+	if sig == syscall.SIGKILL { // also to the children that Redis forks to copy its data
 		_ = syscall.Kill(-s.process.Pid, sig)
 	}
 	return nil
 }
 
-// Addr is the server's address, "127.0.0.1:port".
+// Addr returns the server's address, "127.0.0.1:port".
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Port is the server's port on 127.0.0.1.
+// Port returns the server's port on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
 
-// Peer is Options.Source.
+// Peer returns Options.Source.
 func (s *Server) Peer() string { return s.source }
 
-// PID is the server's process id.
+// PID returns the server's process id.
 func (s *Server) PID() int { return s.process.Pid }
 
-// Exited is closed when the process has ended, asked or unasked.
+// Exited returns a channel that is closed when the process has ended in any way.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Err says how the process ended, with the last line of its log; nil while it
-// runs.
+// Err returns how the process ended, with the last line of its log; nil while it runs.
 func (s *Server) Err() error {
 	select {
 	case <-s.exited:
@@ -229,8 +228,8 @@ func (s *Server) Err() error {
 	}
 }
 
-// Pause freezes the process and returns when it is frozen (elsewhere than on
-// Linux: when it was told).
+// Pause freezes the process. On Linux it returns when the process is frozen, elsewhere when
+// the signal is sent.
 func (s *Server) Pause() error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err

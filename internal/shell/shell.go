@@ -23,7 +23,7 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// special is whatever is not certain to stand for itself.
+// special says whether a shell may give r a special meaning.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:=@,", r)
 }

@@ -50,6 +50,7 @@ func overwritingTable() map[string]promised {
 		"reaped":        plain(),
 		"field-renewed": {may: all(limits(), renewed(cutting...)), rows: shown()},
 		"field-forgotten": {
+			ends: true,
 			may: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
 				mistaken([]string{"client-pause", "node-pause"}, checker.ForeignDelete, "exclusion", "resource", "ownership")),
 			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),

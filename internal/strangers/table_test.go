@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
 // mix is the fault that is made of all others.
@@ -21,7 +22,7 @@ var (
 	cutting = []string{"partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"client-pause", "node-pause", "node-restart", "failover", "split-brain"}
 	// columns are all faults that can strike a lock on one node.
-	columns = []string{"none", "client-crash", "client-pause", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
+	columns = []string{"none", "client-crash", "client-pause", "slow-work", "hung-work", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
 )
 
@@ -30,27 +31,22 @@ var beliefs = []string{"exclusion", "resource"}
 
 // limits are what no lease on one node can promise. Holders that are told nothing,
 // or too late, believe on.
-func limits() []may {
-	return []may{
-		{beliefs, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},
-		{beliefs, checker.ServerLostKey, losing},
-		{beliefs, checker.ServerClock, []string{"node-clock"}},
-		{[]string{"liveness"}, checker.OrphanedKey, stranding},
-		{[]string{"liveness"}, checker.ServerClock, []string{mix}},
-	}
-}
+func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
 
 // deadlines are the limits of leases that claim one: it ends a belief, not what is
 // under way, and it is an instant of the client's wall clock.
-func deadlines() []may {
-	return []may{
-		{[]string{"resource"}, checker.LeaseOutlived, []string{"client-pause", "client-skew", "node-pause"}},
-		{beliefs, checker.ClientClock, []string{"client-skew"}},
-		{beliefs, checker.ServerLostKey, losing},
-		{beliefs, checker.ServerClock, []string{"node-clock"}},
-		{[]string{"liveness"}, checker.OrphanedKey, append([]string{"client-skew"}, stranding...)},
-		{[]string{"liveness"}, checker.ServerClock, []string{mix}},
+func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
+
+// rowsOf makes rows of flaws, except those of locks that renew or extend their leases: a
+// lock whose limits they are has rows of its own.
+func rowsOf(flaws []locks.Flaw) []may {
+	var rows []may
+	for _, f := range flaws {
+		if f.Cause != string(checker.RenewalFailed) && f.Oracle != "extension" {
+			rows = append(rows, may{[]string{f.Oracle}, checker.Cause(f.Cause), f.Also})
+		}
 	}
+	return rows
 }
 
 // wrong is a mistake that may show under any fault.

@@ -1,5 +1,5 @@
-// Package tempdir makes temporary directories. If the program that made them is killed,
-// the next one removes them.
+// Package tempdir makes temporary directories, and removes those of programs that were
+// killed.
 package tempdir
 
 import (
@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// prefix of the names of all directories.
+// prefix begins the names of all directories.
 const prefix = "lockstorm-"
 
-// ownerFile is in each directory and locked by its owner for as long as that
-// lives: the kernel lets go of the lock however a program ends.
+// ownerFile is a file in each directory, locked by the owning program while it lives: the
+// kernel releases the lock however the program ends.
 const ownerFile = ".owner"
 
 // Dir is a temporary directory of this program's.
 type Dir struct {
 	path  string
-	owner *os.File // locked
+	owner *os.File // holds the lock on ownerFile
 }
 
 // Make makes a directory below parent; "" = the system's directory for temporary
@@ -64,12 +64,12 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// Path is where the directory is.
+// Path returns the directory's path.
 func (d *Dir) Path() string { return d.path }
 
 // Remove removes the directory with all that is in it.
 func (d *Dir) Remove() error {
-	// Only then unlocked, lest somebody else remove it at the same time.
+	// Unlock last: otherwise another program might remove the directory at the same time.
 	return errors.Join(os.RemoveAll(d.path), d.owner.Close())
 }
 
@@ -90,7 +90,6 @@ func Sweep(parent string) {
 	}
 }
 
-// mine says whether a file is this user's.
 func mine(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
@@ -104,6 +103,6 @@ func sweep(path string) {
 	}
 	defer f.Close()
 	if lock(f) == nil {
-		_ = os.RemoveAll(path) // the next one will try again
+		_ = os.RemoveAll(path) // the next Sweep tries again
 	}
 }

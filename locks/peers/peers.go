@@ -1,29 +1,39 @@
-// Package peers makes recipes of other projects' lock libraries, unmodified, so that
-// they can be tested like ours. Its adapters only map a library's results to the
-// three-way answers of locks.Lock, and document where the library leaves open what
-// happened. They are not registered automatically.
+// Package peers makes recipes of other projects' lock libraries, unmodified, so that they
+// can be tested like ours. The adapters only map a library's results to those of locks.Lock
+// (held, not held, unknown), and document where a library leaves the outcome open. Options
+// that change what a lock keeps are recipes of their own.
+//
+// The recipes are registered by Register only. Claims come from each library's
+// documentation, whose address is the recipe's Document.
 package peers
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Recipes returns the libraries' locks, in a fixed order. Their promises come from
-// their documentation; they declare no flaws.
+// Recipes returns the libraries' locks, in a fixed order.
 func Recipes() []locks.Recipe {
-	return []locks.Recipe{redsyncOnOne(), redsyncQuorum(), redislockRecipe(), rueidislockRecipe()}
+	return slices.Concat(redsyncRecipes(), redislockRecipes(), rueidislockRecipes())
 }
 
-// promises are those of a lease: others get in after it.
+// Register registers all recipes of this package. Call it once in a program.
+func Register() {
+	for _, r := range Recipes() {
+		locks.Register(r)
+	}
+}
+
+// promises returns the claims of a plain lease: others get in after its end.
 func promises(id string, ttl time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
 }
 
-// perKey is Recipe.New for libraries with a handle per key.
+// perKey returns a Recipe.New for libraries with a handle per key.
 func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
 	return func(c *locks.Client) (locks.Maker, error) {
 		return func(key string, ttl time.Duration) (locks.Lock, error) {
@@ -33,4 +43,14 @@ func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Loc
 			return lock(c, key, ttl)
 		}, nil
 	}
+}
+
+// measured declares bugs that campaigns found, one for each oracle, under the faults under
+// which they showed. They need not show in every run: a seed decides.
+func measured(cause, why, source string, faults []string, oracles ...string) []locks.Flaw {
+	var all []locks.Flaw
+	for _, oracle := range oracles {
+		all = append(all, locks.Flaw{Oracle: oracle, Cause: cause, Kind: locks.Bug, Why: why, Source: source, Also: slices.Clone(faults)})
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,26 @@ func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Du
 	return l, c.Nodes
 }
 
+// granted acquires a free lock. Rueidislock waits 20 ms for each answer, which a busy
+// machine may exceed: then it is tried again, until what that attempt left is removed.
+func granted(t *testing.T, l locks.Lock) locks.Lease {
+	t.Helper()
+	late := false
+	for range 100 {
+		held, err := l.TryLock(t.Context())
+		late = late || errors.Is(err, context.DeadlineExceeded)
+		switch {
+		case err == nil:
+			return held
+		case !late:
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("no attempt was granted")
+	return locks.Lease{}
+}
+
 // onEach runs a test for each of the libraries.
 func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	for _, r := range Recipes() {
@@ -76,7 +97,11 @@ func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 func TestClaimsCanBeMeant(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
 		for _, ttl := range []time.Duration{time.Millisecond, time.Second, 1500 * time.Millisecond, time.Minute} {
-			if err := r.CheckClaims(ttl, 5); err != nil {
+			nodes := 5
+			if r.Topology == locks.Single {
+				nodes = 1
+			}
+			if err := r.CheckClaims(ttl, nodes); err != nil {
 				t.Errorf("a lease of %v: %v", ttl, err)
 			}
 		}
@@ -87,20 +112,14 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
 		w := newWorld(t, r, lease)
 		for range 2 {
-			held, err := w.ours.TryLock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := granted(t, w.ours)
 			if _, err := w.other.TryLock(t.Context()); !errors.Is(err, locks.ErrBusy) {
 				t.Errorf("the other got %v, want ErrBusy", err)
 			}
 			if err := w.ours.Unlock(t.Context(), held); err != nil {
 				t.Errorf("release: %v", err)
 			}
-			held, err = w.other.TryLock(t.Context())
-			if err != nil {
-				t.Fatalf("the other, after the release: %v", err)
-			}
+			held = granted(t, w.other)
 			if err := w.other.Unlock(t.Context(), held); err != nil {
 				t.Errorf("the other's release: %v", err)
 			}
@@ -120,17 +139,14 @@ func (w world) forget(t *testing.T) {
 
 func TestAReleaseOfWhatIsAnothersSaysSoAndLeavesIt(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
-		w := newWorld(t, r, lease)
-		held, err := w.ours.TryLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		if r.ID == "rueidislock-untracked" {
+			t.Skip("without tracking the library looks after a lease once in half of it, 30 s here")
 		}
+		w := newWorld(t, r, lease)
+		held := granted(t, w.ours)
 		w.forget(t)
 		lostSoon(t, held)
-		theirs, err := w.other.TryLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		theirs := granted(t, w.other)
 		if err := w.ours.Unlock(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
 			t.Errorf("release: %v, want ErrNotHeld", err)
 		}
@@ -161,22 +177,35 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 		if !ok {
 			t.Skip("the library renews by itself")
 		}
-		held, err := w.ours.TryLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := granted(t, w.ours)
+		keys := w.nodes[0].Keys(t.Context(), "*").Val()
 		for _, n := range w.nodes {
-			n.PExpire(t.Context(), name, lease/2)
+			for _, key := range keys {
+				n.PExpire(t.Context(), key, lease/2)
+			}
 		}
 		if _, err := extender.Extend(t.Context(), held); err != nil {
 			t.Errorf("extend: %v", err)
 		}
-		if left := w.nodes[0].PTTL(t.Context(), name).Val(); left <= lease/2 {
-			t.Errorf("the key lives for %v, want about %v", left, lease)
+		for _, key := range keys {
+			prolonged := 0
+			for _, n := range w.nodes {
+				if n.PTTL(t.Context(), key).Val() > lease/2 {
+					prolonged++
+				}
+			}
+			// WithFailFast returns once most nodes have answered.
+			if prolonged <= len(w.nodes)/2 {
+				t.Errorf("the key %s lives on for about %v on %d of %d nodes, want most", key, lease, prolonged, len(w.nodes))
+			}
 		}
 		w.forget(t)
-		if _, err := extender.Extend(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
-			t.Errorf("extend what is lost: %v, want ErrNotHeld", err)
+		want := locks.ErrNotHeld
+		if strings.HasSuffix(r.ID, "-setnx-extend") {
+			want = nil // the option says so: an extension takes a free lock
+		}
+		if _, err := extender.Extend(t.Context(), held); !errors.Is(err, want) {
+			t.Errorf("extend what is lost: %v, want %v", err, want)
 		}
 	})
 }
@@ -184,13 +213,12 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 func TestAKeyEndsWithItsLease(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
 		w := newWorld(t, r, lease)
-		held, err := w.ours.TryLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := granted(t, w.ours)
 		keys := w.nodes[0].Keys(t.Context(), "*").Val()
-		if len(keys) != 1 || !strings.HasSuffix(keys[0], name) {
-			t.Fatalf("keys %q, want one", keys)
+		// rueidislock sets the third of three keys when two have made the lock.
+		least := max(1, map[string]int{"redislock-multi": 2, "rueidislock-majority": 2}[r.ID])
+		if len(keys) < least || len(keys) > 2*least-1 || !strings.Contains(keys[0], name) {
+			t.Fatalf("keys %q, want %d", keys, least)
 		}
 		if left := w.nodes[0].PTTL(t.Context(), keys[0]).Val(); left <= lease/2 || left > lease {
 			t.Errorf("the key lives for %v, want about %v", left, lease)
@@ -201,16 +229,48 @@ func TestAKeyEndsWithItsLease(t *testing.T) {
 	})
 }
 
-// Of a lock on one node nobody can tell who has it if the node does not answer; who
-// has too few nodes of several has nothing.
-func TestAnAttemptThatNobodyAnswersIsNoGrant(t *testing.T) {
-	for _, r := range []locks.Recipe{redsyncOnOne(), redsyncQuorum(), redislockRecipe()} {
-		t.Run(r.ID, func(t *testing.T) {
-			w := newWorld(t, r, time.Second)
+// byID returns the recipe of that name.
+func byID(t *testing.T, id string) locks.Recipe {
+	t.Helper()
+	i := slices.IndexFunc(Recipes(), func(r locks.Recipe) bool { return r.ID == id })
+	if i < 0 {
+		t.Fatalf("no recipe %s", id)
+	}
+	return Recipes()[i]
+}
+
+// Of a lock on one node nobody can tell who has it if the caller does not wait for the
+// answer.
+func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
+	for _, id := range []string{"redsync", "redsync-quorum", "redsync-failfast", "redislock", "redislock-multi"} {
+		t.Run(id, func(t *testing.T) {
+			w := newWorld(t, byID(t, id), time.Second)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if _, err := w.ours.TryLock(ctx); err == nil || errors.Is(err, locks.ErrBusy) {
 				t.Errorf("on a context that has ended: %v, want an unknown outcome", err)
+			}
+		})
+	}
+}
+
+// A command that failed may have run: on one node the outcome is unknown. Of several nodes
+// too few have granted the lock.
+func TestAnAttemptWithoutAnAnswerIsUnknownOnOneNodeOnly(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		nodes int
+		busy  bool
+	}{
+		{"redsync", 1, false}, {"redsync-tries", 1, false}, {"redsync-failfast", 1, false}, {"redsync-quorum", 3, true},
+		{"redislock", 1, false}, {"redislock-multi", 1, false},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			nobody := slices.Repeat([]string{"127.0.0.1:1"}, c.nodes)
+			l, _ := handle(t, byID(t, c.id), "c0", nobody, time.Second)
+			_, err := l.TryLock(t.Context())
+			if err == nil || errors.Is(err, locks.ErrBusy) != c.busy {
+				t.Errorf("no node answers: %v, want busy %v", err, c.busy)
 			}
 		})
 	}

@@ -8,46 +8,145 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// redislockLock is github.com/bsm/redislock: one script sets the key if it is free or
-// already has the token, another compares and deletes. The library renews no lock by
-// itself, and does not report when a lease ends.
+const redislockModule = "github.com/bsm/redislock"
+
+// redislockVariant is a way to use redislock. Metadata is none: it is a part of the value
+// that no decision looks at, except that a Lock with other metadata is another's.
+type redislockVariant struct {
+	id, summary string
+	keys        func(key string) []string
+	options     func(ttl time.Duration) *redislock.Options
+	client      func(c *locks.Client) redislock.RedisClient
+	flaws       []locks.Flaw
+	blocks      bool // the lock waits with the library's own retries
+}
+
+const redislockSummary = "Lua: SET NX PX, or SET PX if it has the token · Lua: compare and delete · on demand Lua: compare and PEXPIRE"
+
+var redislockVariants = []redislockVariant{
+	{id: "redislock", summary: "bsm/redislock: " + redislockSummary},
+	{id: "redislock-retry", summary: "bsm/redislock, LinearBackoff(TTL/10): " + redislockSummary, blocks: true,
+		options: func(ttl time.Duration) *redislock.Options {
+			return &redislock.Options{RetryStrategy: redislock.LinearBackoff(ttl / 10)}
+		}},
+	{id: "redislock-multi", summary: "bsm/redislock, ObtainMulti on two keys: " + redislockSummary,
+		keys: func(key string) []string { return []string{key + ":a", key + ":b"} }},
+	{id: "redislock-default-client", summary: "bsm/redislock on go-redis as it comes, which retries: " + redislockSummary,
+		client: func(c *locks.Client) redislock.RedisClient { return defaultClient(c) },
+		flaws: measured("lease-outlived",
+			"The library looks at no clock and go-redis waits up to 3 s for each of four answers: one that comes after the key has expired counts as a grant.",
+			"https://pkg.go.dev/"+redislockModule, []string{"delay"}, "exclusion", "resource")},
+}
+
+func redislockRecipes() []locks.Recipe {
+	var all []locks.Recipe
+	for _, v := range redislockVariants {
+		all = append(all, v.recipe())
+	}
+	return all
+}
+
+// recipe returns the variant. The documentation claims "simplified distributed locking",
+// that Obtain returns ErrNotObtained if the lock is taken, that Refresh "extends the lock
+// with a new TTL", and nothing about what a holder knows of its lease.
+func (v redislockVariant) recipe() locks.Recipe {
+	return locks.Recipe{
+		ID:       v.id,
+		Document: "https://pkg.go.dev/" + redislockModule,
+		Library:  redislockModule,
+		Summary:  v.summary,
+		Topology: locks.Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			c := promises(v.id, ttl)
+			c.Extends = true
+			return c
+		},
+		Flaws: append(locks.Limits(locks.Known{}), v.flaws...),
+		New:   perKey(v.lock),
+	}
+}
+
+// defaultClient is a client as go-redis makes it if nothing is set: with three retries and
+// a time-out of 3 s. It ends with the client process.
+func defaultClient(c *locks.Client) *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
+	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to be told
+	return client
+}
+
+// redislockLock is bsm/redislock: one script sets the keys if they are free or already
+// have the token, another compares and deletes. The library renews no lock by itself, and
+// does not report when a lease ends.
 type redislockLock struct {
-	client *redislock.Client
-	key    string
-	ttl    time.Duration
+	client  *redislock.Client
+	keys    []string
+	ttl     time.Duration
+	options redislock.Options
 
 	mu   sync.Mutex
 	held map[string]*redislock.Lock // by token
 }
 
-var _ locks.Extender = (*redislockLock)(nil)
+var (
+	_ locks.Extender    = (*redislockLock)(nil)
+	_ locks.TokenLocker = (*redislockLock)(nil)
+	_ locks.Blocker     = redislockRetries{}
+)
 
-func redislockRecipe() locks.Recipe {
-	return locks.Recipe{
-		ID:       "redislock",
-		Summary:  "bsm/redislock: Lua: SET NX PX, or SET PX if it has the token · Lua: compare and delete",
-		Topology: locks.Single,
-		Claims:   func(ttl time.Duration, _ int) history.Claims { return promises("redislock", ttl) },
-		New: perKey(func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-			return &redislockLock{client: redislock.New(c.Nodes[0]), key: key, ttl: ttl, held: map[string]*redislock.Lock{}}, nil
-		}),
+// redislockRetries is a redislockLock that waits with the library's own retries.
+type redislockRetries struct{ *redislockLock }
+
+func (v redislockVariant) lock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+	l := &redislockLock{keys: []string{key}, ttl: ttl, held: map[string]*redislock.Lock{}}
+	if v.keys != nil {
+		l.keys = v.keys(key)
 	}
+	if v.options != nil {
+		l.options = *v.options(ttl)
+	}
+	var client redislock.RedisClient = c.Nodes[0]
+	if v.client != nil {
+		client = v.client(c)
+	}
+	l.client = redislock.New(client)
+	if v.blocks {
+		return redislockRetries{l}, nil
+	}
+	return l, nil
 }
 
 // TryLock implements locks.Lock. After an unknown outcome, the library does not return
 // the token.
 func (l *redislockLock) TryLock(ctx context.Context) (locks.Lease, error) {
-	got, err := l.client.Obtain(ctx, l.key, l.ttl, nil)
+	return l.obtain(ctx, &redislock.Options{})
+}
+
+// TryLockWith implements locks.TokenLocker with Options.Token.
+func (l *redislockLock) TryLockWith(ctx context.Context, token string) (locks.Lease, error) {
+	return l.obtain(ctx, &redislock.Options{Token: token})
+}
+
+// Lock implements locks.Blocker with the library's retry strategy. Without a deadline, the
+// library waits for one TTL.
+func (l redislockRetries) Lock(ctx context.Context) (locks.Lease, error) {
+	return l.obtain(ctx, &l.options)
+}
+
+// obtain makes one call of ObtainMulti. ErrNotObtained is certain even if it comes with the
+// end of the context: the last attempt was refused.
+func (l *redislockLock) obtain(ctx context.Context, options *redislock.Options) (locks.Lease, error) {
+	got, err := l.client.ObtainMulti(ctx, l.keys, l.ttl, options)
 	switch {
 	case errors.Is(err, redislock.ErrNotObtained):
-		return locks.Lease{}, locks.ErrBusy
+		return locks.Lease{Token: options.Token}, fmt.Errorf("%w: %w", locks.ErrBusy, err)
 	case err != nil:
-		return locks.Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
+		return locks.Lease{Token: options.Token}, fmt.Errorf("acquire %q: %w", l.keys, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +160,7 @@ func (l *redislockLock) Unlock(ctx context.Context, lease locks.Lease) error {
 	held := l.held[lease.Token]
 	delete(l.held, lease.Token)
 	l.mu.Unlock()
-	return l.outcome("release", held.Release(ctx))
+	return l.outcome("release", held.Release(ctx)) // a nil Lock is not held
 }
 
 // Extend implements locks.Extender.
@@ -69,9 +168,6 @@ func (l *redislockLock) Extend(ctx context.Context, lease locks.Lease) (locks.Le
 	l.mu.Lock()
 	held := l.held[lease.Token]
 	l.mu.Unlock()
-	if held == nil {
-		return lease, locks.ErrNotHeld
-	}
 	return lease, l.outcome("extend", held.Refresh(ctx, l.ttl, nil))
 }
 
@@ -80,7 +176,7 @@ func (l *redislockLock) outcome(what string, err error) error {
 	case errors.Is(err, redislock.ErrLockNotHeld), errors.Is(err, redislock.ErrNotObtained):
 		return locks.ErrNotHeld
 	case err != nil:
-		return fmt.Errorf("%s %q: %w", what, l.key, err)
+		return fmt.Errorf("%s %q: %w", what, l.keys, err)
 	}
 	return nil
 }

@@ -14,92 +14,170 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// redsyncLock is github.com/go-redsync/redsync/v4 with its defaults: it asks all nodes
-// at once and waits for each up to a twentieth of the lease; it claims the rest of the
-// lease, less a hundredth. Each attempt has a Mutex of its own, since a Mutex is not
-// safe for several goroutines.
-//
-// Without a majority the library reports that, or that a node did not answer; it has
-// tried to release what it got, and relies on nothing. So every error means that the
-// lock was not acquired: ErrBusy.
-type redsyncLock struct {
-	client *locks.Client
-	sync   *redsync.Redsync
-	key    string
-	ttl    time.Duration
+const redsyncModule = "github.com/go-redsync/redsync/v4"
+
+// redsyncVariant is a way to configure redsync. Shuffled pools are none: they change the
+// order in which goroutines are started that all run at once.
+type redsyncVariant struct {
+	suffix  string
+	what    string
+	options func(ttl time.Duration) []redsync.Option
+	flaws   []locks.Flaw
+	// blocks: the lock waits with the library's own retries.
+	blocks bool
 }
 
-var _ locks.Extender = (*redsyncLock)(nil)
+var redsyncVariants = []redsyncVariant{
+	{suffix: "", what: ""},
+	{suffix: "-tries", what: ", WithTries(32), WithRetryDelay(TTL/10)", blocks: true, options: func(ttl time.Duration) []redsync.Option {
+		return []redsync.Option{redsync.WithTries(32), redsync.WithRetryDelay(ttl / 10)}
+	}},
+	{suffix: "-failfast", what: ", WithFailFast", options: func(time.Duration) []redsync.Option {
+		return []redsync.Option{redsync.WithFailFast(true)}
+	}},
+	{suffix: "-setnx-extend", what: ", WithSetNXOnExtend", options: func(time.Duration) []redsync.Option {
+		return []redsync.Option{redsync.WithSetNXOnExtend()}
+	}, flaws: measured("lease-outlived",
+		"An extension takes the lock anew if its key is gone: it succeeds although another had the lock since.",
+		"https://pkg.go.dev/"+redsyncModule+"#WithSetNXOnExtend",
+		[]string{"none", "client-pause", "slow-work", "delay", "lost-reply", "partition", "node-pause", "node-restart"}, "extension")},
+	{suffix: "-no-drift", what: ", WithDriftFactor(0)", options: func(time.Duration) []redsync.Option {
+		return []redsync.Option{redsync.WithDriftFactor(0)}
+	}},
+	{suffix: "-patient", what: ", WithTimeoutFactor(1)", options: func(time.Duration) []redsync.Option {
+		return []redsync.Option{redsync.WithTimeoutFactor(1)}
+	}},
+}
 
-// redsyncOnOne is redsync as most projects use it, on one node.
-func redsyncOnOne() locks.Recipe {
-	return locks.Recipe{
-		ID:       "redsync",
-		Summary:  "go-redsync/redsync v4 on one node: SETNX PX · Lua: compare and delete",
-		Topology: locks.Single,
-		Claims:   func(ttl time.Duration, _ int) history.Claims { return promises("redsync", ttl) },
-		New:      perKey(newRedsync),
+// redsyncRecipes returns redsync on one node, as most projects use it, and on independent
+// nodes, with each way to configure it.
+func redsyncRecipes() []locks.Recipe {
+	var all []locks.Recipe
+	for _, v := range redsyncVariants {
+		all = append(all, v.recipe("redsync", locks.Single,
+			"on one node: SET NX PX · Lua: compare and delete · on demand Lua: compare and PEXPIRE"))
 	}
+	for _, v := range redsyncVariants {
+		all = append(all, v.recipe("redsync-quorum", locks.Independent,
+			"SET NX PX on all nodes at once, held by N/2+1 for TTL - elapsed - TTL/100 · Lua: compare and delete on all · on demand Lua: compare and PEXPIRE on all"))
+	}
+	return all
 }
 
-// redsyncQuorum is redsync on independent nodes.
-func redsyncQuorum() locks.Recipe {
+// recipe returns the variant on a topology.
+//
+// The documentation claims "a distributed mutual exclusion lock", which is valid until
+// Until, and that Extend "resets the mutex's expiry".
+func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) locks.Recipe {
+	id += v.suffix
 	return locks.Recipe{
-		ID:       "redsync-quorum",
-		Summary:  "go-redsync/redsync v4: SETNX PX on all nodes at once, held by N/2+1 for TTL - elapsed - TTL/100 · Lua: compare and delete on all",
-		Topology: locks.Independent,
+		ID:       id,
+		Document: "https://pkg.go.dev/" + redsyncModule,
+		Library:  redsyncModule,
+		Summary:  "go-redsync/redsync v4" + v.what + ": " + summary,
+		Topology: on,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			c := promises("redsync-quorum", ttl)
-			c.Quorum = nodes/2 + 1
+			c := promises(id, ttl)
+			c.Extends = true
+			if on == locks.Independent {
+				c.Quorum = nodes/2 + 1
+			}
 			return c
 		},
-		New: perKey(newRedsync),
+		Flaws: append(locks.Limits(locks.Known{Deadlines: true}), v.flaws...),
+		New:   perKey(v.lock),
 	}
 }
 
-func newRedsync(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+// redsyncLock is redsync: it asks all nodes at once and waits for each up to a twentieth of
+// the lease; it claims the rest of the lease, less a hundredth. Each attempt has its own
+// Mutex, since a Mutex is not safe for concurrent use.
+//
+// Without a majority the library returns an error, after it has tried to release its
+// grants. On several nodes the lock is then not acquired, whatever became of single nodes.
+// On one node an error of Redis leaves open whether the node has granted the lock.
+type redsyncLock struct {
+	sync    *redsync.Redsync
+	nodes   int
+	key     string
+	options []redsync.Option
+}
+
+var (
+	_ locks.Extender    = (*redsyncLock)(nil)
+	_ locks.TokenLocker = (*redsyncLock)(nil)
+	_ locks.Blocker     = redsyncTries{}
+)
+
+// redsyncTries is a redsyncLock that waits with the library's own retries.
+type redsyncTries struct{ *redsyncLock }
+
+func (v redsyncVariant) lock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 	var pools []redis.Pool
 	for _, n := range c.Nodes {
 		pools = append(pools, goredis.NewPool(n))
 	}
-	return &redsyncLock{client: c, sync: redsync.New(pools...), key: key, ttl: ttl}, nil
-}
-
-// mutex returns the Mutex that holds the lock under that value; "" = none yet.
-func (l *redsyncLock) mutex(value string) *redsync.Mutex {
-	return l.sync.NewMutex(l.key, redsync.WithExpiry(l.ttl), redsync.WithValue(value))
-}
-
-// TryLock implements locks.Lock. The library reads time.Now, which no step of the wall
-// clock affects: so a timer ends the lease, whatever the client's wall clock shows.
-func (l *redsyncLock) TryLock(ctx context.Context) (locks.Lease, error) {
-	m := l.mutex("")
-	if err := m.TryLockContext(ctx); err != nil {
-		if ctx.Err() != nil {
-			return locks.Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
-		}
-		return locks.Lease{}, fmt.Errorf("%w: %w", locks.ErrBusy, err)
+	options := []redsync.Option{redsync.WithExpiry(ttl)}
+	if v.options != nil {
+		options = append(options, v.options(ttl)...)
 	}
-	return l.lease(m), nil
+	l := &redsyncLock{sync: redsync.New(pools...), nodes: len(pools), key: key, options: options}
+	if v.blocks {
+		return redsyncTries{l}, nil
+	}
+	return l, nil
 }
 
-// lease is the mutex's lease from now on.
+// mutex returns a Mutex with the handle's options and another one.
+func (l *redsyncLock) mutex(option redsync.Option) *redsync.Mutex {
+	return l.sync.NewMutex(l.key, append(l.options[:len(l.options):len(l.options)], option)...)
+}
+
+// TryLock implements locks.Lock.
+func (l *redsyncLock) TryLock(ctx context.Context) (locks.Lease, error) {
+	return l.acquired(ctx, l.mutex(redsync.WithValue("")), (*redsync.Mutex).TryLockContext)
+}
+
+// TryLockWith implements locks.TokenLocker with the library's WithGenValueFunc.
+func (l *redsyncLock) TryLockWith(ctx context.Context, token string) (locks.Lease, error) {
+	named := redsync.WithGenValueFunc(func() (string, error) { return token, nil })
+	return l.acquired(ctx, l.mutex(named), (*redsync.Mutex).TryLockContext)
+}
+
+// Lock implements locks.Blocker with the library's own retries. When they are used up, the
+// lock is busy.
+func (l redsyncTries) Lock(ctx context.Context) (locks.Lease, error) {
+	return l.acquired(ctx, l.mutex(redsync.WithValue("")), (*redsync.Mutex).LockContext)
+}
+
+// acquired maps the result of an acquisition.
+func (l *redsyncLock) acquired(ctx context.Context, m *redsync.Mutex, lock func(*redsync.Mutex, context.Context) error) (locks.Lease, error) {
+	err := lock(m, ctx)
+	var silent *redsync.RedisError
+	switch {
+	case err == nil:
+		return l.lease(m), nil
+	case ctx.Err() != nil, l.nodes == 1 && errors.As(err, &silent):
+		return locks.Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	return locks.Lease{}, fmt.Errorf("%w: %w", locks.ErrBusy, err)
+}
+
+// lease returns the mutex's lease. The library reads time.Now, so its deadline is one of
+// the monotonic clock.
 func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
-	now, lost := l.client.Now(), make(chan struct{})
-	left := time.Until(m.Until())
-	time.AfterFunc(left, func() { close(lost) })
-	return locks.Lease{Token: m.Value(), Deadline: now.Add(left), LostC: lost}
+	return locks.Lease{Token: m.Value(), Deadline: m.Until(), Monotonic: true}
 }
 
 // Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had it.
 func (l *redsyncLock) Unlock(ctx context.Context, held locks.Lease) error {
-	ok, err := l.mutex(held.Token).UnlockContext(ctx)
+	ok, err := l.mutex(redsync.WithValue(held.Token)).UnlockContext(ctx)
 	return l.outcome("release", ok, err)
 }
 
 // Extend implements locks.Extender. ErrNotHeld is as for Unlock.
 func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease, error) {
-	m := l.mutex(held.Token)
+	m := l.mutex(redsync.WithValue(held.Token))
 	ok, err := m.ExtendContext(ctx)
 	if err := l.outcome("extend", ok, err); err != nil {
 		return held, err
@@ -107,15 +185,18 @@ func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease
 	return l.lease(m), nil
 }
 
-// outcome maps the library's result for a lock that was held.
+// outcome maps the library's result of a release or an extension. An extension that was
+// answered too late (ErrExtendFailed) has an unknown outcome: its keys live on.
 func (l *redsyncLock) outcome(what string, ok bool, err error) error {
 	var taken *redsync.ErrTaken
 	var silent *redsync.RedisError
 	switch {
 	case ok:
 		return nil
-	case errors.As(err, &taken), !errors.As(err, &silent):
+	case errors.As(err, &taken):
 		return locks.ErrNotHeld
+	case errors.As(err, &silent), errors.Is(err, redsync.ErrExtendFailed):
+		return fmt.Errorf("%s %q: %w", what, l.key, err)
 	}
-	return fmt.Errorf("%s %q: %w", what, l.key, err)
+	return locks.ErrNotHeld
 }

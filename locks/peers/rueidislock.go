@@ -9,68 +9,149 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// rueidislockLock is github.com/redis/rueidis/rueidislock on one key of one node: SET
-// NX with an absolute expiry, PXAT. A goroutine of the library extends it every half
-// lease, or at once when the node reports a change of the key (client-side caching).
-// The release compares and deletes. The library has a Redis client of its own.
+const rueidislockPackage = "github.com/redis/rueidis/rueidislock"
+
+// rueidislockVariant is a way to configure rueidislock.
+type rueidislockVariant struct {
+	suffix, what string
+	set          func(o *rueidislock.LockerOption)
+	flaws        []locks.Flaw
+	blocks       bool // the lock waits as the library does
+}
+
+var rueidislockVariants = []rueidislockVariant{
+	{suffix: "", what: "KeyMajority 1", flaws: lateLoss},
+	{suffix: "-wait", what: "KeyMajority 1, WithContext", blocks: true},
+	{suffix: "-majority", what: "the default KeyMajority 2 of three keys", set: func(o *rueidislock.LockerOption) { o.KeyMajority = 2 }, flaws: lateLoss},
+	{suffix: "-noloop", what: "KeyMajority 1, NoLoopTracking", set: func(o *rueidislock.LockerOption) { o.NoLoopTracking = true }},
+	{suffix: "-untracked", what: "KeyMajority 1, DisableCache", set: func(o *rueidislock.LockerOption) { o.ClientOption.DisableCache = true }, flaws: lateLoss},
+	{suffix: "-setpx", what: "KeyMajority 1, FallbackSETPX", set: func(o *rueidislock.LockerOption) { o.FallbackSETPX = true }},
+	{suffix: "-often", what: "KeyMajority 1, ExtendInterval TTL/10", set: func(o *rueidislock.LockerOption) { o.ExtendInterval = o.KeyValidity / 10 }},
+	{suffix: "-seldom", what: "KeyMajority 1, ExtendInterval 9/10 TTL", set: func(o *rueidislock.LockerOption) { o.ExtendInterval = o.KeyValidity * 9 / 10 }},
+}
+
+// lateLoss was measured for the variants that have it; the others have the same code.
+var lateLoss = measured("renewal-failed",
+	"A renewal is awaited until the new deadline, half a lease after the key has ended; the context lives on as long.",
+	"https://pkg.go.dev/"+rueidislockPackage, []string{"delay"}, "exclusion")
+
+func rueidislockRecipes() []locks.Recipe {
+	var all []locks.Recipe
+	for _, v := range rueidislockVariants {
+		all = append(all, v.recipe())
+	}
+	return all
+}
+
+// recipe returns the variant.
+//
+// The documentation claims that the context returned by WithContext and TryWithContext "will
+// be canceled automatically and immediately once the KeyMajority is not held anymore", and
+// that KeyValidity "will be extended periodically".
+func (v rueidislockVariant) recipe() locks.Recipe {
+	id := "rueidislock" + v.suffix
+	return locks.Recipe{
+		ID:       id,
+		Document: "https://pkg.go.dev/" + rueidislockPackage,
+		Library:  rueidislockPackage,
+		Summary:  "redis/rueidis rueidislock, " + v.what + ": Lua: SET NX PXAT · Lua: compare and delete · every TTL/2 Lua: compare and PEXPIREAT",
+		Topology: locks.Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			c := promises(id, ttl)
+			c.Renews = true
+			if m := int(v.option(ttl).KeyMajority); m > 1 {
+				c.Quorum, c.QuorumOf = m, history.QuorumOfKeys
+			}
+			return c
+		},
+		Flaws: append(locks.Limits(locks.Known{Renews: true}), v.flaws...),
+		New:   perKey(v.lock),
+	}
+}
+
+// option returns the variant's options, without the way to Redis.
+func (v rueidislockVariant) option(ttl time.Duration) rueidislock.LockerOption {
+	o := rueidislock.LockerOption{KeyValidity: ttl, KeyMajority: 1}
+	if v.set != nil {
+		v.set(&o)
+	}
+	return o
+}
+
+func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+	o := v.option(ttl)
+	o.ClientOption.InitAddress = c.Addrs[:1]
+	o.ClientOption.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		return c.Dial(ctx, "tcp", addr)
+	}
+	o.ClientOption.ForceSingleClient = true // otherwise the library first looks for a cluster
+	locker, err := rueidislock.NewLocker(o)
+	if err != nil {
+		return nil, fmt.Errorf("make a locker: %w", err)
+	}
+	context.AfterFunc(c.Context, locker.Close)
+	l := &rueidislockLock{locker: locker, key: key, process: c.Context, giveUp: map[<-chan struct{}]context.CancelFunc{}}
+	if v.blocks {
+		return rueidislockWaits{l}, nil
+	}
+	return l, nil
+}
+
+// rueidislockLock is github.com/redis/rueidis/rueidislock on one node: SET NX with an
+// absolute expiry, PXAT, for each of its keys. A goroutine of the library for each key
+// extends it after each interval, or at once when the node reports a change of the key
+// (client-side caching). The release compares and deletes. The library has its own Redis
+// client.
 //
 // The library reports the loss of a lock, but not the result of a release.
 type rueidislockLock struct {
 	locker rueidislock.Locker
 	key    string
-	// process is the client process's context: a lock of this library ends with the
-	// context of its acquisition.
+	// process is the client process's context: the library's lock ends with the context of
+	// its acquisition.
 	process context.Context
 
 	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // by the channel that is closed when the lock is lost
+	giveUp map[<-chan struct{}]context.CancelFunc // by the lock's LostC
 }
 
-func rueidislockRecipe() locks.Recipe {
-	return locks.Recipe{
-		ID:       "rueidislock",
-		Summary:  "redis/rueidis rueidislock with a majority of one key: Lua: SET NX PXAT · every TTL/2 Lua: compare and PEXPIREAT · Lua: compare and delete",
-		Topology: locks.Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			c := promises("rueidislock", ttl)
-			c.Renews = true
-			return c
-		},
-		New: perKey(newRueidislock),
-	}
-}
+// rueidislockWaits is a rueidislockLock that waits for a notification of the node.
+type rueidislockWaits struct{ *rueidislockLock }
 
-func newRueidislock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: rueidis.ClientOption{
-			InitAddress: c.Addrs[:1],
-			DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-				return c.Dial(ctx, "tcp", addr)
-			},
-			// Otherwise the library first looks for a cluster.
-			ForceSingleClient: true,
-		},
-		KeyValidity: ttl,
-		KeyMajority: 1,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make a locker: %w", err)
-	}
-	context.AfterFunc(c.Context, locker.Close)
-	return &rueidislockLock{locker: locker, key: key, process: c.Context, giveUp: map[<-chan struct{}]context.CancelFunc{}}, nil
-}
+var _ locks.Blocker = rueidislockWaits{}
 
-// TryLock implements locks.Lock. The library chooses how long it waits for an answer:
-// its context is the lock's, and must outlive the call.
+// TryLock implements locks.Lock. It ignores its context: the library needs one that lives
+// as long as the lock, and itself limits the wait for an answer.
 func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	ctx, giveUp, err := l.locker.TryWithContext(l.process, l.key)
+	return l.acquired(ctx, giveUp, err)
+}
+
+// Lock implements locks.Blocker. The library's context has to outlive the acquisition, so
+// the end of ctx ends it only until the lock is held.
+func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
+	life, end := context.WithCancel(l.process)
+	stop := context.AfterFunc(ctx, end)
+	held, giveUp, err := l.locker.WithContext(life, l.key)
+	if err != nil {
+		end()
+		return l.acquired(held, giveUp, err)
+	}
+	if !stop() { // ctx ended while the lock was granted
+		giveUp()
+		return locks.Lease{}, fmt.Errorf("acquire %q: %w", l.key, ctx.Err())
+	}
+	return l.acquired(held, func() { giveUp(); end() }, nil)
+}
+
+// acquired maps the result of an acquisition.
+func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFunc, err error) (locks.Lease, error) {
 	switch {
 	case errors.Is(err, rueidislock.ErrNotLocked):
 		return locks.Lease{}, locks.ErrBusy

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers tells which operations of the cast ended without a known outcome.
+// answers returns steps for the cast's operations that ended with an unknown outcome.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {
@@ -25,6 +25,9 @@ func (t *teller) answers() []Step {
 		if told == "" {
 			continue
 		}
+		if c.Reason == history.Presumed {
+			told = "c%d missed an answer to its attempt, and its lock told it that another holds it: nobody knows whether it had acquired the lock"
+		}
 		text := fmt.Sprintf(told, c.Client)
 		if refused, ok := t.refused(p); ok {
 			kind, _, _ := strings.Cut(string(refused.Reply), " ")
@@ -35,8 +38,8 @@ func (t *teller) answers() []Step {
 	return out
 }
 
-// refused is the last command of an operation, if the node answered it with an
-// error.
+// refused returns the last command of an operation. ok reports whether the node replied
+// with an error.
 func (t *teller) refused(p history.Pair) (last history.Command, ok bool) {
 	for _, c := range t.Commands {
 		if c.Op == p.Invoke.Index && c.Client == p.Invoke.Client && c.N > 0 {

@@ -9,27 +9,28 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// longestList is how many entries a counterexample lists at most.
+// longestList is the maximum number of entries in a counterexample.
 const longestList = 60
 
-// Entry is one line of the list of what happened.
+// Entry is one line of the list that Entries returns.
 type Entry struct {
 	At   time.Duration
 	Who  string
 	What string
 }
 
-// Ordered says in the heading of a list of entries how they are ordered.
+// Ordered explains the order of Entries to readers.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
 // Entries lists what the cast, its commands and the nemesis did around the finding, in the
-// order that Ordered tells. Commands stand where their node ran them: by the times at which
-// they were sent, commands that race would seem to have run in another order. Attempts that
-// were refused are left out unless the finding names them. more is how many entries were
-// left out for brevity.
+// order that Ordered explains. A command has the time at which its node ran it: by sending
+// times, racing commands could appear in the wrong order. Refused attempts are left out
+// unless the finding names them. more is how many earlier entries were left out for
+// brevity.
 func Entries(f Focus) (entries []Entry, more int) {
 	refused := map[int]bool{}
 	for _, p := range f.Pairs {
@@ -39,6 +40,7 @@ func Entries(f Focus) (entries []Entry, more int) {
 		}
 	}
 	from, to := f.Start, max(f.Finding.To, f.Finding.From)+5*time.Millisecond
+	hung := facts.HungClients(f.Ops)
 	mine := func(client int) bool {
 		return len(f.Cast) == 0 || slices.Contains(f.Cast, client)
 	}
@@ -46,7 +48,7 @@ func Entries(f Focus) (entries []Entry, more int) {
 		switch {
 		case refused[op.Index] || op.Time > to:
 		case op.Process == history.Nemesis:
-			if text := nemesisEntry(op); text != "" && (op.Time >= from || op.Window == nil && op.F != history.FStall) {
+			if text := nemesisEntry(op, hung); text != "" && (op.Time >= from || op.Window == nil && op.F != history.FStall) {
 				entries = append(entries, Entry{op.Time, "nemesis", text})
 			}
 		case op.Time < from || !mine(op.Client) || (f.Finding.Lock != "" && op.Lock != f.Finding.Lock && op.Lock != ""):
@@ -73,7 +75,9 @@ func Entries(f Focus) (entries []Entry, more int) {
 	return entries, more
 }
 
-func nemesisEntry(op history.Op) string {
+// nemesisEntry describes an entry of the nemesis; "" for one that is not listed. hung are
+// the trial's clients that hang in their work.
+func nemesisEntry(op history.Op, hung []string) string {
 	if w := op.Window; w != nil {
 		name := strings.TrimSpace(w.Fault + " " + w.Target())
 		if op.Type == history.Invoke {
@@ -83,11 +87,20 @@ func nemesisEntry(op history.Op) string {
 		if w.Impact == nil && op.Error != "" {
 			what = prose.FirstLine(op.Error)
 		}
+		if w.Effect == history.Hung && w.Hits > 0 {
+			return fmt.Sprintf("%s is over: no more clients are hung from here on; %d hit: %s", name, w.Hits, what)
+		}
 		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, what)
 	}
 	switch op.F {
 	case history.FHealed:
-		return "everything is healed"
+		switch len(hung) {
+		case 0:
+			return "everything is healed"
+		case 1:
+			return "everything is healed, but " + hung[0] + " goes on hanging in its work"
+		}
+		return "everything is healed, but " + prose.List(hung) + " go on hanging in their work"
 	case history.FKeys:
 		return "keys on " + op.Node + ": " + keysWords(op.Keys)
 	case history.FStall:
@@ -96,11 +109,13 @@ func nemesisEntry(op history.Op) string {
 	return eventWords(op)
 }
 
-// eventWords tells an event of the nemesis, "" for one that tells nothing here.
+// eventWords describes an event of the nemesis; "" for an event that is not listed.
 func eventWords(op history.Op) string {
 	switch op.F {
 	case history.FCrash:
 		return fmt.Sprintf("c%d crashed", op.Client)
+	case history.FHung:
+		return fmt.Sprintf("c%d hangs in its work for ever; its process lives on", op.Client)
 	case history.FClock:
 		return fmt.Sprintf("c%d's wall clock is %s from now on", op.Client, offsetWords(op.Offset))
 	case history.FNodeClock:
@@ -146,7 +161,7 @@ func keysWords(keys []history.KeyState) string {
 	return strings.Join(all, ", ")
 }
 
-// opWords writes an operation as "acquire: ok".
+// opWords describes an operation's entry: "begins to acquire", "acquire: done".
 func opWords(op history.Op) string {
 	text := op.F
 	if op.Mode != "" && op.F == history.FAcquire {
@@ -173,21 +188,20 @@ func opWords(op history.Op) string {
 	if op.Lease != nil && op.F == history.FAcquire && op.Type == history.OK && op.Lease.Deadline > 0 {
 		text += ", until " + prose.Instant(op.Lease.Deadline) + " by its clock"
 	}
-	if op.Error != "" && op.Reason == history.Unknown {
+	if op.Error != "" && (op.Reason == history.Unknown || op.Reason == history.Presumed) {
 		text += ": " + prose.Printable(op.Error)
 	}
 	return text
 }
 
-// ranAt is when a command ran; when it arrived or was sent if it was not seen to
-// run.
+// ranAt returns when a command ran; if unknown, when it arrived or was sent.
 func ranAt(c history.Command) time.Duration { return cmp.Or(c.Served, c.Arrived, c.Sent) }
 
-// lateness is how long after it was sent a command is late.
+// lateness is the delay beyond which a command is called late.
 const lateness = 20 * time.Millisecond
 
-// commandWords writes a command with its reply. late is empty, or says of a
-// command that was late when it ran or when it was sent.
+// commandWords describes a command and its reply. late is empty, or says when a late
+// command ran or was sent.
 func commandWords(c history.Command, scripts map[string]string, late string) string {
 	words := make([]string, 0, len(c.Args))
 	name := scriptName(c, scripts)
@@ -220,8 +234,8 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 	return text
 }
 
-// CommandLine is a command in one line: when it was sent, by whom and where to,
-// what it was, and what became of it.
+// CommandLine returns a command as one line: the time of sending, the client and the node,
+// the arguments and the outcome.
 func CommandLine(c history.Command) string {
 	late := ""
 	if c.Ran() && c.Served-c.Sent > lateness {
@@ -230,16 +244,17 @@ func CommandLine(c history.Command) string {
 	return fmt.Sprintf("%11s  %-8s %s", prose.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), prose.Plain(commandWords(c, nil, late)))
 }
 
-// FaultLines are what the nemesis did, one line each, in order of time: the faults
-// that began and ended, with what they hit, what it did to nodes and clients, and
-// what it found in the end.
+// FaultLines returns one line for each of the nemesis's entries, in order of time: the
+// beginnings and ends of faults with their hits, events of nodes and clients, and the
+// keys found at the end.
 func FaultLines(ops []history.Op) []string {
 	var lines []string
+	hung := facts.HungClients(ops)
 	for _, op := range ops {
 		if op.Process != history.Nemesis {
 			continue
 		}
-		if text := nemesisEntry(op); text != "" {
+		if text := nemesisEntry(op, hung); text != "" {
 			lines = append(lines, fmt.Sprintf("%11s  %-8s %s", prose.Stamp(op.Time), "nemesis", prose.Plain(text)))
 		}
 	}

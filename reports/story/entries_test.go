@@ -81,3 +81,31 @@ func TestReadingUnderAReadWriteLockIsSaidOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAttemptThatWasPresumedBusyIsToldWithItsError(t *testing.T) {
+	op := history.Op{F: history.FAcquire, Type: history.Info, Reason: history.Presumed, Error: "i/o timeout"}
+	if got, want := opWords(op), "acquire: **outcome unknown** (presumed-busy): i/o timeout"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	told := &teller{Focus: Focus{Cast: []int{0}}}
+	told.Pairs = []history.Pair{{Invoke: history.Op{F: history.FAcquire, Type: history.Invoke}, Complete: &op}}
+	steps := told.answers()
+	if len(steps) != 1 || !strings.Contains(steps[0].Text, "its lock told it that another holds it") {
+		t.Errorf("got %+v, want one step that tells what the lock told its client", steps)
+	}
+}
+
+// What hangs does so to the trial's end: neither the end of the fault's window nor that of
+// all faults says that it came back.
+func TestAHangIsNotToldAsOver(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Acquire(0, 10, 13)
+	tape.Window(14, 500, history.Window{Fault: "hung-work", Effect: history.Hung, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: history.Place{Time: reporttest.MS(14), Client: 0, Step: "hold"}, From: reporttest.MS(14)}})
+	tape.Event(history.FHung, 14.1, func(o *history.Op) { o.Client = 0 })
+	tape.Event(history.FHealed, 500.1, func(o *history.Op) { o.Client = history.NoClient })
+	lines := strings.Join(FaultLines(tape.Evidence().Ops), "\n")
+	says(t, lines, []string{
+		"hung-work c0 is over: no more clients are hung from here on; 1 hit: c0 at the beginning of hold: at work for ever",
+		"everything is healed, but c0 goes on hanging in its work",
+	}, []string{"hung-work c0 ends"})
+}

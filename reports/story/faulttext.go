@@ -10,16 +10,16 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// lastCause is the last moment at which a cause of the harm can have happened. If several
-// held the lock, it is the beginning of the harm, else its end.
+// lastCause returns the last moment at which a cause of the harm can have happened: the
+// beginning of an overlap of holds, the end of any other harm.
 func (t *teller) lastCause() time.Duration {
-	if t.Finding.oracle.overlaps {
+	if t.Finding.Overlaps() {
 		return t.Finding.From + time.Millisecond
 	}
 	return t.Finding.To
 }
 
-// strikes tells those faults that struck the cast and can have caused the harm.
+// strikes returns steps for the faults that struck the cast and can have caused the harm.
 func (t *teller) strikes() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -27,7 +27,7 @@ func (t *teller) strikes() []Step {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
-			out = append(out, Step{At: w.From, Text: text, Weight: struck})
+			out = append(out, Step{At: t.struckAt(w), Text: text, Weight: struck})
 		}
 	}
 	for _, s := range facts.Splits(t.Ops) {
@@ -47,14 +47,14 @@ func (t *teller) strikes() []Step {
 	return out
 }
 
-// leftBehind says whether a window kept a replica behind until the story began. The story
-// rests on that window although it is older, for the replica was promoted as it was.
+// leftBehind reports whether a fault kept a replica behind until the story began. The
+// fault belongs to the story although it is older: the replica was then promoted.
 func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
 
-// bears says whether an event has its part in the story: it happened in it, or
-// what it began still went on.
+// bears reports whether an event belongs to the story: it happened after the story's
+// start, or its effect lasted until then.
 func (t *teller) bears(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false
@@ -82,8 +82,8 @@ func (t *teller) bears(op history.Op) bool {
 	return false
 }
 
-// windowWords tell what a fault did, and what became of the commands meanwhile; ""
-// for what its events tell better.
+// windowWords describes a fault and its effect on commands; "" if the fault's events
+// describe it better.
 func (t *teller) windowWords(w facts.Window) string {
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {
@@ -95,9 +95,15 @@ func (t *teller) windowWords(w facts.Window) string {
 	case len(w.Links) > 0:
 		return serverLinkWords(w, until)
 	case w.Effect == history.Paused && len(w.Nodes) > 0:
-		return fmt.Sprintf("%s stopped answering%s; what was sent to it meanwhile waited there", prose.List(w.Servers()), until)
+		those := "it"
+		if len(w.Servers()) > 1 {
+			those = "them"
+		}
+		return fmt.Sprintf("%s stopped answering%s; what was sent to %s meanwhile waited there", prose.List(w.Servers()), until, those)
 	case w.Effect == history.Paused:
 		return freezeWords(w, until)
+	case w.Effect == history.Slowed:
+		return fmt.Sprintf("%s worked%s; its timers ran on", prose.List(clientNames(w.AimedAt())), until)
 	case t.toldByEvents(w):
 		return ""
 	case w.Lagged() && t.cutOff(w):
@@ -115,7 +121,7 @@ func (t *teller) windowWords(w facts.Window) string {
 	return text
 }
 
-// serverLinkWords tell what a fault did between servers.
+// serverLinkWords describes a fault of links between servers.
 func serverLinkWords(w facts.Window, until string) string {
 	ends := prose.List(w.Servers())
 	switch w.Effect {
@@ -127,7 +133,7 @@ func serverLinkWords(w facts.Window, until string) string {
 	return fmt.Sprintf("the network between %s was cut%s: neither got what the other wrote", ends, until)
 }
 
-// freezeWords tell that clients stood still, and what they were about to do.
+// freezeWords says that clients froze, and which command they were about to send.
 func freezeWords(w facts.Window, until string) string {
 	text := prose.List(clientNames(w.Clients)) + " froze" + until
 	if command := w.BeforeSending(w.Clients...); command != "" {
@@ -136,7 +142,7 @@ func freezeWords(w facts.Window, until string) string {
 	return text + ", as a process does in a long garbage collection"
 }
 
-// cutOff says whether the network had cut a replica off from its primary before the window
+// cutOff reports whether the network had cut a replica off from its primary before the window
 // stopped replication and the primary was killed. Replication then stopped with the cut.
 func (t *teller) cutOff(w facts.Window) bool {
 	killed := func(node string) bool {
@@ -152,8 +158,8 @@ func (t *teller) cutOff(w facts.Window) bool {
 	})
 }
 
-// toldByEvents says whether events tell all that a window did: a crash, a clock, a node
-// that went or came, an eviction, a split.
+// toldByEvents reports whether a fault's events describe all its effects: a crash, a
+// clock, a node's death or return, an eviction, a split.
 func (t *teller) toldByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
@@ -161,7 +167,7 @@ func (t *teller) toldByEvents(w facts.Window) bool {
 			return false
 		}
 		switch op.F {
-		case history.FCrash, history.FClock:
+		case history.FCrash, history.FHung, history.FClock:
 			return slices.Contains(clients, op.Client)
 		case history.FPromote:
 			return !w.Lagged()
@@ -172,7 +178,7 @@ func (t *teller) toldByEvents(w facts.Window) bool {
 	})
 }
 
-// eventStep tells an event of the nemesis, "" for one that tells nothing here.
+// eventStep describes an event of the nemesis; "" if the event needs no step.
 func (t *teller) eventStep(op history.Op) string {
 	switch op.F {
 	case history.FCrash:
@@ -184,6 +190,8 @@ func (t *teller) eventStep(op history.Op) string {
 			}
 		}
 		return text
+	case history.FHung:
+		return fmt.Sprintf("c%d never came back from its work, but its process and its timers live on", op.Client)
 	case history.FClock:
 		return fmt.Sprintf("c%d's wall clock %s", op.Client, t.jumpWords(op))
 	case history.FNodeClock:
@@ -209,7 +217,7 @@ func (t *teller) eventStep(op history.Op) string {
 		}
 		return fmt.Sprintf("%s ran short of memory and evicted %s", op.Node, keyNames(op.Keys))
 	case history.FDeadlock, history.FPanic, history.FRunaway:
-		if t.Finding.oracle.breaks {
+		if t.Finding.Breaks() {
 			return ""
 		}
 		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, prose.FirstLine(op.Error))
@@ -217,7 +225,7 @@ func (t *teller) eventStep(op history.Op) string {
 	return ""
 }
 
-// jumpWords tell that a clock was set, and until when it was wrong.
+// jumpWords says by how much a clock was set wrong, and until when.
 func (t *teller) jumpWords(op history.Op) string {
 	if op.Offset == 0 {
 		return "was set right again"
@@ -237,8 +245,8 @@ func (t *teller) jumpWords(op history.Op) string {
 	return "jumped: it is now " + offsetWords(op.Offset)
 }
 
-// setsRight says whether an event sets a clock right again and the step about the clock's
-// jump tells that.
+// setsRight reports whether an event corrects a clock, and the step about the clock's jump
+// says so already.
 func (t *teller) setsRight(op history.Op) bool {
 	if op.Offset != 0 {
 		return false
@@ -252,7 +260,7 @@ func (t *teller) setsRight(op history.Op) bool {
 	return before.Offset != 0 && t.bears(before)
 }
 
-// sameClock says whether two events set the same clock.
+// sameClock reports whether two events set the same clock.
 func sameClock(a, b history.Op) bool {
 	switch {
 	case a.F != b.F || b.Process != history.Nemesis:

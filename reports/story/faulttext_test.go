@@ -162,3 +162,23 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	trial := tape.Trial("", "setnx-expire", "client-crash", locks.Bug, e, reporttest.Violated("liveness", f))
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }
+
+// A reply is lost after its command ran, and told so, though the link was struck before.
+func TestALostReplyIsToldAfterWhatItsCommandDid(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Window(49.9, 250, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: reporttest.Link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1}})
+	tape.Op(0, history.FAcquire, 50, 250, history.Info, nil)
+	tape.Command(0, "n0", 50.4, "1", "SETNX orders 1").Replied = 0
+	for _, at := range []float64{100, 600, 1100, 1600} {
+		tape.Busy(1, at, at+3)
+		tape.Command(1, "n0", at+0.4, "0", "SETNX orders 1")
+	}
+	e := tape.Evidence()
+	f := reporttest.Finding(e, checker.NoExpiry, 100, 1700, "nobody got in", 1)
+	f.Clients, f.Forever = []int{0, 1}, true
+	told := toldOf(t, tape.Trial("", "setnx-expire", "lost-reply", locks.Bug, e, reporttest.Violated("liveness", f)))
+	set, lost := strings.Index(told, "c0's SETNX set the key"), strings.Index(told, "the reply of n0 to c0's SETNX was lost")
+	if set < 0 || lost < set {
+		t.Errorf("the reply is not told as lost after the key was set:\n%s", told)
+	}
+}

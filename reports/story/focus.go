@@ -11,13 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// Trial is a trial as values: what a story is told of, and a timeline drawn of.
+// Trial is the data of a trial that a story or a timeline is made from.
 type Trial struct {
 	// Title names the trial in its picture.
 	Title    string
 	Verdicts []checker.Verdict
-	// Declared are the flaws that the lock is known to have, with their kinds: what is
-	// not among them was not expected.
+	// Declared are the lock's known flaws. Any other finding is unexpected.
 	Declared []locks.Flaw
 	history.Evidence
 }
@@ -25,13 +24,13 @@ type Trial struct {
 // Finding is one finding of a violated oracle.
 type Finding struct {
 	Oracle string
-	Kind   locks.Kind // as Trial.Declared has it; empty: not declared
+	Kind   locks.Kind // from Trial.Declared; "" if not declared
 	checker.Finding
-	oracle oracle
+	oracle checker.Oracle
 }
 
-// findings lists what the violated oracles of a trial found, the most telling first. An
-// undeclared finding comes before all declared ones, if it has a cause. A limit comes after
+// findings returns the findings of a trial's violated oracles, the most telling first. An
+// undeclared finding with a cause comes before all declared ones. A limit comes after
 // a bug, and a blockage after everything else. Then oracle and time decide.
 func findings(t Trial) []Finding {
 	kind := map[[2]string]locks.Kind{}
@@ -44,13 +43,13 @@ func findings(t Trial) []Finding {
 			continue
 		}
 		for _, f := range v.Findings {
-			all = append(all, Finding{Oracle: v.Oracle, oracle: oracleOf(v.Oracle), Kind: kind[[2]string{v.Oracle, string(f.Cause)}], Finding: f})
+			all = append(all, Finding{Oracle: v.Oracle, oracle: checker.OracleNamed(v.Oracle), Kind: kind[[2]string{v.Oracle, string(f.Cause)}], Finding: f})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(flawRank(a), flawRank(b)),
-			cmp.Compare(a.oracle.rank, b.oracle.rank),
+			cmp.Compare(a.oracle.Rank, b.oracle.Rank),
 			cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To),
 			cmp.Compare(a.Cause, b.Cause),
@@ -61,16 +60,16 @@ func findings(t Trial) []Finding {
 
 func flawRank(f Finding) int {
 	rank := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}[f.Kind]
-	if f.oracle.blocks {
+	if f.Blocks() {
 		rank += 3
 	}
-	if f.Kind == "" && f.Cause != checker.Unclassified { // of that nobody knows what it is
+	if f.Kind == "" && f.Cause != checker.Unclassified { // an unclassified one explains nothing
 		rank -= 6
 	}
 	return rank
 }
 
-// Focus is the most telling finding of a trial, with the part of the trial that tells it.
+// Focus is the most telling finding of a trial, with the part of the trial around it.
 type Focus struct {
 	Trial
 	Finding  Finding
@@ -78,14 +77,14 @@ type Focus struct {
 	From, To time.Duration
 	End      time.Duration // of the whole trial
 	Start    time.Duration // where the story begins: From without the margin
-	// Cast are the finding's clients and those whose commands changed keys of
-	// theirs meanwhile, in order.
+	// Cast are the finding's clients, and other clients whose commands changed
+	// those clients' keys during the harm; in order.
 	Cast []int
 	facts.Reading
 }
 
-// FocusOn picks the finding to tell and the time around it. It is false if no oracle was
-// violated, or none that was names a finding.
+// FocusOn picks the finding to tell and the time around it. It returns false if no
+// violated oracle has a finding.
 func FocusOn(t Trial) (Focus, bool) {
 	all := findings(t)
 	if len(all) == 0 {
@@ -126,8 +125,8 @@ func FocusOn(t Trial) (Focus, bool) {
 	return f, true
 }
 
-// cast lists the clients of the story, and when the story begins: with the holds and the
-// keys under which they acted.
+// cast returns the clients of the story, and when the story begins: with the first hold or
+// key under which they acted.
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
@@ -137,7 +136,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		}
 	}
 	for _, s := range f.Spans {
-		if x.oracle.blocks && slices.Contains(f.LockKeys, s.Where()) && lasts(s, x) {
+		if x.Blocks() && slices.Contains(f.LockKeys, s.Where()) && lasts(s, x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}
@@ -154,15 +153,16 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		all, from = append(all, h.Client), min(from, acquiredAt(f.Ops, h))
 	}
 	for _, h := range f.lastHolds(all) {
-		// What ended before is another story, unless it left the blockage.
-		if h.To >= x.From || x.oracle.blocks && h.To >= began-(to-began) {
+		// An earlier hold is another story, unless it may have left the blockage, or what broke
+		// down was about to end it.
+		if h.To >= x.From || x.Breaks() || x.Blocks() && h.To >= began-(to-began) {
 			from = min(from, acquiredAt(f.Ops, h))
 		}
 	}
 	return all, from
 }
 
-// lastHolds are the last hold of each of these clients that began before the finding did.
+// lastHolds returns each client's last hold that began before the finding.
 func (f Focus) lastHolds(clients []int) []checker.Hold {
 	x := f.Finding
 	var out []checker.Hold
@@ -177,7 +177,7 @@ func (f Focus) lastHolds(clients []int) []checker.Hold {
 	return out
 }
 
-// acquiredAt is when the acquire of a hold was invoked.
+// acquiredAt returns when a hold's acquire was invoked.
 func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 	if op, ok := facts.OpAt(ops, h.Acquire); ok {
 		return facts.InvokedAt(ops, op)
@@ -185,7 +185,8 @@ func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 	return h.From
 }
 
-// Involved are the believed holds of the finding's clients that touch its interval.
+// Involved returns the believed holds of the finding's clients that overlap the harm in
+// time.
 func (f Focus) Involved() []checker.Hold {
 	x := f.Finding
 	var out []checker.Hold

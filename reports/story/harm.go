@@ -3,6 +3,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,10 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// touches tells the first update that was lost among the clients concerned, with
-// the values: a write by one that had read before the other's write.
+// touches returns the steps of the first lost update among the finding's clients, with the
+// values.
 func (t *teller) touches() []Step {
-	if t.Finding.oracle.blocks {
+	if t.Finding.Blocks() {
 		return nil
 	}
 	lost, ok := t.lostUpdate()
@@ -34,7 +35,8 @@ func (t *teller) touches() []Step {
 	}
 }
 
-// lostUpdate is a write over another's that its writer had never read.
+// lostUpdate is a write that overwrites another client's write, made after the writer's
+// last read.
 type lostUpdate struct{ read, other, write history.Op }
 
 func (t *teller) lostUpdate() (lostUpdate, bool) {
@@ -64,7 +66,7 @@ func (t *teller) lostUpdate() (lostUpdate, bool) {
 	return lostUpdate{}, false
 }
 
-// readBefore is what the writer had read last before it wrote.
+// readBefore returns the writer's last read before its write.
 func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	var last history.Op
 	for _, op := range t.Ops {
@@ -75,10 +77,11 @@ func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	return last, last.Seq > 0
 }
 
-// waits tells of a blockage who asked in vain, and for how long.
+// waits returns the steps of a blockage: which clients asked for the lock in vain, and for
+// how long.
 func (t *teller) waits() []Step {
 	x := t.Finding
-	if !x.oracle.blocks {
+	if !x.Blocks() {
 		return nil
 	}
 	refused := map[int]int{}
@@ -119,33 +122,60 @@ func (t *teller) waits() []Step {
 	return out
 }
 
-// inVainFrom is the time from which attempts failed for the reason of the blockage. On one
-// node that can be earlier than the finding: the key kept others out from when its setter
-// held nothing any more, and after the last client that got in.
+// inVainFrom returns the time from which acquires failed because of the blockage. It can be
+// before the finding: as soon as the blocking keys were set and the last earlier hold was
+// over.
 func (t *teller) inVainFrom() time.Duration {
 	x := t.Finding
-	from := x.From
-	if t.Claims.NodeQuorum() > 1 {
-		return from
-	}
-	for _, s := range t.Spans {
-		if slices.Contains(t.Cast, s.Owner) && lasts(s, x) && slices.Contains(t.LockKeys, s.Where()) {
-			from = min(from, s.From)
-		}
+	from, ok := t.blockingKeysFrom()
+	if !ok {
+		return x.From
 	}
 	for _, h := range t.Focus.Holds {
 		switch {
 		case x.Lock != "" && h.Lock != x.Lock:
+		case h.ToWhy == checker.ByNothing && t.lasting(h.Client): // this hold is the blockage
+			from = max(from, min(h.From, x.From))
 		case h.From < x.From:
 			from = max(from, min(h.To, x.From))
-		case x.Forever && h.To < x.To: // its own key let it in again
+		case x.Forever && h.To < x.To: // its own key let this client in again
 			from = max(from, h.To)
 		}
 	}
 	return from
 }
 
-// leftKeys tells what the post-mortem found of the lock's keys.
+// blockingKeysFrom returns the time from which keys of the cast that lasted for most of the
+// blockage left no quorum to others; at the latest the finding's beginning. It returns false
+// if a quorum of nodes was left.
+func (t *teller) blockingKeysFrom() (time.Duration, bool) {
+	blocked := map[string]time.Duration{} // since when, by node
+	for _, s := range t.Spans {
+		if slices.Contains(t.Cast, s.Owner) && lasts(s, t.Finding) && slices.Contains(t.LockKeys, s.Where()) {
+			if since, again := blocked[s.Node]; !again || s.From < since {
+				blocked[s.Node] = s.From
+			}
+		}
+	}
+	times := slices.Sorted(maps.Values(blocked))
+	enough := 1
+	if q := t.Claims.NodeQuorum(); q > 1 {
+		nodes := map[string]bool{}
+		for _, c := range t.Commands {
+			nodes[c.Node] = true
+		}
+		enough = max(1, len(nodes)-q+1)
+	}
+	switch {
+	case len(times) >= enough:
+		return min(t.Finding.From, times[enough-1]), true
+	case t.Claims.NodeQuorum() > 1:
+		return 0, false
+	}
+	return t.Finding.From, true
+}
+
+// leftKeys returns steps for the lock's keys that the post-mortem found.
 func (t *teller) leftKeys() []Step {
 	var out []Step
 	for _, op := range t.Ops {

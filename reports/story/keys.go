@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps tells what became of the keys of the clients concerned. What several
-// nodes did alike is told once.
+// keySteps returns steps for what happened to the cast's keys. Equal events on several
+// nodes are one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	told := map[string]*repeated{}
@@ -35,13 +35,13 @@ func (t *teller) keySteps() []Step {
 	for _, text := range order {
 		r := told[text]
 		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
-		s.Group = r.lost // it is part of what happened to the node
+		s.Group = r.lost // joins the step about the node
 		out = append(out, s)
 	}
 	return out
 }
 
-// concerns says whether what happened to a key belongs to the story.
+// concerns reports whether a key's event belongs to the story.
 func (t *teller) concerns(x facts.Event) bool {
 	if x.Foreign() && x.At > t.lastCause() && !slices.Contains(t.Finding.Commands, x.Command) {
 		return false
@@ -50,7 +50,7 @@ func (t *teller) concerns(x facts.Event) bool {
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
 }
 
-// repeated is what happened alike on several nodes, or several times.
+// repeated counts equal events on several nodes, or at several times.
 type repeated struct {
 	first, last time.Duration
 	most        map[string]int // how often on each node
@@ -63,7 +63,7 @@ func (r *repeated) add(x facts.Event) {
 	r.most[x.Node]++
 }
 
-// words say where, and until when: "on n0 and n1, by 1.2 s".
+// words returns where and until when: "on n0 and n1, by 1.2 s".
 func (r *repeated) words() string {
 	nodes := slices.SortedFunc(maps.Keys(r.most), prose.ByNumber)
 	times := 0
@@ -79,14 +79,15 @@ func (r *repeated) words() string {
 	return "on " + prose.List(nodes)
 }
 
-// lasts says whether a key lived for most of a blockage.
+// lasts reports whether a key lived for most of a blockage.
 func lasts(s facts.Span, x Finding) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
 
-// leftSteps tells which keys of the clients concerned kept others out.
+// leftSteps returns steps for the cast's keys that kept other clients out for most of a
+// blockage.
 func (t *teller) leftSteps() []Step {
-	if !t.Finding.oracle.blocks {
+	if !t.Finding.Blocks() {
 		return nil
 	}
 	var out []Step
@@ -111,14 +112,14 @@ func (t *teller) leftSteps() []Step {
 	return out
 }
 
-// toldAs says whether a key that was left is that of a hold that is told.
+// toldAs reports whether a hold of the story set the key. That hold has a step already.
 func (t *teller) toldAs(s facts.Span) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
 		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
 	})
 }
 
-// setBy is the command that began a span.
+// setBy returns the event and the command that began a span.
 func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	for _, x := range t.Events {
 		if x.Kind == facts.Set && x.Node == s.Node && x.Key == s.Key && x.At == s.From && x.Client == s.Owner {
@@ -129,8 +130,8 @@ func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	return facts.Event{}, history.Command{}, false
 }
 
-// keyWords tells an event of a key, with {where} for its place; "" for what needs
-// no telling: that clients took and gave back their own.
+// keyWords describes a key's event, with {where} for its place; "" if a client took or
+// gave back its own key.
 func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
@@ -146,7 +147,7 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == facts.Gone:
 		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
-	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.oracle.blocks && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
+	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Blocks() && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
 	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
 		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)
@@ -162,7 +163,7 @@ func (t *teller) keyWords(x facts.Event) string {
 	return ""
 }
 
-// standing says of a client that changed the life of another's key that it held no lock.
+// standing says that the client that changed another's key held no lock; "" if it held one.
 func (t *teller) standing(x facts.Event) string {
 	for _, h := range slices.Backward(t.Focus.Holds) {
 		switch {
@@ -176,8 +177,8 @@ func (t *teller) standing(x facts.Event) string {
 	return ": it had none of its own"
 }
 
-// heirWithout names the replica that became the primary after a node was lost with a key,
-// if the key was set when replication to that replica had stopped; else "".
+// heirWithout returns the replica that was promoted after its primary was lost with a key,
+// if replication had stopped before the key was set; else "".
 func (t *teller) heirWithout(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
@@ -198,8 +199,8 @@ func (t *teller) heirWithout(x facts.Event) string {
 	return ""
 }
 
-// superseded says whether another client got in after a node had lost a key. If none did,
-// a replica may have had the key.
+// superseded reports whether another client acquired the lock after a node had lost a key.
+// If none did, a replica may have had the key.
 func (t *teller) superseded(x facts.Event) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
 }

@@ -6,13 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// linkWords tell what a fault did to the traffic between clients and nodes.
+// linkWords describes what a fault did to the traffic between clients and nodes.
 func (t *teller) linkWords(w facts.Window, until string) string {
 	what, groups := t.traffic(w), linkGroups(w.Links)
 	direction := cmp.Or(w.Links[0].Direction, history.Both)
@@ -22,7 +23,6 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 	if what != "" {
 		what = " (" + what + ")"
 	}
-	// each tells the same of every group.
 	each := func(text func(g linkGroup) string) string {
 		var all []string
 		for _, g := range groups {
@@ -51,11 +51,40 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
 }
 
-// linkGroup is clients with the nodes that each of them is linked to.
+// struckAt returns when a fault had its effect. A reply is lost after its command ran, though
+// the link was struck before the command was sent.
+func (t *teller) struckAt(w facts.Window) time.Duration {
+	if w.Effect != history.ReplyLost {
+		return w.From
+	}
+	var first time.Duration
+	for _, c := range t.Commands {
+		if c.Ran() && lostOn(w, c) && (first == 0 || c.Served < first) {
+			first = c.Served
+		}
+	}
+	if first == 0 {
+		return w.From
+	}
+	return max(w.From, first+time.Microsecond)
+}
+
+// lostOn reports whether the command, or its reply, was lost on one of the fault's links.
+func lostOn(w facts.Window, c history.Command) bool {
+	return onLink(w, c) && c.Replied == 0 && c.Sent <= w.To && c.Sent >= w.From-lateness
+}
+
+// onLink reports whether one of the fault's links carried the command, and whether the command
+// belongs to the protocol.
+func onLink(w facts.Window, c history.Command) bool {
+	return (c.N > 0 || c.Phase == "") && slices.ContainsFunc(w.Links, func(l history.Link) bool { return l.From == history.ClientName(c.Client) && l.To == c.Node })
+}
+
+// linkGroup lists clients, and the nodes that each of them is linked to.
 type linkGroup struct{ clients, nodes string }
 
-// linkGroups puts clients together that are linked to the same nodes, so that no client
-// and node read as linked that are not.
+// linkGroups groups clients that are linked to the same nodes, so that a group's text
+// names no link that does not exist.
 func linkGroups(links []history.Link) []linkGroup {
 	nodes := map[string][]string{}
 	for _, l := range links {
@@ -80,16 +109,15 @@ func linkGroups(links []history.Link) []linkGroup {
 	return out
 }
 
-// traffic names the commands whose way a fault barred: "DEL and SET".
+// traffic names the commands that a fault delayed or stopped: "DEL and SET".
 func (t *teller) traffic(w facts.Window) string {
 	var names []string
 	for _, c := range t.Commands {
-		onLink := slices.ContainsFunc(w.Links, func(l history.Link) bool { return l.From == history.ClientName(c.Client) && l.To == c.Node })
-		if !onLink || c.N == 0 && c.Phase != "" || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
+		if !onLink(w, c) || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
 			continue
 		}
 		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
-		if w.Effect == history.Delayed && !late || w.Effect != history.Delayed && (c.Replied > 0 || c.Sent < w.From-lateness) {
+		if w.Effect == history.Delayed && !late || w.Effect != history.Delayed && !lostOn(w, c) {
 			continue
 		}
 		if name := t.commandName(c); !slices.Contains(names, name) {

@@ -14,45 +14,54 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// clues are what the commands of a story show of the lock. Remedies are chosen by them, and
-// not by the lock's name.
+// clues are properties of the lock that the evidence shows. They select the remedies; the
+// lock's name does not.
 type clues struct {
 	tokens tokenUse
-	// took are the commands by which the one who came first or last took the
-	// lock, by name; one command, or one script, if it is atomic.
+	// took names the commands of the story's acquire that needed most. A single
+	// command or script means that the lock is taken atomically.
 	took []string
-	// freed removed the key of another, prolonged changed its life; looked says
-	// whether the owner was compared before, by a command of its own.
+	// freed removed another client's key, prolonged changed its expiry.
 	freed, prolonged *clue
-	// ghost: a command took effect after its sender had given it up.
+	// ghost: a command ran long after it was sent.
 	ghost bool
-	// lives: the keys have a TTL, or should; renews: somebody prolongs them.
+	// lives: the keys have a TTL, or should have; renews: a watchdog prolongs it.
 	lives, renews, fenced, deadlines, readers bool
-	// nodes is how many nodes a lock is taken on.
+	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
 	twoPrimaries                             bool // the holds in the harm were granted by different primaries
 	crashed                                  bool
-	waited                                   bool // replicas acknowledged the key of one who took the lock
-	unasked                                  bool // a lock was entered again without a command to Redis
+	hung                                     bool // a client of the story never came back from its work
+	waited                                   bool // replicas acknowledged a hold's key, before one was promoted
+	unasked                                  bool // a client entered its lock again without a command to Redis
+	severed                                  bool // no command of a holder could reach a node until the harm began
+	// reasons are the kinds of the finding's reasons.
+	reasons map[checker.What]bool
 }
 
-// ownDeadline says whether only the holder's own clock mattered: the keys' values tell no
-// times.
+// unsent reports whether a renewal was not even sent in time.
+func (c clues) unsent() bool {
+	return c.reasons[checker.RenewalMissing] || c.reasons[checker.RenewalStopped] || c.reasons[checker.RenewedInstead]
+}
+
+// ownDeadline reports whether only the holder's own clock mattered: the keys' values are
+// no times.
 func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
 
-// clue is one telling command.
+// clue is a command that changed another client's key. looked: its sender had compared
+// the owner before, by a separate command.
 type clue struct {
 	client         int
 	name           string
 	script, looked bool
-	acquiring      bool // it belongs to an attempt to take the lock
+	acquiring      bool // the command belongs to an acquire
 }
 
 func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
+		reasons: map[checker.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 	}
 	for _, h := range t.told {
 		g := t.grant(h)
@@ -69,7 +78,10 @@ func (t *teller) clues() clues {
 		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
 	for _, i := range t.Finding.Ops {
-		c.unasked = c.unasked || t.Finding.oracle.reenters && t.enteredUnasked(i)
+		c.unasked = c.unasked || t.Finding.oracle.Harm == checker.HarmReentry && t.enteredUnasked(i)
+	}
+	for _, r := range t.Finding.Account.Reasons {
+		c.reasons[r.What] = true
 	}
 	for _, x := range t.Events {
 		if !x.Foreign() || !t.concerns(x) {
@@ -94,20 +106,21 @@ func (t *teller) clues() clues {
 		c.restarted = c.restarted || op.F == history.FNodeUp
 		c.evicted = c.evicted || op.F == history.FEvict && len(op.Keys) > 0
 		c.splitBrain = c.splitBrain || op.F == history.FSplit
+		c.hung = c.hung || op.F == history.FHung && slices.Contains(t.Cast, op.Client)
 		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
 	}
+	c.severed = t.severed()
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
 	return c
 }
 
-// leased says whether the keys got lives, or should have: the lock claims that it opens
-// again after a crash, and no client's clock opens it.
+// leased reports whether the keys got TTLs, or should have: the lock claims to recover
+// from a crash without a client's clock.
 func (t *teller) leased() bool {
 	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
-// acknowledged says whether a command is a WAIT that as many replicas as it asked for
-// answered.
+// acknowledged reports whether the command is a WAIT that enough replicas answered.
 func acknowledged(c history.Command) bool {
 	if len(c.Args) < 2 || !strings.EqualFold(string(c.Args[0]), "WAIT") {
 		return false
@@ -117,16 +130,25 @@ func acknowledged(c history.Command) bool {
 	return err == nil && err2 == nil && asked > 0 && got >= asked
 }
 
-// promotedSince says whether a replica became the primary between a time and the end of
-// the harm.
+// promotedSince reports whether a replica was promoted between at and the end of the harm.
 func (t *teller) promotedSince(at time.Duration) bool {
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To
 	})
 }
 
-// enteredUnasked says whether that entry is an acquire that succeeded without
-// having sent anything.
+// severed reports whether a fault kept all that a client of the story sent from a node, from a
+// command that it lost there until the harm began.
+func (t *teller) severed() bool {
+	return slices.ContainsFunc(t.Windows, func(w facts.Window) bool {
+		return w.Hits > 0 && w.To >= t.Finding.From && slices.ContainsFunc(t.Commands, func(c history.Command) bool {
+			return slices.Contains(t.Cast, c.Client) && c.Arrived == 0 && c.Sent <= t.Finding.From && lostOn(w, c)
+		})
+	})
+}
+
+// enteredUnasked reports whether the entry belongs to an acquire that succeeded without
+// sending a command.
 func (t *teller) enteredUnasked(index int) bool {
 	p, ok := t.Pair(index)
 	return ok && p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
@@ -144,7 +166,7 @@ func (t *teller) clue(x facts.Event) *clue {
 	}
 }
 
-// looked says whether the sender of a command had read the key just before, in
+// looked reports whether the sender of a command had read the key just before, in
 // the same operation.
 func (t *teller) looked(c history.Command) bool {
 	return slices.ContainsFunc(t.Commands, func(o history.Command) bool {
@@ -153,7 +175,8 @@ func (t *teller) looked(c history.Command) bool {
 	})
 }
 
-// blindly says of a removal that it did not ask whose key it removed.
+// blindly says that a removal did not check the key's owner, or not atomically; "" for a
+// script.
 func (t *teller) blindly(c history.Command) string {
 	switch {
 	case scripted(c) || len(c.Args) == 0:
@@ -164,7 +187,7 @@ func (t *teller) blindly(c history.Command) string {
 	return "; it does not ask whose key it removes"
 }
 
-// remedy is something that would have prevented the harm, where it applies.
+// remedy is a measure that would have prevented the harm, and the condition for it.
 type remedy struct {
 	applies func(clues) bool
 	text    func(clues) string
@@ -179,23 +202,23 @@ const (
 	fencingToo = "a fencing token: a number that grows with every grant, and that the guarded resource compares so as to refuse an older one"
 )
 
-// fence is the remedy that helps against everything that ends a lease early.
+// fence is the remedy for all causes that end a lease early.
 var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
-// atomicTake applies where a lock was taken by several commands.
+// atomicTake applies if the lock was taken by several commands.
 var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
 	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", prose.List(c.took), oneCommand)
 }}
 
-// ownToken applies where a key does not tell whose it is.
+// ownToken applies if a key's value does not identify its owner.
 var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
 	say("a token: a value of its own in the key for every attempt, so that a client can tell its key from another's")}
 
-// tokenPerAttempt applies where a key only tells which client's it is.
+// tokenPerAttempt applies if a key's value identifies a client, but not one attempt.
 var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
 	say("a token per attempt instead of one per client: a command of an earlier lease then cannot be taken for one of the new")}
 
-// remedies by cause, the one that helps most first.
+// remedies lists the remedies for each cause, the most effective first.
 var remedies = map[checker.Cause][]remedy{
 	checker.Race: {
 		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
@@ -224,14 +247,18 @@ var remedies = map[checker.Cause][]remedy{
 		ownToken,
 	},
 	checker.RenewalFailed: {
-		{always, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
+		{func(c clues) bool { return c.reasons[checker.RenewalStopped] }, say("a renewal of its own for each lock, which only the release of that lock ends: here none came any more after another lock was released")},
+		{func(c clues) bool { return c.reasons[checker.RenewedInstead] }, say("a renewal that ends with its lock's release: here those of released leases went on, and if a fixed number of threads renews, a lease that is held waits for one of them")},
+		{func(c clues) bool { return c.reasons[checker.RenewalMissing] }, say("renewing for as long as the lock is held, and early enough for several attempts within a TTL: here no renewal was sent in time")},
+		{func(c clues) bool { return !c.unsent() && !c.severed }, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
 		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops")},
 		fence,
 	},
 	checker.LeaseOutlived: {
 		fence,
 		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over")},
-		{func(c clues) bool { return !c.renews }, say("renewing the lease while its holder works makes it rarer")},
+		{func(c clues) bool { return !c.renews && !c.hung }, say("renewing the lease while its holder works makes it rarer")},
+		{func(c clues) bool { return !c.renews && c.hung }, say("a limit to the work, shorter than the lease: a timeout or a deadline around everything that waits. Not renewal, which would keep the lock of a holder that hangs, and everybody else out, for ever")},
 	},
 	checker.ServerLostKey: {
 		fence,
@@ -272,17 +299,22 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
 		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
 	},
+	checker.HungHolder: {
+		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that it comes back and releases")},
+		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in, beside a holder that hangs, and that needs a fencing token")},
+	},
 	checker.Starved: {
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
 		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
 	},
 	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
+	checker.Unmarked:  {{always, say("a note, written under the lock, of what is done, and a look at it before doing it: no lock keeps a second one from doing it later")}},
 	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},
-	checker.Panic:     {{always, say("handling the error or the reply that was not expected, as the stack shows it")}},
+	checker.Panic:     {{always, say("mending what the stack shows: an error or a reply that was not expected, or what an earlier call left behind")}},
 	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
 }
 
-// prevented says what would have prevented the harm, the best first.
+// prevented returns the remedies that apply, the most effective first.
 func (t *teller) prevented() []string {
 	c := t.clues()
 	var out []string

@@ -14,29 +14,27 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Telling is how a finding came about, for somebody who runs a service and was
-// not there: the numbered steps, the assumption that broke, and what would have
-// prevented it. It is made of the evidence and of nothing that a recipe says of
-// itself.
+// Telling explains a finding to somebody who runs a service and was not there: the
+// numbered steps, the assumption that broke, and what would have prevented the harm. It
+// rests on the evidence alone, not on the recipe's own description.
 type Telling struct {
 	Steps     []Step
 	Broken    string
 	Prevented []string
-	// Note stands in for the story where there is none to tell, and says why.
+	// Note says why there is no story; "" if there is one.
 	Note string
 }
 
-// Empty says that there is no story.
+// Empty reports whether there is no story.
 func (t Telling) Empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(t.Prevented) == 0 }
 
-// Step is one thing worth telling, as a sentence without a capital and a stop.
+// Step is one event of a story, as a sentence without its capital and full stop.
 type Step struct {
 	At   time.Duration
 	Text string
-	// Weight decides what is left out of a long story: the smallest first.
+	// Weight orders omissions: a long story drops its lightest steps first.
 	Weight int
-	// Group says that it happened to a server: what happened to several within a
-	// moment is one step.
+	// Group: the step concerns a server. Such steps within 5 ms become one.
 	Group bool
 }
 
@@ -48,21 +46,22 @@ const (
 	turning = 4 // without it there is no story
 )
 
-// MaxSteps is how many steps a story has at most, but for turning points.
+// MaxSteps is the maximum number of steps of a story; only turning points may exceed it.
 const MaxSteps = 9
 
-// Tell tells the finding: who acquired with which life and token, what
-// struck whom, what became of the key, who got in, what was overwritten.
+// Tell returns the story of the finding: which client acquired the lock, with which TTL
+// and token, which faults struck, what happened to the key, which client got in, and what
+// was overwritten.
 func Tell(f Focus) Telling {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.looks(), t.strikes(), t.answers(), t.keySteps(), t.holds(), t.waits(), t.harm(), t.touches(),
+		t.looks(), t.strikes(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return Telling{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
 }
 
-// teller holds what several parts of a story need.
+// teller holds the data that several parts of a story share.
 type teller struct {
 	Focus
 	told   []checker.Hold // the holds that belong to the story
@@ -72,13 +71,13 @@ type teller struct {
 func newTeller(f Focus) *teller {
 	t := &teller{Focus: f, tokens: readTokens(f.Evidence, f.Pairs)}
 	t.told = t.holdsToTell()
-	if f.Finding.oracle.blocks {
+	if f.Finding.Blocks() {
 		t.Start = t.blockedFrom()
 	}
 	return t
 }
 
-// joined makes one step of what happened to servers within a moment.
+// joined merges successive steps about servers within 5 ms.
 func joined(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {
@@ -92,7 +91,7 @@ func joined(steps []Step) []Step {
 	return out
 }
 
-// shorten leaves the least weighty steps out.
+// shorten drops the lightest steps, but no turning points, until MaxSteps are left.
 func shorten(steps []Step) []Step {
 	for least := aside; len(steps) > MaxSteps && least < turning; least++ {
 		excess := len(steps) - MaxSteps
@@ -107,7 +106,7 @@ func shorten(steps []Step) []Step {
 	return steps
 }
 
-// broken says which assumption of leases did not hold in the trial.
+// broken names the assumption of leases that did not hold in the trial.
 func broken(f Focus) string {
 	x := f.Finding
 	switch said := Words.Broken(x.Finding); {
@@ -115,21 +114,23 @@ func broken(f Focus) string {
 		return prose.Sentence(said)
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
+	case x.OfProgram():
+		return "None of the lock's. What did not hold is the program's own assumption that " + x.Cause.Assumption() + "."
 	case x.Kind == locks.Limit:
-		return prose.Sentence("that " + Explain(string(x.Cause)).Assumption)
+		return prose.Sentence("that " + x.Cause.Assumption())
 	case slices.ContainsFunc(f.Windows, func(w facts.Window) bool { return w.Hits > 0 && w.From <= max(x.From, x.To) }):
 		return "None: a lock has to withstand what happened here. Its own steps did the harm."
 	}
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsToTell are the holds in the harm, those that the finding and its commands name, and
-// the last hold of each of the cast before. Of a blockage they are the holds that led to it,
-// and the one that ended it.
+// holdsToTell returns the holds in the harm, those that the finding and its commands name,
+// and each cast member's last hold before the finding. For a blockage, it returns the
+// holds that led to it and the one that ended it.
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
-	blocked := x.oracle.blocks
+	blocked := x.Blocks()
 	if !blocked {
 		holds = t.Involved()
 	}
@@ -144,16 +145,16 @@ func (t *teller) holdsToTell() []checker.Hold {
 		}
 	}
 	for _, h := range t.lastHolds(t.Cast) {
-		if h.To >= x.From && !blocked || blocked && t.lasting(h.Client) {
+		if (h.To >= x.From || x.Breaks()) && !blocked || blocked && t.lasting(h.Client) {
 			add(h)
 		}
 	}
 	for _, h := range t.sendersHolds(t.Start) {
 		add(h)
 	}
-	if x.oracle.fences {
+	if x.oracle.Harm == checker.HarmFence {
 		for _, i := range x.Ops {
-			// Nobody sees a hold that was over at once, but its fence counts.
+			// Focus.Holds lacks a hold that was over at once, but its fence counts.
 			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
 				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: checker.ByRelease, Acquire: op.Index})
 			}
@@ -171,8 +172,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	return holds
 }
 
-// blockedFrom is when the story of a blockage begins: when the command that set the key was
-// sent, or the hold was acquired.
+// blockedFrom returns when the story of a blockage begins: when the command that set the
+// key was sent, or when the first hold of the story was acquired.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -190,12 +191,12 @@ func (t *teller) blockedFrom() time.Duration {
 	return start
 }
 
-// lasting says whether a client's key kept others out for most of the blockage.
+// lasting reports whether a client's key kept others out for most of the blockage.
 func (t *teller) lasting(client int) bool {
 	return slices.ContainsFunc(t.Spans, func(s facts.Span) bool { return s.Owner == client && lasts(s, t.Finding) })
 }
 
-// holds tells of each hold how it began, and that it ended early.
+// holds returns the steps in which holds begin, and those in which they end early.
 func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
@@ -235,7 +236,7 @@ func (t *teller) holds() []Step {
 	return out
 }
 
-// apart says whether these holds were granted by different nodes.
+// apart reports whether different nodes granted the holds.
 func (t *teller) apart(holds []checker.Hold) bool {
 	var nodes []string
 	for _, h := range holds {
@@ -247,14 +248,14 @@ func (t *teller) apart(holds []checker.Hold) bool {
 	return len(slices.Compact(nodes)) > 1
 }
 
-// intruder says whether a hold began the harm of two holders.
+// intruder reports whether the hold's beginning made two clients hold the lock at once.
 func (t *teller) intruder(h checker.Hold) bool {
 	x := t.Finding
-	return x.oracle.overlaps && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
+	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo says whether the hold made two holders, and who the other is. Of the two it is
-// the one that was granted last, even if its client heard of that first.
+// lastOfTwo reports whether h is the last granted of two overlapping holds, and returns
+// the other client. The client with the last grant may be the first to get its reply.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.told, t.intruder)
@@ -274,8 +275,8 @@ func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	return x.Clients[1], h.Acquire == late.Acquire
 }
 
-// besides tells that the other client believed that it held the lock, too; with apart in a
-// sentence of its own.
+// besides says that the other client still believed that it held the lock; with apart, in
+// a sentence of its own.
 func (t *teller) besides(other int, apart bool) string {
 	while, held, mode := " while", "still believed that it held it", history.Mode("")
 	if apart {
@@ -289,10 +290,19 @@ func (t *teller) besides(other int, apart bool) string {
 	if mode != "" {
 		held = fmt.Sprintf("held it to %s", mode)
 	}
-	return fmt.Sprintf("%s c%d %s: both did until %s", while, other, held, prose.Instant(t.Finding.To))
+	return fmt.Sprintf("%s c%d %s: both did until %s", while, other, held, t.overlapEnd())
 }
 
-// leaseWords say what life the key of a hold got, as far as that was seen.
+// overlapEnd says when the overlap in the finding ended: with a hold, or with the trial.
+func (t *teller) overlapEnd() string {
+	to := t.Finding.To
+	if last := len(t.Ops) - 1; last >= 0 && to >= t.Ops[last].Time && !slices.ContainsFunc(t.Involved(), func(h checker.Hold) bool { return h.To == to && h.ToWhy != checker.ByNothing }) {
+		return "the trial ended"
+	}
+	return prose.Instant(to)
+}
+
+// leaseWords describes the TTL of a hold's key, as far as it was observed.
 func (t *teller) leaseWords(h checker.Hold) string {
 	ttl := t.Claims.TTL
 	text := fmt.Sprintf(" with a TTL of %s", prose.Length(ttl))
@@ -300,7 +310,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	case !seen:
 	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
-	case (life - ttl).Abs() > ttl/50: // on real time, lives are not known to the millisecond
+	case (life - ttl).Abs() > ttl/50: // in real time, TTLs are not known to the millisecond
 		text = fmt.Sprintf(" for %s; its key has a TTL of %s", prose.Length(ttl), prose.Length(life))
 	}
 	if op, ok := facts.OpAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
@@ -309,7 +319,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	return text
 }
 
-// lifeOf is the life of what the acquire of a hold put on keys; 0 = it has no end.
+// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = they never expire.
 func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	acquire, ok := t.Pair(h.Acquire)
 	if !ok {

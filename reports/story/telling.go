@@ -7,13 +7,14 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Headings of what follows a story's steps.
+// Headings of the parts that follow a story's steps.
 const (
 	WhatBroke    = "Which assumption broke"
 	WhatPrevents = "What would have prevented it"
 )
 
-// Markdown writes the story as a numbered list, and what is to be learnt from it.
+// Markdown returns the story as a numbered list, with the broken assumption and the
+// remedies.
 func (t Telling) Markdown() string {
 	var b strings.Builder
 	for i, s := range t.Steps {
@@ -30,7 +31,7 @@ func (t Telling) Markdown() string {
 	return b.String()
 }
 
-// Terminal writes the story as text for a terminal of that width.
+// Terminal returns the story as text for a terminal with width columns.
 func (t Telling) Terminal(width int) string {
 	var b strings.Builder
 	for i, s := range t.Steps {
@@ -47,7 +48,7 @@ func (t Telling) Terminal(width int) string {
 	return b.String()
 }
 
-// Lines are the story as lines without markup: what CI systems show.
+// Lines returns the story as lines without markup, for CI systems.
 func (t Telling) Lines() []string {
 	var out []string
 	if t.Note != "" {

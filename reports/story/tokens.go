@@ -12,21 +12,21 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// grant is what the commands of one successful acquire show.
+// grant describes one successful acquire by its commands.
 type grant struct {
 	Client int
-	// Commands are those that ran, in order; Nodes where they set something.
+	// Commands are the commands that ran, in order; Nodes are where they set a key.
 	Commands []history.Command
 	Nodes    []string
-	// Value is what the key carries since; "" if the commands do not show it.
+	// Value is the key's new value; "" if the commands do not show it.
 	Value string
 	// Fence is the fencing token that the client got, 0 = none.
 	Fence int64
-	// At is when the last of them ran that changed something.
+	// At is when the last command that changed a key ran.
 	At time.Duration
 }
 
-// grant finds what let a hold begin.
+// grant returns the grant with which a hold began.
 func (t *teller) grant(h checker.Hold) grant {
 	g := grant{Client: h.Client}
 	acquire, ok := t.Pair(h.Acquire)
@@ -55,8 +55,8 @@ func (t *teller) grant(h checker.Hold) grant {
 	return g
 }
 
-// claimOf is what a command that takes a lock writes to tell whose it is; "" if
-// that cannot be seen.
+// claimOf returns the value by which a command that takes a lock marks its owner;
+// "" if the command does not show it.
 func claimOf(c history.Command) string {
 	if len(c.Args) < 3 {
 		return ""
@@ -78,28 +78,28 @@ func claimOf(c history.Command) string {
 	return ""
 }
 
-// shortestToken is how long an argument of a script is at least that can be a
-// token: counts and lives are shorter.
+// shortestToken is the minimum length of a script's argument that can be a token: counts
+// and TTLs are shorter.
 const shortestToken = 5
 
-// tokenUse is what the value of a lock's key tells.
+// tokenUse says how well the value of a lock's key identifies the owner.
 type tokenUse int
 
 const (
-	noToken    tokenUse = iota // the commands show none
-	oneForAll                  // every client writes the same
-	oneEach                    // a client writes the same for all its attempts
-	perAttempt                 // a value of its own for every attempt
+	noToken    tokenUse = iota // the commands show no value
+	oneForAll                  // every client writes the same value
+	oneEach                    // a client writes the same value in all its attempts
+	perAttempt                 // every attempt writes a value of its own
 	aTime                      // the time at which a lease ends
 )
 
-// tokens are the values by which locks' keys tell whose they are.
+// tokens are the values that identify the owners of locks' keys.
 type tokens struct {
 	use   tokenUse
-	names map[string]string // by value, in order of telling
+	names map[string]string // value to short name, t1, t2, … in order of the story
 }
 
-// readTokens finds out what the values tell, from all attempts, also from refused ones.
+// readTokens infers the use of tokens from all acquires, even refused ones.
 func readTokens(e history.Evidence, pairs []history.Pair) tokens {
 	t := tokens{names: map[string]string{}}
 	acquires := map[int]bool{}
@@ -139,7 +139,7 @@ func readTokens(e history.Evidence, pairs []history.Pair) tokens {
 	return t
 }
 
-// words say of a grant what its key carries.
+// words describes the value and the fencing token of a grant.
 func (t tokens) words(g grant) string {
 	known := len(t.names) > 0
 	switch {
@@ -166,8 +166,8 @@ func (t tokens) words(g grant) string {
 	return fmt.Sprintf(" (token %s = `%s`%s)", name, shortArg(g.Value), fence)
 }
 
-// sendersHolds are the holds that clients had when they sent a command that the finding
-// names, or one that changed another's key. A release belongs to the hold that it ends.
+// sendersHolds returns the holds during which clients sent the commands that the finding
+// names, or that changed another client's key. A release belongs to the hold that it ends.
 func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.Events {
@@ -185,7 +185,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 			if h.Client != c.Client || f.Finding.Lock != "" && h.Lock != f.Finding.Lock || h.From > c.Sent {
 				continue
 			}
-			// What belongs to an attempt is about no hold that was before.
+			// A command of an acquire belongs to no earlier hold.
 			if did := facts.OpOf(f.Ops, c.Op).F; did == history.FRelease || did != history.FAcquire && h.To >= c.Sent-time.Millisecond {
 				out = append(out, h)
 			}
@@ -195,12 +195,13 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks tells what clients saw that took the lock by several commands.
+// looks returns what clients saw before they took the lock, if they took it by several
+// commands.
 func (t *teller) looks() []Step {
 	var out []Step
 	for _, h := range t.told {
 		g := t.grant(h)
-		if t.Finding.oracle.blocks || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
+		if t.Finding.Blocks() || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
 			continue
 		}
 		for _, c := range g.Commands[:max(0, len(g.Commands)-1)] {
@@ -213,7 +214,7 @@ func (t *teller) looks() []Step {
 	return out
 }
 
-// look tells what a command of an attempt saw; "" if that explains nothing.
+// look returns what a command of an acquire saw or did; "" if that explains nothing.
 func (t *teller) look(c history.Command) string {
 	name := t.commandName(c)
 	switch {

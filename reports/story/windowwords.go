@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// WindowWords tell of a fault's window what was planned, and what it hit; closed is nil
-// if it was never healed.
+// WindowWords describes a fault's plan and its hits; closed is nil if the fault was never
+// healed.
 func WindowWords(opened history.Window, closed *history.Window) string {
 	text := "it was never healed"
 	if closed != nil {
@@ -23,15 +23,14 @@ func WindowWords(opened history.Window, closed *history.Window) string {
 	return text
 }
 
-// impactWords tell where a fault struck, and what it hit. Whoever shows them names the
-// fault's target.
+// impactWords says where a fault struck, and what it hit. The caller names the target.
 func impactWords(w history.Window) string {
 	if w.Impact == nil {
 		return "its trigger did not come"
 	}
 	i := *w.Impact
 	where, what := placeWords(i.At), ""
-	if prose.Instant(i.At.Time) != prose.Instant(i.From) { // else that time is told with the effect
+	if prose.Instant(i.At.Time) != prose.Instant(i.From) { // else the effect's words give the time
 		where = strings.TrimSpace(where + " at " + prose.Instant(i.At.Time))
 	}
 	if tell := effectWords[w.Effect]; tell != nil {
@@ -40,7 +39,7 @@ func impactWords(w history.Window) string {
 	return strings.Join(slices.DeleteFunc([]string{where, what}, func(s string) bool { return s == "" }), ": ")
 }
 
-// effectWords tell what a fault hit, by its effect.
+// effectWords maps a fault's effect to the function that describes its hits.
 var effectWords = map[history.FaultEffect]func(history.Window, history.Impact) string{
 	history.Cut:       trafficWords("message", "dropped"),
 	history.ReplyLost: trafficWords("message", "lost"),
@@ -48,6 +47,8 @@ var effectWords = map[history.FaultEffect]func(history.Window, history.Impact) s
 	history.Reset:     trafficWords("connection", "reset"),
 	history.Paused:    pauseWords,
 	history.Crashed:   func(history.Window, history.Impact) string { return "stopped for ever" },
+	history.Slowed:    func(_ history.Window, i history.Impact) string { return "at work " + lastedWords(i) },
+	history.Hung:      func(history.Window, history.Impact) string { return "at work for ever" },
 	history.Restarted: restartWords,
 	history.Promoted:  failoverWords,
 	history.Parted:    splitWords,
@@ -117,7 +118,6 @@ func failoverWords(_ history.Window, i history.Impact) string {
 	return fmt.Sprintf("replication stopped %s; %s %s, %s promoted by %s: it %s", lastedWords(i), h.From, lossWords[h.How], h.To, prose.Instant(h.At), differs)
 }
 
-// lossWords say how a primary was lost.
 var lossWords = map[history.PrimaryLoss]string{
 	history.PrimaryKilled: "killed", history.PrimaryFrozen: "frozen", history.PrimaryCutOff: "cut off",
 	history.PrimaryUnplugged: "unplugged", history.PrimaryForced: "replaced by force",
@@ -166,7 +166,7 @@ func migrationWords(_ history.Window, i history.Impact) string {
 	return fmt.Sprintf("%s went from %s to %s at %s, everybody was told by %s", prose.List(keys), h.From, h.To, prose.Instant(h.At), prose.Instant(h.Told))
 }
 
-// lastedWords tell how long a fault was in force, and who ended it.
+// lastedWords says how long a fault was in force, and which client ended it.
 func lastedWords(i history.Impact) string {
 	text := "at " + prose.Instant(i.From)
 	if i.For > 0 {
@@ -182,8 +182,8 @@ func lastedWords(i history.Impact) string {
 	return fmt.Sprintf("%s, until c%d came to its %s", text, u.Client, placeCommand(*u))
 }
 
-// placeWords tell where a fault struck: "c0 about to send DEL lock-0 to n0"; "" for an
-// instant.
+// placeWords says where a fault struck: "c0 about to send DEL lock-0 to n0"; "" if its
+// plan gave a time.
 func placeWords(p history.Place) string {
 	side := map[history.When]string{
 		history.Before: "c%d about to send %s to %s", history.Sent: "c%d having sent %s to %s", history.Replied: "c%d at the reply to its %s from %s",
@@ -197,7 +197,6 @@ func placeWords(p history.Place) string {
 	return fmt.Sprintf(side, p.Client, placeCommand(p), p.Node)
 }
 
-// placeCommand names the command at a place.
 func placeCommand(p history.Place) string {
 	if p.Command == "" {
 		return fmt.Sprintf("%s command of %s", prose.Ordinal(p.N), p.Step)
@@ -205,7 +204,7 @@ func placeCommand(p history.Place) string {
 	return strings.TrimSpace(p.Command + " " + prose.Printable(string(p.Key)))
 }
 
-// planWords tell when a fault was to begin and to end.
+// planWords says when a fault was planned to begin and to end.
 func planWords(t *history.Timing) string {
 	if t == nil {
 		return ""
@@ -234,7 +233,7 @@ func planWords(t *history.Timing) string {
 	return strings.Join(parts, ", ")
 }
 
-// untilWords tell what ends a fault that waits for a place.
+// untilWords describes the end of a fault that lasts until a client reaches t.Until.
 func untilWords(t *history.Timing) string {
 	words := triggerWords(*t.Until)
 	if t.Linger > 0 {
@@ -250,7 +249,7 @@ func delayWords(d time.Duration) string {
 	return prose.Length(d)
 }
 
-// triggerWords tell a trigger: "c0 or c1 before the 2nd command of acquire to n0".
+// triggerWords returns, for example, "c0 or c1 before the 2nd command of acquire to n0".
 func triggerWords(t history.Trigger) string {
 	s := strings.Join(clientNames(t.Clients), " or ")
 	switch t.Who {
@@ -277,5 +276,5 @@ func triggerWords(t history.Trigger) string {
 	return s
 }
 
-// counted is "1 message", "2 messages".
+// counted returns "1 message", "2 messages".
 func counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, prose.Plural(n, noun)) }

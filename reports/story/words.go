@@ -33,7 +33,7 @@ func shortArg(s string) string {
 	return s
 }
 
-// commandName is how a reader calls a command: its name, or its script's.
+// commandName returns the name of a command, or of its script.
 func (t *teller) commandName(c history.Command) string {
 	if name := scriptName(c, t.Claims.ScriptNames); name != "" {
 		return "script " + name
@@ -65,7 +65,7 @@ func offsetWords(d time.Duration) string {
 	return "right again"
 }
 
-// many counts: "once", "2 times".
+// many returns "once", "2 times".
 func many(n int, word string) string {
 	if n == 1 {
 		return "once"
@@ -73,20 +73,20 @@ func many(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// scriptName is what texts call the script that a command ran, "" for one without a
-// name and for any other command.
+// scriptName returns the name of the script that a command ran; "" if it has none, or the
+// command ran no script.
 func scriptName(c history.Command, names map[string]string) string {
 	sha, _ := c.Script()
 	return names[sha]
 }
 
-// scripted says whether the command ran a script.
+// scripted reports whether the command ran a script.
 func scripted(c history.Command) bool {
 	_, ok := c.Script()
 	return ok
 }
 
-// Words makes sentences of findings, with times written as in every story.
+// Words writes findings as sentences, with times as in every story.
 var Words = checker.Style{Instant: prose.Instant, Length: prose.Length}
 
 func quoted(lock string) string {
@@ -96,7 +96,6 @@ func quoted(lock string) string {
 	return `"` + lock + `"`
 }
 
-// clientNames names clients, in order.
 func clientNames(clients []int) []string {
 	names := make([]string, len(clients))
 	for i, c := range clients {

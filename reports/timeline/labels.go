@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// barLabel writes a bar's label into the bar if it fits; those of faults and
-// findings also beside it.
+// barLabel writes a bar's label into the bar if it fits. Labels of faults and findings
+// that do not fit go beside the bar if there is room.
 func (p *painter) barLabel(i int, b bar) {
 	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
 	bottom, top := p.rows(i, 0)
@@ -69,7 +69,7 @@ func (p *painter) markLabel(i int, m mark) {
 	p.pen.Text(sty, x, top-2, m.Label)
 }
 
-// clear says whether a label beside bar b is in nobody's way.
+// clear reports whether a label beside bar b covers no other bar or label.
 func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
 	for _, other := range p.Lanes[i].Bars {
 		if other != b && from < p.widen(other) && to > p.at(other.From) {
@@ -79,7 +79,7 @@ func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
 	return p.vacant(i, from, to)
 }
 
-// vacant says whether no label of a lane's marks, or of a fault, is there yet.
+// vacant reports whether the interval of a lane has no label yet.
 func (p *painter) vacant(i int, from, to vg.Length) bool {
 	for _, w := range p.written[i] {
 		if from < w[1]+3 && to > w[0]-3 {

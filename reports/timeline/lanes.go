@@ -30,17 +30,20 @@ func faultLanes(f story.Focus) []lane {
 	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
 	for _, op := range f.Ops {
 		if op.F == history.FHealed && len(lanes) > 0 {
-			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "all healed"})
+			label := "all healed"
+			if hung := facts.HungClients(f.Ops); len(hung) > 0 {
+				label += " but " + prose.List(hung)
+			}
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label})
 			lanes[0] = lanes[0].within(f.From, f.To)
 		}
 	}
 	return lanes
 }
 
-// label names a finding.
 func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
 
-// findingLanes stacks what the oracles found on the same lock.
+// findingLanes stacks the findings about the same lock as the finding in focus.
 func findingLanes(f story.Focus) []lane {
 	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding)}}
 	var others []bar
@@ -50,7 +53,7 @@ func findingLanes(f story.Focus) []lane {
 		if o.Lock != f.Finding.Lock || !overlaps(o.From, end, f.From, f.To) {
 			continue
 		}
-		// Findings that read alike and overlap are one bar.
+		// Overlapping findings with the same label become one bar.
 		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == label(o) && overlaps(o.From, end, b.From, b.To) })
 		if i < 0 {
 			i = len(others)
@@ -76,8 +79,8 @@ func endOfFinding(x story.Finding, f story.Focus) time.Duration {
 
 func overlaps(from, to, a, b time.Duration) bool { return from <= b && to >= a }
 
-// stack puts bars on as many lanes as are needed to keep room apart between
-// them, which their labels use, but on no more than most lanes.
+// stack puts bars on lanes so that none overlap and each has room for its label. Bars that
+// need more than most lanes are left out.
 func stack(bars []bar, kind laneKind, label string, most int, room time.Duration) []lane {
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
 	var lanes []lane
@@ -89,7 +92,7 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 			i = len(lanes) - 1
 		}
 		if i < 0 {
-			continue // the findings are listed in the text; the picture stays legible
+			continue // the text lists all findings
 		}
 		lanes[i].Bars = append(lanes[i].Bars, b)
 		ends[i] = max(b.To, b.From+room)
@@ -100,7 +103,7 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 	return lanes
 }
 
-// newClientLane shows what one client did and believed.
+// newClientLane shows one client's operations, believed holds and events.
 func newClientLane(client int, f story.Focus) lane {
 	mine := func(w facts.Window) bool { return slices.Contains(w.AimedAt(), client) }
 	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.Windows, mine)}
@@ -127,6 +130,8 @@ func newClientLane(client int, f story.Focus) lane {
 		case history.FCrash:
 			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: client, Label: "crash"})
 			l.Dead = op.Time
+		case history.FHung:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: "hangs"})
 		case history.FClock:
 			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
 		}
@@ -134,7 +139,7 @@ func newClientLane(client int, f story.Focus) lane {
 	return l.within(f.From, f.To)
 }
 
-// crashOf is when the client stopped for ever; end if it did not.
+// crashOf returns when the client crashed; end if it did not.
 func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	for _, op := range ops {
 		if op.F == history.FCrash && op.Client == client {
@@ -155,7 +160,7 @@ func holdBar(h checker.Hold) bar {
 	return b
 }
 
-// operation adds what an operation looks like; holds come from the checker.
+// operation adds the bar or mark of an operation. Believed holds have bars of their own.
 func (l *lane) operation(p history.Pair, end time.Duration) {
 	c := p.Invoke.Client
 	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?"}
@@ -242,7 +247,8 @@ func nodeLanes(f story.Focus) []lane {
 	return lanes
 }
 
-// split marks when the node became a second primary, or had been one.
+// split marks when a split made the node a second primary, and when the split's end
+// demoted the node.
 func (l *lane) split(node string, splits []facts.Split) {
 	for _, s := range splits {
 		switch {
@@ -288,7 +294,7 @@ func keyMark(x facts.Event) mark {
 	return m
 }
 
-// within cuts a lane to what is shown.
+// within drops the bars, marks and shades outside the interval.
 func (l lane) within(from, to time.Duration) lane {
 	l.Bars = slices.DeleteFunc(l.Bars, func(b bar) bool { return !overlaps(b.From, b.To, from, to) })
 	l.Marks = slices.DeleteFunc(l.Marks, func(m mark) bool { return m.At < from || m.At > to })

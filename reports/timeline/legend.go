@@ -12,10 +12,10 @@ import (
 // sample is one entry of a timeline's legend.
 type sample struct {
 	text string
-	// shown says whether the scene has it.
+	// bar and mark report whether the sample explains that bar or that mark.
 	bar  func(bar) bool
 	mark func(mark) bool
-	draw func(n svg.Pen, x, y vg.Length) // around (x, y), 14 points wide
+	draw func(n svg.Pen, x, y vg.Length) // draws the symbol around (x, y), 14 points wide
 }
 
 func isBar(styles ...barStyle) func(bar) bool {
@@ -33,7 +33,7 @@ func isMark(shape markShape) func(mark) bool {
 	return func(m mark) bool { return m.Shape == shape }
 }
 
-// samples explain what a timeline may show.
+// samples are all entries that a legend may have.
 var samples = []sample{
 	{text: "believes it holds", bar: isBar(barHold), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
 	{text: "holds for reading", bar: isBar(barRead), draw: func(n svg.Pen, x, y vg.Length) {
@@ -68,7 +68,7 @@ func cross(n svg.Pen, x, y, r, width vg.Length, c color.Color) {
 	n.Lines(svg.Line(c, width), vg.Point{X: x - r, Y: y + r}, vg.Point{X: x + r, Y: y - r})
 }
 
-// has says whether the scene shows what the sample explains.
+// has reports whether the scene has a bar or a mark that the sample explains.
 func (s scene) has(x sample) bool {
 	for _, l := range s.Lanes {
 		for _, b := range l.Bars {
@@ -107,7 +107,6 @@ func sampleWidth(s sample) vg.Length {
 	return svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter).Width(s.text) + 28
 }
 
-// legend explains what the scene shows.
 func (p *painter) legend(c draw.Canvas) {
 	n := svg.Pen{Canvas: c}
 	sty := svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter)

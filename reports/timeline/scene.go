@@ -11,23 +11,23 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// scene is a timeline as data: what is drawn on which lane, and when.
+// scene is a timeline as data: lanes with bars and marks at times.
 type scene struct {
 	Title, Subtitle string
 	From, To        time.Duration
 	Lanes           []lane // from top to bottom
-	// Harm is the interval of the finding that is told, over all lanes.
+	// Harm is the interval of the finding in focus. It is drawn over all lanes.
 	Harm      sceneSpan
 	HarmLabel string
 }
 
-// sceneSpan is an interval; Forever: it does not end.
+// sceneSpan is an interval; if Forever, it has no end.
 type sceneSpan struct {
 	From, To time.Duration
 	Forever  bool
 }
 
-// laneKind decides a lane's height and how its bars look.
+// laneKind decides a lane's height and background.
 type laneKind int
 
 const (
@@ -41,11 +41,11 @@ const (
 type lane struct {
 	Kind   laneKind
 	Label  string
-	Node   string // whose keys it shows, if it shows keys
+	Node   string // the node whose keys the lane shows, if any
 	Bars   []bar
 	Marks  []mark
 	Shades []shade
-	// Dead is from when on nothing happens here any more; 0 = it lives.
+	// Dead is when the client or node stopped for ever; 0 = never.
 	Dead time.Duration
 }
 
@@ -68,14 +68,14 @@ const (
 	barKeyEver                 // the same, without an expiry
 	barFault
 	barFinding
-	barOther // a finding other than the one that is told
+	barOther // a finding other than the one in focus
 )
 
 // bar is an interval on a lane.
 type bar struct {
 	From, To time.Duration
 	Style    barStyle
-	Client   int // whose colour; history.NoClient for none
+	Client   int // the client whose colour the bar has; history.NoClient for none
 	Fault    string
 	Label    string
 }
@@ -101,12 +101,12 @@ type mark struct {
 	At     time.Duration
 	Shape  markShape
 	Client int
-	// Foreign: the command changed what carried another client's claim.
+	// Foreign: the command changed a key that carried another client's claim.
 	Foreign bool
 	Label   string
 }
 
-// newScene lays a trial out around its most telling finding.
+// newScene returns the scene of the part of a trial that is in focus.
 func newScene(f story.Focus) scene {
 	s := scene{
 		Title:     f.Title,
@@ -133,7 +133,7 @@ func sceneSubtitle(f story.Focus) string {
 	return text
 }
 
-// harmLabel says in a few words what the marked interval is.
+// harmLabel describes the harm in a few words.
 func harmLabel(x story.Focus) string {
 	f, holds := x.Finding, x.Involved()
 	took := f.To - f.From
@@ -159,7 +159,7 @@ func harmLabel(x story.Focus) string {
 	return f.Oracle + " violated"
 }
 
-// crowd counts the clients that held the lock at one time within the marked interval.
+// crowd returns the maximum number of clients that held the lock at once during the harm.
 func crowd(f story.Finding, holds []checker.Hold) (most int) {
 	for _, at := range holds {
 		inside := map[int]bool{}
@@ -194,8 +194,7 @@ func clients(e history.Evidence) []int {
 	return all
 }
 
-// thin leaves out what would cover its like: refused attempts become one bar,
-// and marks one mark, where they are closer than a point.
+// thin merges refused attempts, and equal marks, that are less than a point apart.
 func (s scene) thin() scene {
 	point := (s.To - s.From) / (fullWidth - 80)
 	s.Lanes = slices.Clone(s.Lanes)

@@ -24,7 +24,7 @@ const (
 	labelGap    = 4
 )
 
-// height of a lane of each kind.
+// height returns the height of a lane of this kind.
 func (k laneKind) height() vg.Length {
 	switch k {
 	case faultLane:
@@ -58,12 +58,12 @@ func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 type painter struct {
 	scene
 	faultColor func(string) string
-	tops       []vg.Length // of each lane, from the top of the first
+	tops       []vg.Length // each lane's distance from the top of the first
 	total      vg.Length
 
 	pen  svg.Pen
 	x, y func(float64) vg.Length
-	// written are, per lane, the places that labels take.
+	// written are, per lane, the intervals of X that labels take.
 	written [][][2]vg.Length
 }
 
@@ -117,8 +117,8 @@ func (p *painter) laneTicks() []plot.Tick {
 	return ticks
 }
 
-// secondTicks places about ten labelled ticks at round seconds. No time is
-// negative, but for the zero that rounding gives.
+// secondTicks places about ten labelled ticks at round seconds. math.Abs removes the sign
+// of a rounded -0; no other time is negative.
 func secondTicks(from, to float64) []plot.Tick {
 	step := svg.RoundStep((to - from) / 10)
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
@@ -157,7 +157,7 @@ func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
 	p.harmText()
 }
 
-// at converts a time to a place, kept inside the picture.
+// at converts a time to X, clamped to the picture.
 func (p *painter) at(t time.Duration) vg.Length {
 	return p.x(min(max(t, p.From), p.To).Seconds())
 }
@@ -170,7 +170,7 @@ func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
 
 func (p *painter) fault(name string) color.NRGBA { return svg.Color(p.faultColor(name)) }
 
-// ground draws what lies behind everything: grid, lanes, fault bands.
+// ground draws the background: lanes, grid, fault bands, shades.
 func (p *painter) ground(g *plot.Plot) {
 	left, right := p.at(p.From), p.at(p.To)
 	for i, l := range p.Lanes {
@@ -201,7 +201,7 @@ func (p *painter) ground(g *plot.Plot) {
 	}
 }
 
-// widen is the right edge of a bar that stays visible however short it is.
+// widen returns the right edge of a bar. It makes short bars wide enough to be seen.
 func (p *painter) widen(b bar) vg.Length {
 	least := vg.Length(1.5)
 	if b.Style == barBusy || b.Style == barAttempt {
@@ -246,7 +246,7 @@ func (p *painter) bar(i int, b bar) {
 	}
 }
 
-// dead greys out what a crashed client can do no more.
+// dead greys out the lane after a client or node stopped for ever.
 func (p *painter) dead(i int, l lane) {
 	if l.Dead == 0 || l.Dead > p.To {
 		return
@@ -257,7 +257,7 @@ func (p *painter) dead(i int, l lane) {
 	p.pen.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x0, Y: (b + t) / 2}, vg.Point{X: x1, Y: (b + t) / 2})
 }
 
-// harm marks the interval of the finding that is told.
+// harm marks the interval of the finding in focus.
 func (p *painter) harm() {
 	x0, x1 := p.at(p.Harm.From), p.at(p.Harm.To)
 	if p.Harm.Forever {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -23,25 +24,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// box is a node's container, which stays when its server is killed: the server is started
-// in it again, under the same address.
+// box is a node's container. It remains when its server is killed; the next server starts
+// in it, under the same address.
 type box struct {
 	session *session
 	id      string
-	port    int // on which its server listens, and which is published
+	port    int // its server's port, which is published
 	address netip.Addr
-	// What its server's own wall clock requires.
+	// For the server's own wall clock.
 	mounts      []mount.Mount
 	environment []string
 
 	remove func() error
 }
 
-// portAttempts bounds how often somebody else may take a port between our look and
-// its use.
+// portAttempts bounds the attempts to start a container: another program may take the free
+// port that we chose.
 const portAttempts = 20
 
-// newBox makes a container for a server; nothing runs in it yet.
+// newBox makes a container for a server, but does not start it.
 func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
@@ -79,8 +80,8 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	return b, nil
 }
 
-// request says what the container is. It runs the server itself, without what an image's
-// entrypoint does before: that would change the files' owner.
+// request describes the container. The container runs the server directly, not the image's
+// entrypoint, which would change the files' owner.
 func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {
@@ -100,14 +101,14 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 			s.engine.facts.host(h)
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name] = b.endpoint() // whether or not testcontainers found the network
+			all[name] = b.endpoint() // even if testcontainers did not find the network
 		},
 	}
 }
 
-// endpoint is the container's place in the session's network.
+// endpoint returns the container's settings for the session's network.
 func (b *box) endpoint() *network.EndpointSettings {
-	if !b.address.IsValid() { // then the engine chooses one
+	if !b.address.IsValid() { // the engine chooses one
 		return &network.EndpointSettings{NetworkID: b.session.network}
 	}
 	return &network.EndpointSettings{
@@ -115,11 +116,11 @@ func (b *box) endpoint() *network.EndpointSettings {
 	}
 }
 
-// loopback is where ports are published.
+// loopback is the address on which ports are published.
 const loopback = "127.0.0.1"
 
-// furnish makes the node's directory ready for a start: a restart may find it
-// removed.
+// furnish makes the node's directory, which may have been removed before a restart, and
+// writes redis.conf.
 func (b *box) furnish(o live.ServerOptions) error {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (b *box) furnish(o live.ServerOptions) error {
 	return os.WriteFile(filepath.Join(o.Dir, redisConf), []byte(conf), 0o644)
 }
 
-// published is the address on this machine of the running container's port.
+// published returns the address on this machine of the running container's port.
 func (b *box) published(ctx context.Context) (string, error) {
 	look, err := b.session.engine.client.ContainerInspect(ctx, b.id, client.ContainerInspectOptions{})
 	if err != nil {
@@ -149,4 +150,32 @@ func (b *box) published(ctx context.Context) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("port %d of the container is not published", b.port)
+}
+
+// awaitAnswer waits until the box's server answers at its published port.
+func (b *box) awaitAnswer(ctx context.Context) error {
+	addr, err := b.published(ctx)
+	if err != nil {
+		return err
+	}
+	return untilAnswers(ctx, addr, nil)
+}
+
+// untilAnswers waits until a server answers at the address. The end of gone, which may
+// be nil, is an error.
+func untilAnswers(ctx context.Context, addr string, gone <-chan struct{}) error {
+	again := time.NewTicker(pollInterval)
+	defer again.Stop()
+	for {
+		select {
+		case <-gone:
+			return errors.New("the server has ended")
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer at %s: %w", addr, ctx.Err())
+		case <-again.C:
+			if answers(addr) {
+				return nil
+			}
+		}
+	}
 }

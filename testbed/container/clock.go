@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 )
 
-// Where a container has what makes its server's wall clock jump.
+// Paths inside a container of the files that make its server's wall clock jump.
 const (
 	shimInside  = "/lockstorm/clockshim.so"
 	clockInside = "/lockstorm/clock"
@@ -29,8 +29,8 @@ func (p *provider) Clocks() error {
 	return p.clocks
 }
 
-// ownClock is what a container needs to give its server the clock in that file of this
-// machine; nothing if there is none.
+// ownClock returns the mounts and variables with which a container's server follows the
+// clock in a file of this machine; none if clock is "".
 func ownClock(clock string) (mounts []mount.Mount, environment []string, err error) {
 	if clock == "" {
 		return nil, nil, nil
@@ -45,8 +45,8 @@ func ownClock(clock string) (mounts []mount.Mount, environment []string, err err
 	}, clockshim.Environment(shimInside, clockInside), nil
 }
 
-// clocks says in one line why servers of the image cannot have wall clocks of their own;
-// nil if they can. Only with try does it start one to see.
+// clocks returns nil if servers of the image can have wall clocks of their own, else the
+// reason in one line. If try, it starts a server to find out.
 func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) error {
 	if _, err := clockshim.Find(); err != nil {
 		return err
@@ -67,11 +67,11 @@ func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) err
 	return nil
 }
 
-// anotherTime is a jump that shows in the year of a log's first line.
+// anotherTime is a jump that changes the year in a log's first line.
 const anotherTime = 10 * 366 * 24 * time.Hour
 
-// takesClock starts the server with another time, and looks for that time in its first
-// output. The server ends at once, for it is told to listen nowhere.
+// takesClock starts the server with another time, and looks for that time in its output.
+// The server ends at once, because it has nothing to listen on (port 0).
 func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
 	dir, err := tempdir.Make(temp)
 	if err != nil {

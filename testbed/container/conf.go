@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// data is where a container has its node's directory.
+// data is the path of the node's directory inside its container.
 const data = "/data"
 
 // Configuration files in the node's directory.
 const (
-	redisConf    = "redis.conf"    // ours, written anew for each start
-	sentinelConf = "sentinel.conf" // the caller's
+	redisConf    = "redis.conf"    // written by furnish for each start
+	sentinelConf = "sentinel.conf" // written by the caller
 )
 
-// basics are the options that every server has; what follows overrides them. It
-// listens on all addresses of its container, which it has to itself.
+// basics returns the options of every server; later options override them. The server
+// listens on all addresses of its container, which nothing else uses.
 func basics(port int) []string {
 	return []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--daemonize", "no", "--dir", data}
 }
 
-// configuration is a redis.conf with the options of a command line. As on one,
-// each begins with -- and its values follow.
+// configuration returns a redis.conf with the options of a command line: each is a name
+// with --, followed by its values.
 func configuration(args []string) (string, error) {
 	var text strings.Builder
 	for i, arg := range args {
@@ -42,7 +42,7 @@ func configuration(args []string) (string, error) {
 	return text.String(), nil
 }
 
-// quote writes a value so that Redis reads it as it is, whatever is in it.
+// quote quotes a value for redis.conf, so that Redis reads every byte unchanged.
 func quote(value string) string {
 	var text strings.Builder
 	text.WriteByte('"')

@@ -1,19 +1,18 @@
-// Package container runs trials on Docker containers of its own, made from any
-// image of Redis or Valkey.
+// Package container runs trials on Docker containers that it makes from any image of Redis
+// or Valkey.
 //
-// Each trial has its own containers, on a bridge network of the testbed's. A
-// container's port is published on 127.0.0.1, where links end; what its server
-// keeps is in a directory of this machine, mounted at /data. For its peers, a
-// server reaches this program at the gateway of the network, or in Docker Desktop
-// by the name host.docker.internal.
+// Each trial has its own containers, on the testbed's bridge network. A container's port is
+// published on 127.0.0.1, where links end. Its server's files are in a directory of this
+// machine, mounted at /data. Servers reach each other through this program: at the gateway
+// of the network or, in Docker Desktop, by the name host.docker.internal.
 //
-// The engine must run on this machine: files, ports and clocks are shared with it. It has
-// been tried with an engine on Linux. Support for Docker Desktop, for an engine without
-// root or with user namespaces, and for SELinux follows their documentation.
+// The engine must run on this machine: it shares files, ports and clocks with this program.
+// The package has been tried with an engine on Linux. Support for Docker Desktop, for an
+// engine without root or with user namespaces, and for SELinux follows their documentation.
 //
-// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and takes
-// testcontainers' logger away: whoever else uses testcontainers in the same program
-// has neither its reaper nor its log from then on.
+// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and replaces
+// testcontainers' logger: other code in this program that uses testcontainers then has
+// neither its reaper nor its log.
 package container
 
 import (
@@ -27,32 +26,31 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// Name is the testbed's.
+// Name is the testbed's name.
 const Name = "container"
 
-// ImageVariable is the environment variable that names the image to run, if
-// Options do not.
+// ImageVariable is the environment variable that names the image to run if Options.Image is
+// "".
 const ImageVariable = "LOCKSTORM_REDIS_IMAGE"
 
-// DefaultImage is what runs if nobody names an image.
+// DefaultImage is the image to run if no other is named.
 const DefaultImage = "redis:8"
 
-// Options of the testbed. The zero value is good.
+// Options are those of the testbed. The zero value is usable.
 type Options struct {
 	// Image is the image to run, as docker run takes it: Redis 6.2 or later, or
 	// Valkey; "" = $LOCKSTORM_REDIS_IMAGE, or DefaultImage.
 	Image string
-	// Temp is where the nodes' directories are made and removed again; "" =
-	// the system's directory for temporary files. The engine must be able to
-	// mount them.
+	// Temp is the directory in which the nodes' directories are made and removed; "" = the
+	// system's directory for temporary files. The engine must be able to mount them.
 	Temp string
-	// Prepare pulls the image if it is missing, and asks it for its version. Without
-	// Prepare, New fails if the image is missing.
+	// Prepare makes New pull a missing image and run the image to learn the server's
+	// version. Without Prepare, New fails if the image is missing.
 	Prepare bool
-	// Reaper is the command line of a process that calls Reap; the session is added as its
-	// last argument. The process is started beside the testbed, and removes what this
-	// program leaves behind when it is killed. nil = none: then the next testbed on this
-	// machine does it.
+	// Reaper is the command line of a process that calls Reap; the session's name is added
+	// as the last argument. The testbed starts the process, which removes the containers
+	// and networks that this program leaves if it is killed. nil = the next testbed on this
+	// machine removes them.
 	Reaper []string
 }
 
@@ -63,8 +61,8 @@ type Testbed struct {
 	version  string
 }
 
-// New returns the testbed. If no engine on this machine answers, or there is no
-// such image, that is an error of one line.
+// New returns the testbed. If no engine on this machine answers, or the image is missing,
+// the error has one line.
 func New(ctx context.Context, o Options) (*Testbed, error) {
 	e, err := connect(ctx)
 	if err != nil {
@@ -85,15 +83,15 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	return &Testbed{live.New(p, o.Temp), p, version}, nil
 }
 
-// Sketch returns a testbed that says what worlds it would have, for use where New fails.
-// It cannot be run.
+// Sketch returns a testbed that only describes its worlds, for use where New fails. It
+// cannot run trials.
 func Sketch() testbed.Testbed { return live.New(&provider{}, "") }
 
-// Version is that of the image's server, "" if Options.Prepare did not ask for it.
+// Version returns the version of the image's server, "" without Options.Prepare.
 func (t *Testbed) Version() string { return t.version }
 
-// Close removes what trials share, and whatever else they may have left. No trial may run
-// any more. It may be called twice.
+// Close removes the trials' shared network, and anything else that they may have left. No
+// trial may be running. Close may be called twice.
 func (t *Testbed) Close() error { return t.provider.close() }
 
 // provider implements live.Provider.
@@ -101,7 +99,7 @@ type provider struct {
 	engine  *engine
 	options Options
 	image   image
-	clocks  error // why servers have no wall clocks of their own, nil = they have
+	clocks  error // why servers have no wall clocks of their own; nil if they do
 
 	mu      sync.Mutex
 	session *session // nil before the first trial and after close
@@ -109,8 +107,9 @@ type provider struct {
 
 func (*provider) Name() string { return Name }
 
-// Elects implements live.Electing: from Docker Desktop's virtual machine, and from
-// an engine without root, all containers come from one address.
+// Elects implements live.Electing. With Docker Desktop, or an engine without root,
+// connections from all containers have one source address, so that peers cannot recognise a
+// server.
 func (p *provider) Elects() bool {
 	return p.engine == nil || !p.engine.facts.desktop && !p.engine.facts.rootless
 }
@@ -141,21 +140,21 @@ func (p *provider) close() error {
 	return s.close()
 }
 
-// place implements live.Place: a part of the session's network.
+// place implements live.Place with a part of the session's network.
 type place struct{ *session }
 
 var _ live.Hosted = place{}
 
-// Doors implements live.Place.
-func (p place) Doors() string {
+// ListenIP implements live.Place.
+func (p place) ListenIP() string {
 	if p.engine.facts.desktop {
 		return loopback
 	}
 	return p.gateway.String()
 }
 
-// Host implements live.Hosted. In Docker Desktop's virtual machine, this name leads to
-// the machine's loopback interface.
+// Host implements live.Hosted. In Docker Desktop's virtual machine, the name stands for
+// this machine's loopback interface.
 func (p place) Host() string {
 	if p.engine.facts.desktop {
 		return "host.docker.internal"

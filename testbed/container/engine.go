@@ -31,33 +31,33 @@ type engine struct {
 	client client.APIClient
 	facts  facts
 
-	leaving sync.Mutex // held while a container leaves its network
+	leaving sync.Mutex // held while a container is removed
 }
 
 // facts are the properties of an engine that decide how its containers are made.
 type facts struct {
 	desktop  bool   // Docker Desktop: containers run in a virtual machine
-	rootless bool   // its networks are not this machine's: nobody listens at their gateways
-	user     string // as whom servers run, so that their files are ours
-	userns   bool   // container users are other users on this machine
-	labels   bool   // SELinux keeps containers from our files
+	rootless bool   // this program cannot listen at the gateways of its networks
+	user     string // the servers' user, so that this user owns their files
+	userns   bool   // container users are mapped to other users of this machine
+	labels   bool   // SELinux denies containers our files
 }
 
-// answerTimeout bounds how long an engine may take to say that it is there.
+// answerTimeout bounds how long an engine may take to answer its first request.
 const answerTimeout = 10 * time.Second
 
-// callTimeout bounds one order to the engine, on a busy machine.
+// callTimeout bounds one request to the engine, on a busy machine.
 const callTimeout = 2 * time.Minute
 
-// quiet keeps testcontainers from talking, and from starting a reaper of its own:
-// that is a container too, whose image is not everywhere, and ours needs none.
+// quiet turns off testcontainers' log and its reaper. That reaper is a container whose
+// image is not available everywhere; ours needs no image.
 var quiet = sync.OnceFunc(func() {
 	log.SetDefault(log.NewNoopLogger())
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 })
 
-// connect finds the engine, as docker would or else as testcontainers does, and
-// sees that it answers. Errors are of one line.
+// connect finds the engine, as docker or else testcontainers does, and checks that it
+// answers. Errors have one line.
 func connect(ctx context.Context) (*engine, error) {
 	quiet()
 	docker, err := testcontainers.NewDockerProvider(testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
@@ -83,8 +83,8 @@ func connect(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// factsOf derives the facts from an engine's own description, for containers of that
-// user.
+// factsOf derives the facts from an engine's description of itself, for a user of this
+// machine.
 func factsOf(info system.Info, uid, gid int) facts {
 	has := func(name string) bool {
 		return slices.ContainsFunc(info.SecurityOptions, func(o string) bool {
@@ -99,22 +99,22 @@ func factsOf(info system.Info, uid, gid int) facts {
 		labels:   has("selinux"),
 	}
 	if f.rootless {
-		f.user = "0:0" // outside, root is the user that the engine runs as
+		f.user = "0:0" // outside the container, this is the engine's user
 	}
 	return f
 }
 
-// idle closes connections to the engine that nobody uses.
+// idle closes unused connections to the engine.
 func (e *engine) idle() { _ = e.docker.Close() }
 
-// image is one that servers are made of.
+// image is a Docker image for servers.
 type image struct {
 	name   string
-	server string // its program, as "redis-server"
+	server string // the program, such as "redis-server"
 }
 
-// image finds the image, pulled if it is missing and pull is set, and sees which server
-// is in it. Errors are of one line.
+// image returns the named image and the server in it. It pulls a missing image if pull.
+// Errors have one line.
 func (e *engine) image(ctx context.Context, name string, pull bool) (image, error) {
 	found, err := e.client.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
@@ -136,7 +136,7 @@ func (e *engine) image(ctx context.Context, name string, pull bool) (image, erro
 	return i, nil
 }
 
-// localImage is what make images builds, for where no image can be pulled.
+// localImage is the image that "make images" builds, for machines that cannot pull one.
 const localImage = "lockstorm/redis:local"
 
 // pullTimeout bounds the download of an image.
@@ -147,7 +147,7 @@ func (e *engine) pull(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
 	var o client.ImagePullOptions
-	// The image may be public: a login that is missing or not understood is no error.
+	// A missing or unknown login is no error: the image may be public.
 	if _, login, err := testcontainers.DockerImageAuth(ctx, name); err == nil {
 		if o.RegistryAuth, err = authconfig.Encode(login); err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
@@ -164,7 +164,7 @@ func (e *engine) pull(ctx context.Context, name string) error {
 	return nil
 }
 
-// askVersion runs the image's server for as long as it takes to say its version.
+// askVersion runs the image's server with --version.
 func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
 	said, err := e.output(ctx, i, []string{"--version"}, nil, nil)
 	if err != nil {
@@ -177,8 +177,8 @@ func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
 	return version, nil
 }
 
-// output runs the image's server until it ends by itself, and returns what it said. It
-// waits no longer than callTimeout.
+// output runs the image's server until the server ends by itself, and returns its output.
+// It waits for at most callTimeout.
 func (e *engine) output(ctx context.Context, i image, args []string, mounts []mount.Mount, environment []string) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -205,7 +205,7 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 	if _, err := e.client.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return "", err
 	}
-	defer context.AfterFunc(ctx, stream.Close)() // reading knows nothing of ctx
+	defer context.AfterFunc(ctx, stream.Close)() // the read ignores ctx
 	var text bytes.Buffer
 	_, err = stdcopy.StdCopy(&text, &text, stream.Reader)
 	if ctx.Err() != nil {
@@ -214,8 +214,8 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 	return text.String(), err
 }
 
-// attach opens a container's output. The client's own call ignores ctx once it has
-// reached the engine; if the engine does not answer, attach gives the call up.
+// attach opens a container's output. The client's call ignores ctx once it has reached the
+// engine; if the engine does not answer, attach abandons the call when ctx ends.
 func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse, error) {
 	var output client.ContainerAttachResult
 	answered := make(chan error, 1)
@@ -230,15 +230,15 @@ func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse
 	case <-ctx.Done():
 		go func() {
 			if err := <-answered; err == nil {
-				output.Close() // nobody reads it
+				output.Close() // it came too late
 			}
 		}()
 		return client.HijackedResponse{}, ctx.Err()
 	}
 }
 
-// host completes a container's host configuration so that the engine lets it have our
-// files. Its output goes to us alone.
+// host completes a container's host configuration: the container may use our files, and the
+// engine does not log its output.
 func (f facts) host(h *container.HostConfig) *container.HostConfig {
 	h.LogConfig = container.LogConfig{Type: "none"}
 	if f.userns {

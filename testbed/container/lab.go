@@ -24,7 +24,8 @@ import (
 // LabName is the name of the testbed that runs trials in the lab.
 const LabName = "compose"
 
-// labVariable names the lab, and is the first word in the names of its containers.
+// labVariable is the environment variable with the lab's name, the prefix of its
+// containers' names.
 const labVariable = "LOCKSTORM_LAB"
 
 const (
@@ -32,15 +33,16 @@ const (
 	labPort    = 6379 // in each container
 )
 
-// Lab runs trials on the masters of docker-compose.yml's standing lab, one at a
-// time, as the container testbed does on containers of its own. Their servers are
-// started anew for each trial, with nothing in them. Close gives them back.
+// Lab runs trials, one at a time, on the masters of the standing lab that
+// docker-compose.yml describes, as the container testbed does on its own containers. Each
+// trial starts new, empty servers. Close gives the masters back.
 type Lab struct {
 	*live.Testbed
 	lab *lab
 }
 
-// OpenLab looks whether the lab is up and nobody else runs trials in it.
+// OpenLab returns the lab, locked for this process. It returns an error if the lab is not
+// running or another process runs trials in it.
 func OpenLab(ctx context.Context, parallel int) (*Lab, error) {
 	if parallel > 1 {
 		return nil, fmt.Errorf("%d trials at a time: the lab bears one", parallel)
@@ -60,17 +62,17 @@ func OpenLab(ctx context.Context, parallel int) (*Lab, error) {
 	return &Lab{live.New(l, ""), l}, nil
 }
 
-// SketchLab returns a testbed that says what worlds the lab has. It cannot be run.
+// SketchLab returns a testbed that only describes the lab's worlds. It cannot run trials.
 func SketchLab() testbed.Testbed { return live.New(&lab{}, "") }
 
-// Nodes is how many independent nodes the lab has.
+// Nodes returns the number of the lab's independent nodes.
 func (*Lab) Nodes() int { return labMasters }
 
-// Version of the lab's Redis.
+// Version returns the version of the lab's Redis.
 func (l *Lab) Version() string { return l.lab.version }
 
-// Close starts the lab's masters as they stood before, but empty. No trial runs any
-// more.
+// Close restarts the lab's masters as before, but empty, and unlocks the lab. No trial may
+// be running.
 func (l *Lab) Close() error {
 	defer l.lab.session.engine.idle()
 	return errors.Join(l.lab.restore(), l.lab.lock.Close())
@@ -79,20 +81,20 @@ func (l *Lab) Close() error {
 // lab implements live.Provider.
 type lab struct {
 	name    string
-	session *session // the lab's own network; it is nobody's to remove
+	session *session // with the lab's network, which must not be removed
 	version string
 	masters []*box
-	dirs    []string // of this machine, that the masters have as data
+	dirs    []string // of this machine, mounted as data in the masters
 	lock    *os.File
-	turn    chan struct{} // held by the trial that runs
+	turn    chan struct{} // a lock held by the running trial
 
 	mu   sync.Mutex
-	used map[int]bool // masters that trials have had
+	used map[int]bool // masters that trials have used
 }
 
 func (*lab) Name() string { return LabName }
 
-// Open implements live.Provider. It waits for its turn.
+// Open implements live.Provider. It waits until no other trial runs.
 func (l *lab) Open(ctx context.Context) (live.Place, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -102,7 +104,7 @@ func (l *lab) Open(ctx context.Context) (live.Place, error) {
 	}
 }
 
-// find looks at the lab's containers and their network.
+// find finds the lab's containers, their directories and their network.
 func (l *lab) find(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -128,7 +130,8 @@ func (l *lab) find(ctx context.Context) error {
 	return l.ask(ctx)
 }
 
-// mountedAt is the directory of this machine that a container has at where, "" if none.
+// mountedAt returns the directory of this machine that a container mounts at where, "" if
+// none.
 func mountedAt(c container.InspectResponse, where string) string {
 	for _, m := range c.Mounts {
 		if m.Destination == where && m.Type == "bind" {
@@ -153,8 +156,8 @@ func (l *lab) ask(ctx context.Context) error {
 	return nil
 }
 
-// takeOver keeps other runs out. The file stays: to remove it would let two runs
-// lock two files.
+// takeOver locks the lab against other processes. The lock file is never removed: otherwise
+// two processes could each lock a file of that name.
 func (l *lab) takeOver() error {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "lockstorm-lab-"+l.name+".lock"), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
@@ -168,7 +171,7 @@ func (l *lab) takeOver() error {
 	return nil
 }
 
-// restore starts the masters that trials have had.
+// restore restarts, empty, the masters that trials have used, and waits until they answer.
 func (l *lab) restore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -179,6 +182,9 @@ func (l *lab) restore() error {
 		if err == nil {
 			_, err = l.session.engine.client.ContainerStart(ctx, b.id, client.ContainerStartOptions{})
 		}
+		if err == nil {
+			err = b.awaitAnswer(ctx)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("start %s-master-%d again: %w", l.name, i, err))
 		}
@@ -186,13 +192,13 @@ func (l *lab) restore() error {
 	return errors.Join(errs...)
 }
 
-// kill ends what runs in the box, and returns when it has ended.
+// kill kills the box's server, if one runs, and waits for its end.
 func (b *box) kill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	c := b.session.engine.client
 	_, err := c.ContainerKill(ctx, b.id, client.ContainerKillOptions{Signal: "SIGKILL"})
-	if err != nil && !errdefs.IsConflict(err) { // else nothing runs
+	if err != nil && !errdefs.IsConflict(err) { // conflict: nothing runs
 		return fmt.Errorf("kill: %w", err)
 	}
 	end := c.ContainerWait(ctx, b.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
@@ -204,7 +210,7 @@ func (b *box) kill(ctx context.Context) error {
 	}
 }
 
-// empty removes what is in a directory.
+// empty removes everything in a directory.
 func empty(dir string) error {
 	files, err := os.ReadDir(dir)
 	for _, f := range files {
@@ -213,7 +219,7 @@ func empty(dir string) error {
 	return err
 }
 
-// labPlace implements live.Place: the lab while one trial has it.
+// labPlace implements live.Place: the lab during one trial.
 type labPlace struct {
 	place
 	lab *lab
@@ -229,13 +235,14 @@ func (p labPlace) Dir(node string) string {
 	return ""
 }
 
-// number is the master that a node runs on: the one of its own number.
+// number returns the index of the node's master: node n1 runs on master 1.
 func (l *lab) number(node string) (int, bool) {
 	i, err := strconv.Atoi(strings.TrimPrefix(node, "n"))
 	return i, err == nil && i < len(l.masters)
 }
 
-// Start implements live.Place. The first start of a trial ends what ran there.
+// Start implements live.Place. A node's first start in a trial kills the previous server
+// and removes its data.
 func (p labPlace) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {
 	i, ok := p.lab.number(o.Name)
 	if !ok {
@@ -260,7 +267,7 @@ func (p labPlace) Start(ctx context.Context, o live.ServerOptions) (live.Server,
 	return s, nil
 }
 
-// Close implements live.Place: the next trial may have the lab.
+// Close implements live.Place. It lets the next trial use the lab.
 func (p labPlace) Close() error {
 	p.lab.session.engine.idle()
 	<-p.lab.turn

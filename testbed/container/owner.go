@@ -7,29 +7,28 @@ import (
 	"syscall"
 )
 
-// owner is the process that containers and networks belong to, as their labels
-// name it.
+// owner identifies the process that made containers and networks, in their labels.
 type owner struct {
-	host    string // the machine, and where its process ids count
+	host    string // the machine and the namespace of process ids
 	pid     int
-	started string // when it began, "" where that is not known
+	started string // the process's start time, "" if unknown
 }
 
-// self is this process.
+// self returns this process as an owner.
 func self() owner {
 	pid := os.Getpid()
 	return owner{host: processHost(), pid: pid, started: startOf(pid)}
 }
 
-// hostname is the machine's name, "" if it has none.
+// hostname returns the machine's name, "" if it has none.
 func hostname() string {
 	name, _ := os.Hostname()
 	return name
 }
 
-// Labels of what a session makes.
+// Labels of a session's containers and networks.
 const (
-	labelSession = "lockstorm.session" // its name
+	labelSession = "lockstorm.session" // the session's name
 	labelHost    = "lockstorm.host"
 	labelPID     = "lockstorm.pid"
 	labelStarted = "lockstorm.started"
@@ -41,8 +40,8 @@ func (o owner) labels(session string) map[string]string {
 	}
 }
 
-// dead says whether the owner in these labels is certainly a process of this machine that
-// has ended.
+// dead reports whether the owner in these labels is certainly a process of this machine
+// that has ended.
 func dead(labels map[string]string) bool {
 	pid, err := strconv.Atoi(labels[labelPID])
 	if err != nil || labels[labelSession] == "" || labels[labelHost] != processHost() {

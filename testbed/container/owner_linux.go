@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// processHost names the machine as it is since it was booted, and the namespace
-// in which this process has its id.
+// processHost returns the machine's name, its boot id, and the namespace of this process's
+// id.
 func processHost() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	namespace, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.Join([]string{hostname(), strings.TrimSpace(string(boot)), namespace}, " ")
 }
 
-// startOf is when a process began, in ticks since the machine was booted; "" if
-// there is none.
+// startOf returns when a process began, in ticks since the machine's boot; "" if there is
+// no such process.
 func startOf(pid int) string {
-	const started = 22 // its place among the fields of proc(5)'s stat
+	const started = 22 // the field's number in /proc/pid/stat, see proc(5)
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
-	// The second field, the program's name, may hold anything but ends with the
-	// last parenthesis.
+	// The second field, the program's name, may contain anything, but ends with the last
+	// parenthesis.
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < started-2 {

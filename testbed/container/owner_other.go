@@ -4,6 +4,6 @@ package container
 
 func processHost() string { return hostname() }
 
-// startOf is unknown here: a new process with the id of one that has ended is taken for
-// it.
+// startOf returns "", unknown: a new process with the id of a dead owner is taken for the
+// owner.
 func startOf(int) string { return "" }

@@ -107,16 +107,16 @@ func TestServersRunAsWhoeverOwnsTheirFiles(t *testing.T) {
 
 func TestServersReachThisMachineWhereItListens(t *testing.T) {
 	for name, c := range map[string]struct {
-		facts       facts
-		doors, host string
+		facts          facts
+		listenIP, host string
 	}{
 		"an engine":      {facts{}, "10.1.2.1", ""},
 		"Docker Desktop": {facts{desktop: true}, "127.0.0.1", "host.docker.internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := place{&session{engine: &engine{facts: c.facts}, gateway: netip.MustParseAddr("10.1.2.1")}}
-			if p.Doors() != c.doors || p.Host() != c.host {
-				t.Errorf("got %s and %q, want %s and %q", p.Doors(), p.Host(), c.doors, c.host)
+			if p.ListenIP() != c.listenIP || p.Host() != c.host {
+				t.Errorf("got %s and %q, want %s and %q", p.ListenIP(), p.Host(), c.listenIP, c.host)
 			}
 		})
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// reaper is the process that outlives this one if need be. The pipe to it tells
-// when this one has ended, however it did.
+// reaper is a process that removes a session's containers if this process dies. The pipe to
+// it closes when this process ends, for whatever reason.
 type reaper struct {
 	process *exec.Cmd
 	pipe    io.WriteCloser
 }
 
-// startReaper starts it in a session of its own, so that it survives the end of
-// everything that this program's terminal has started.
+// startReaper starts a reaper as the leader of a new Unix session, so that signals from
+// this program's terminal do not end it.
 func startReaper(command []string) (*reaper, error) {
 	r := &reaper{process: exec.Command(command[0], command[1:]...)}
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -35,11 +35,11 @@ func startReaper(command []string) (*reaper, error) {
 	return r, nil
 }
 
-// dismissal is what the reaper reads if there is nothing left for it to do.
+// dismissal is the message that tells the reaper that everything is removed already.
 const dismissal = "all is removed\n"
 
-// end ends the reaper if all is removed. Else it is left to itself: it outlives this
-// process if the engine takes long to answer again.
+// end ends the reaper if all is removed. Otherwise the reaper now removes the rest, and may
+// outlive this process.
 func (r *reaper) end(removed bool) error {
 	if !removed {
 		return errors.Join(r.pipe.Close(), r.process.Process.Release())
@@ -52,8 +52,8 @@ func (r *reaper) end(removed bool) error {
 	return nil
 }
 
-// How long Reap tries, and how long it is watchful for what the engine was still
-// making when its owner died.
+// Time limit and interval of Reap's attempts; and how long Reap keeps looking for
+// containers that the engine was still making when the owner died.
 const (
 	reapTimeout = 10 * time.Minute
 	reapAgain   = time.Second
@@ -61,10 +61,10 @@ const (
 )
 
 // Reap waits until alive ends, and then removes the session's containers and networks,
-// unless the owner has. The session's owner keeps alive open as long as it lives. The
-// process of Options.Reaper does nothing else.
+// unless the session's owner has removed them. The owner keeps alive open while it lives.
+// The process of Options.Reaper only calls Reap.
 func Reap(session string, alive io.Reader) error {
-	e, err := connect(context.Background()) // while the engine is there: it may go with the owner
+	e, err := connect(context.Background()) // now: the engine's address may vanish with the owner
 	if err != nil {
 		return err
 	}
@@ -98,15 +98,15 @@ func (e *engine) remove(ctx context.Context, session string) error {
 	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
 }
 
-// removeLeftovers removes what sessions of ended processes left on this machine. What
-// cannot be removed is left to the next call: somebody else may be removing it, and it is
-// in nobody's way.
+// removeLeftovers removes containers and networks of dead owners from this machine. It
+// ignores errors: another process may be removing the same ones, the next call tries again,
+// and leftovers do no harm.
 func (e *engine) removeLeftovers(ctx context.Context) {
 	_ = e.removeIf(ctx, labelSession, dead)
 }
 
-// removeIf removes the containers and networks with a label whose labels satisfy so. It
-// is no error if somebody else removes them first.
+// removeIf removes the containers and networks that have the label and whose labels satisfy
+// so. It is no error if another process removes them first.
 func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
 	labelled := make(client.Filters).Add("label", label)
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})
@@ -137,11 +137,10 @@ func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]
 	return nil
 }
 
-// removeContainer kills and removes a container, with what volumes its image gave
-// it. One at a time: where several leave a network at the same instant, the network
-// library of Docker 20.10 may lock itself up, and the engine never answers again
-// (endpoint.sbLeave takes network and controller in one order, processEndpointDelete in
-// the other).
+// removeContainer kills and removes a container and its anonymous volumes. It removes one
+// container at a time: if several leave a network at once, the network library of Docker
+// 20.10 may deadlock, and the engine never answers again (endpoint.sbLeave and
+// processEndpointDelete lock network and controller in opposite orders).
 func (e *engine) removeContainer(ctx context.Context, id string) error {
 	e.leaving.Lock()
 	defer e.leaving.Unlock()

@@ -28,7 +28,7 @@ type server struct {
 	exited chan struct{}
 	state  error // how it ended; written before exited is closed
 	stop   func() bool
-	leave  context.CancelFunc // ends what watches it
+	leave  context.CancelFunc // ends watch's goroutines
 	watch  sync.WaitGroup
 
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ type server struct {
 
 var _ live.Pluggable = (*server)(nil)
 
-// start starts a server: in the box of the one before, or in a new one.
+// start starts a server in the previous server's box or, without one, in a new box.
 func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
 	if before, ok := o.Before.(*server); ok {
 		return before.box.start(ctx, o)
@@ -61,14 +61,14 @@ func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, err
 	}
 }
 
-// portTaken says whether a container could not be started because its port is
-// somebody else's. Engines have no code for it.
+// portTaken reports whether a container could not be started because its port is in use.
+// Engines have no error code for that.
 func portTaken(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use")
 }
 
-// start starts the server in its box and returns when it answers.
+// start starts a server in the box and returns when the server answers.
 func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) {
 	if err := b.furnish(o); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	// Requests to the engine are never cancelled, lest it do half of them; ctx kills the
-	// containers that they started.
+	// Requests to the engine are not cancelled with ctx, since the engine might do only
+	// half of one. Instead, the end of ctx kills the container.
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	s := &server{box: b, log: log, exited: make(chan struct{}), leave: leave}
 	if err := s.begin(watching); err != nil {
@@ -86,11 +86,11 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 		leave()
 		return nil, err
 	}
-	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // Kill and Close see whether it has ended
+	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // Kill and Close check whether it has ended
 	if err := s.await(watching); err != nil {
 		if kerr := s.Kill(); kerr != nil {
 			err = errors.Join(err, kerr)
-			leave() // nobody else will
+			leave() // nobody else will call it
 			s.watch.Wait()
 		}
 		if ctx.Err() != nil {
@@ -101,10 +101,10 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	return s, nil
 }
 
-// begin starts the container and watches it: its output, and its end. It ends ctx if that
-// takes the engine longer than callTimeout.
+// begin starts the container and follows its output until its end. It cancels ctx if the
+// engine needs longer than callTimeout to start it.
 func (s *server) begin(ctx context.Context) (err error) {
-	// No deadline of ctx: the watching goes on.
+	// A timer, not a deadline of ctx: ctx is used for watching afterwards, too.
 	patience := time.AfterFunc(callTimeout, s.leave)
 	defer func() {
 		if !patience.Stop() && err != nil {
@@ -125,17 +125,16 @@ func (s *server) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// outputPatience bounds how long the last output of a container that has ended is
-// awaited.
+// outputPatience bounds the wait for the last output of a container that has ended.
 const outputPatience = 5 * time.Second
 
-// follow reads the output until the container ends, and notes how it did.
+// follow logs the output until the container ends, and notes how it ended.
 func (s *server) follow(output client.HijackedResponse, end client.ContainerWaitResult) {
 	var reading sync.WaitGroup
 	read := make(chan struct{})
 	reading.Go(func() {
 		defer close(read)
-		_, _ = stdcopy.StdCopy(s.log, s.log, output.Reader) // what cannot be read is not kept
+		_, _ = stdcopy.StdCopy(s.log, s.log, output.Reader) // unreadable output is lost
 	})
 	how := ""
 	select {
@@ -160,15 +159,15 @@ func (s *server) follow(output client.HijackedResponse, end client.ContainerWait
 	close(s.exited)
 }
 
-// pollInterval is the time between two questions whether a server answers, and
-// answerPatience the time that it has to.
+// pollInterval is the time between two PINGs to a new server, and answerPatience the time
+// limit for each answer.
 const (
 	pollInterval   = 5 * time.Millisecond
 	answerPatience = time.Second
 )
 
-// await returns when the server answers at its published port, which may be
-// another after each start.
+// await waits until the server answers at its published port, which may change with each
+// start.
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -179,23 +178,13 @@ func (s *server) await(ctx context.Context) error {
 	s.mu.Lock()
 	s.addr = addr
 	s.mu.Unlock()
-	again := time.NewTicker(pollInterval)
-	defer again.Stop()
-	for {
-		select {
-		case <-s.exited:
-			return s.orEnd(nil)
-		case <-ctx.Done():
-			return fmt.Errorf("the server does not answer at %s: %w", addr, ctx.Err())
-		case <-again.C:
-			if answers(addr) {
-				return nil
-			}
-		}
+	if err := untilAnswers(ctx, addr, s.exited); err != nil {
+		return s.orEnd(err)
 	}
+	return nil
 }
 
-// orEnd prefers the server's end to an error that followed from it.
+// orEnd returns the server's end, if it has ended, instead of err, its consequence.
 func (s *server) orEnd(err error) error {
 	if end := s.Err(); end != nil {
 		return fmt.Errorf("the server did not start: %w", end)
@@ -203,8 +192,8 @@ func (s *server) orEnd(err error) error {
 	return err
 }
 
-// answers says whether a server takes commands: the port of a container accepts
-// connections earlier.
+// answers reports whether a server answers PING. The container's port accepts connections
+// before the server does.
 func answers(addr string) bool {
 	c, err := net.DialTimeout("tcp4", addr, answerPatience)
 	if err != nil {
@@ -221,7 +210,7 @@ func answers(addr string) bool {
 	return err == nil && line == "+PONG\r\n"
 }
 
-// order gives the engine an order that must go through.
+// order sends the engine a request that does not depend on a context of the caller.
 func (s *server) order(what string, do func(context.Context, client.APIClient) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -246,11 +235,12 @@ func (s *server) Addr() string {
 	return s.addr
 }
 
-// Peer is the address from which the server's peers hear from it.
+// Peer implements live.Peer: the container's address.
 func (s *server) Peer() string { return s.address.String() }
 
-// Bus implements live.Busser: nothing but the port for clients is published. Where
-// nobody reaches a container's own address, there are no clusters: see Elects.
+// Bus implements live.Busser with the container's own address, since only the port for
+// clients is published. Where that address cannot be reached, there are no clusters: see
+// Elects.
 func (s *server) Bus() string {
 	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+live.BusOffset))
 }
@@ -271,7 +261,7 @@ func (s *server) Resume() error {
 	})
 }
 
-// Unplug implements live.Pluggable: docker network disconnect.
+// Unplug implements live.Pluggable, as docker network disconnect does.
 func (s *server) Unplug() error {
 	return s.order("unplug", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.NetworkDisconnect(ctx, s.session.network, client.NetworkDisconnectOptions{Container: s.id})
@@ -279,16 +269,16 @@ func (s *server) Unplug() error {
 	})
 }
 
-// Plug implements live.Pluggable: docker network connect, with the address that the
-// container had. It returns when the server answers again, unless the server has ended:
-// then the container's next one is on the network.
+// Plug implements live.Pluggable, as docker network connect does, with the container's old
+// address. It returns when the server answers again. If the server has ended, the
+// container's next server will be on the network.
 func (s *server) Plug() error {
 	return s.order("plug in", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.NetworkConnect(ctx, s.session.network, client.NetworkConnectOptions{Container: s.id, EndpointConfig: s.endpoint()})
 		if err != nil || s.Err() != nil {
 			return err
 		}
-		if err := s.await(ctx); err != nil && s.Err() == nil { // else it was killed meanwhile
+		if err := s.await(ctx); err != nil && s.Err() == nil { // no error if it was killed meanwhile
 			return err
 		}
 		return nil
@@ -298,18 +288,17 @@ func (s *server) Plug() error {
 // Kill implements live.Server.
 func (s *server) Kill() error {
 	s.stop()
-	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // else it has ended
+	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: it has ended
 		return err
 	}
 	s.end()
 	return nil
 }
 
-// endPatience bounds how long the engine may take to tell that a killed container
-// has ended.
+// endPatience bounds how long the engine may take to report a killed container's end.
 const endPatience = 30 * time.Second
 
-// end waits for what watches the server.
+// end waits for the goroutines that watch the server.
 func (s *server) end() {
 	patience := time.AfterFunc(endPatience, s.leave)
 	defer patience.Stop()

@@ -15,14 +15,14 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// session is what the trials of one testbed share: a bridge network, and the
-// process that removes what is left if this one dies.
+// session is shared by the trials of one testbed. It has a bridge network, and a process
+// that removes the leftovers if this process dies.
 type session struct {
 	engine  *engine
 	image   image
 	name    string
 	labels  map[string]string
-	network string // its id
+	network string // the network's id
 	gateway netip.Addr
 	reaper  *reaper // nil = none
 
@@ -30,8 +30,8 @@ type session struct {
 	addresses addresses
 }
 
-// openSession removes what dead sessions left on this machine and makes a new one,
-// for servers of that image.
+// openSession removes the leftovers of dead processes from this machine and makes a new
+// session, for servers of that image.
 func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *session, err error) {
 	s = &session{engine: e, image: i, name: rand.Text()}
 	s.labels = self().labels(s.name)
@@ -47,13 +47,13 @@ func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *
 	return s, nil
 }
 
-// networkAttempts bounds how often somebody else may take the addresses that the
-// engine proposed.
+// networkAttempts bounds the attempts to make a network: another program may take the
+// address range that the engine proposed.
 const networkAttempts = 5
 
-// makeNetwork makes a bridge network whose addresses we give out, so that a container
-// keeps its own. The engine then requires the network's range: we use the one that it has
-// just chosen for another network.
+// makeNetwork makes a bridge network whose addresses we assign, so that a container keeps
+// its address. The engine then requires an address range: we let it choose one for another
+// network, remove that network, and use its range.
 func (s *session) makeNetwork(ctx context.Context) (err error) {
 	for range networkAttempts {
 		var proposed network.Inspect
@@ -81,10 +81,10 @@ func (s *session) makeNetwork(ctx context.Context) (err error) {
 	return fmt.Errorf("make a network: %w", err)
 }
 
-// networkName is that of the session's network.
+// networkName returns the name of the session's network.
 func (s *session) networkName() string { return "lockstorm-" + strings.ToLower(s.name) }
 
-// bridge makes a bridge network and looks at it.
+// bridge makes a bridge network and returns its properties.
 func (s *session) bridge(ctx context.Context, ipam *network.IPAM) (network.Inspect, error) {
 	made, err := s.engine.client.NetworkCreate(ctx, s.networkName(), client.NetworkCreateOptions{
 		Driver: "bridge", Labels: maps.Clone(s.labels), IPAM: ipam,
@@ -96,7 +96,7 @@ func (s *session) bridge(ctx context.Context, ipam *network.IPAM) (network.Inspe
 	return look.Network, err
 }
 
-// close removes all that the session made.
+// close removes all containers and networks of the session, and ends the reaper.
 func (s *session) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -107,29 +107,29 @@ func (s *session) close() error {
 	return err
 }
 
-// addresses gives out those of a network.
+// addresses assigns the addresses of a network.
 type addresses struct {
 	subnet netip.Prefix
 	last   netip.Addr
 	used   map[netip.Addr]bool
 }
 
-// newAddresses has all addresses of the subnet except its own, the gateway's and, if it
-// has one, the broadcast address.
+// newAddresses returns all addresses of the subnet as free, except its own, the gateway's
+// and the broadcast address.
 func newAddresses(subnet netip.Prefix, gateway netip.Addr) addresses {
 	subnet = subnet.Masked()
 	return addresses{subnet: subnet, last: subnet.Addr(), used: map[netip.Addr]bool{subnet.Addr(): true, gateway: true}}
 }
 
-// takeAddress gives out the next free address: one that was free for long, so that nobody
-// takes a new container for an old one.
+// takeAddress assigns the next free address in a cycle. Addresses are reused late, so that
+// a new container is not taken for an old one.
 func (s *session) takeAddress() (netip.Addr, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := &s.addresses
 	for range 1 << (32 - a.subnet.Bits()) {
 		a.last = a.last.Next()
-		if !a.subnet.Contains(a.last) || !a.subnet.Contains(a.last.Next()) { // the last is for broadcasts
+		if !a.subnet.Contains(a.last) || !a.subnet.Contains(a.last.Next()) { // skip broadcast
 			a.last = a.subnet.Addr()
 		}
 		if !a.used[a.last] {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Secret is a password: it shows itself to nobody who prints or stores it.
+// Secret is a password. It is hidden wherever it is printed or stored.
 type Secret string
 
 const hidden = "(hidden)"
@@ -30,7 +30,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // LogValue implements slog.LogValuer.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// hide takes the password out of a text.
+// hide replaces the password in a text.
 func (s Secret) hide(text string) string {
 	if s == "" {
 		return text
@@ -38,7 +38,7 @@ func (s Secret) hide(text string) string {
 	return strings.ReplaceAll(text, string(s), hidden)
 }
 
-// target is one server, and how to log in there.
+// target is one server, with the data to log in.
 type target struct {
 	addr     string // host:port
 	tls      *tls.Config
@@ -47,10 +47,10 @@ type target struct {
 	db       int
 }
 
-// errPassword refuses a password where others can see it. It does not repeat it.
+// errPassword is the error for a password in an address. It does not contain the password.
 var errPassword = errors.New("a password does not belong on a command line, where others see it: give it in a file or the environment")
 
-// targets reads the addresses.
+// targets parses Addrs.
 func (o Options) targets() ([]target, error) {
 	if len(o.Addrs) == 0 {
 		return nil, errors.New("no address: expected host:port of a Redis")
@@ -73,7 +73,7 @@ func (o Options) target(text string) (target, error) {
 	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.RawQuery != "" || scheme != "redis" && scheme != "rediss" {
-			// Neither the text nor err, which repeats it: they may contain a password.
+			// The error must not contain text or err: both may contain a password.
 			return t, errors.New("address: expected host:port, redis://host:port/db or rediss://host:port/db")
 		}
 		if _, set := u.User.Password(); set {
@@ -107,7 +107,7 @@ func (o Options) target(text string) (target, error) {
 	return t, nil
 }
 
-// config is the TLS configuration for a host.
+// config returns the TLS configuration for a host.
 func (o Options) config(host string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if o.CA != "" {

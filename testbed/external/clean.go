@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// scanLimit is the largest database, in keys, that is searched after a trial for keys
-	// that scripts made up.
+	// scanLimit is the number of keys up to which a database is searched after a trial, for
+	// keys whose names scripts made up.
 	scanLimit = 100_000
-	// batch is how many keys are removed, or looked through, at a time.
+	// batch is how many keys are removed at a time.
 	batch = 100
 )
 
-// clean removes the trial's keys: those that its commands named, and on a server
-// with few keys those that scripts made of their names.
+// clean removes the trial's keys: those that its commands named and, if the database is
+// small, those whose names scripts made up from them.
 func (s *server) clean() error {
 	names := s.guard.named()
 	if len(names) == 0 {
 		return nil
 	}
-	// The trial may have been interrupted: patience bounds this instead.
+	// Not the trial's context, which may have ended; patience bounds this instead.
 	err := s.ask(context.Background(), func(ctx context.Context, c *redis.Client) error {
 		if _, err := remove(ctx, c, names); err != nil {
 			return err
@@ -36,10 +36,10 @@ func (s *server) clean() error {
 		case err != nil && !denied(err):
 			return fmt.Errorf("count keys: %w", err)
 		case err != nil || size > scanLimit:
-			return nil // only the names are removed then
+			return nil // do not search
 		}
 		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && denied(err) {
-			return nil // the user may not search
+			return nil // the user is not permitted to search
 		}
 		return err
 	})
@@ -50,14 +50,14 @@ func (s *server) clean() error {
 	return nil
 }
 
-// denied says whether an error is that the server's access control does not allow it.
+// denied reports whether the server's access control caused the error.
 func denied(err error) bool { return strings.Contains(err.Error(), "NOPERM") }
 
-// errLook is in the error if keys cannot be looked through.
+// errLook is wrapped by an error of SCAN.
 var errLook = errors.New("look for keys")
 
-// removeAll removes all keys with the prefix, which are all that the guard shows, and says
-// how many there were.
+// removeAll removes all keys with the prefix and returns their number. SCAN finds no other
+// keys, because the guard adds the prefix to its pattern.
 func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
 		var more []string
@@ -78,11 +78,11 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	}
 }
 
-// whole matches a testbed's prefix.
+// whole matches the complete prefix of a testbed.
 var whole = regexp.MustCompile("^" + family + "[0-9a-f]{16}:$")
 
-// Clean removes from the servers all keys that begin with a prefix, a Testbed's, and
-// says how many there were. Nobody may run trials with that prefix.
+// Clean removes all keys with a Testbed's prefix from the servers and returns their number.
+// No trial with that prefix may be running.
 func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
 	if !whole.MatchString(prefix) {
 		return 0, fmt.Errorf("prefix %q: expected %s and 16 hexadecimal digits", prefix, family)
@@ -106,8 +106,8 @@ func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
 	return n, nil
 }
 
-// remove removes keys by UNLINK, or DEL where that is not allowed, and says how many of
-// them were there.
+// remove removes keys with UNLINK, or with DEL if UNLINK is not permitted, and returns how
+// many of them existed.
 func remove(ctx context.Context, c *redis.Client, names []string) (n int, err error) {
 	for some := range slices.Chunk(names, batch) {
 		removed, err := c.Unlink(ctx, some...).Result()

@@ -4,21 +4,21 @@ import (
 	"strings"
 )
 
-// rule says where a command's keys and channels are, and so how it is confined to the
-// trial's own. A command without a rule is not sent.
+// rule says where a command's keys and channels are, so that the guard can confine the
+// command to those of the trial. A command without a rule is not sent.
 type rule struct {
-	// first, last and step are as in COMMAND INFO: the places of the keys, last
-	// counted from the end if negative. All are 0 if there are none.
+	// first, last and step are the places of the keys, as in COMMAND INFO: a negative last
+	// counts from the end. All are 0 if there are no keys.
 	first, last, step int
-	// channels: they are channels, not keys.
+	// channels: the places are those of channels, not keys.
 	channels bool
-	// bare: it has neither, and scripts may call it, too.
+	// bare: the command has neither keys nor channels, and scripts may call it, too.
 	bare bool
-	// confine handles what the places cannot describe; nil = nothing.
+	// confine confines a command for which places do not suffice; nil = not needed.
 	confine func(g *guard, args []string) ([]string, error)
 }
 
-// oneKey lists commands that touch their first argument.
+// oneKey lists commands whose only key is their first argument.
 const oneKey = `
 APPEND BITCOUNT BITPOS DECR DECRBY DUMP EXPIRE EXPIREAT EXPIRETIME GET GETBIT GETDEL GETEX GETRANGE GETSET
 INCR INCRBY INCRBYFLOAT PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PSETEX PTTL SET SETBIT SETEX SETNX SETRANGE
@@ -30,9 +30,9 @@ ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE Z
 ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE
 XACK XADD XDEL XLEN XRANGE XREVRANGE XTRIM`
 
-// rules of the commands that may be sent, by name. Locks and lock libraries use them, and
-// the server can be told to touch nothing but what they name: KEYS, FLUSHALL, FLUSHDB,
-// SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and their like are not among them.
+// rules are the commands that may be sent, by name: those that locks and lock libraries
+// use, and that touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
+// SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and the like are not among them.
 var rules = map[string]rule{
 	"DEL": {first: 1, last: -1, step: 1}, "UNLINK": {first: 1, last: -1, step: 1},
 	"EXISTS": {first: 1, last: -1, step: 1}, "TOUCH": {first: 1, last: -1, step: 1},
@@ -48,7 +48,7 @@ var rules = map[string]rule{
 	"PUBLISH": {first: 1, last: 1, step: 1, channels: true}, "SPUBLISH": {first: 1, last: 1, step: 1, channels: true},
 	"SUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "UNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
 	"SSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "SUNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
-	// Their patterns begin with the prefix, which has no special characters.
+	// Prefixed patterns match only own channels: the prefix has no special characters.
 	"PSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "PUNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
 
 	"SCAN": {confine: scan}, "CLIENT": {confine: client}, "HELLO": {confine: hello},
@@ -60,7 +60,7 @@ var rules = map[string]rule{
 
 func init() {
 	for _, name := range []string{"EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO"} {
-		rules[name] = rule{confine: eval} // which looks into rules
+		rules[name] = rule{confine: eval} // here, since eval itself uses rules
 	}
 	rules["SCRIPT"] = rule{confine: script}
 	for name := range strings.FieldsSeq(oneKey) {
@@ -68,8 +68,8 @@ func init() {
 	}
 }
 
-// places are those of the keys or channels among so many arguments, the command's
-// name included; nil if some are missing.
+// places returns the indices of the keys or channels among n arguments, including the
+// command's name; nil if arguments are missing.
 func (r rule) places(n int) []int {
 	last := r.last
 	if last < 0 {

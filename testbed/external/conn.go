@@ -17,29 +17,29 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// conn is one connection to a server that has logged in. What is written to it
-// passes the guard, what is read from it has passed it.
+// conn is one connection to a server, after the login. Commands written to it, and replies
+// read from it, pass the guard.
 type conn struct {
 	net.Conn
 	server *server
 	in     *bufio.Reader
-	whole  *bufio.Reader // cuts commands off part
-	part   []byte        // the beginning of a command; whoever writes has it
+	whole  *bufio.Reader // parses commands in part
+	part   []byte        // the beginning of an incomplete command; used only by the writer
 
 	reading sync.Mutex
-	out     []byte // of a reply, not read yet; guarded by reading
+	out     []byte // the unread rest of a reply; guarded by reading
 
 	mu     sync.Mutex
 	closed bool
 	asked  bool // QUIT was sent
 }
 
-// linger bounds how long a connection that is closed waits for the server to close
-// it, too: then nothing that was sent over it is still to come.
+// linger bounds how long a closed connection waits until the server closes it, too. After
+// that, no command that was sent over it is still on its way.
 const linger = 2 * time.Second
 
-// Write implements net.Conn. A command that is refused ends the trial, and nothing
-// of it is sent.
+// Write implements net.Conn. If the guard refuses a command, the command is not sent, and
+// the trial ends.
 func (c *conn) Write(p []byte) (int, error) {
 	c.part = append(c.part, p...)
 	var out []byte
@@ -47,7 +47,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.whole.Reset(bytes.NewReader(c.part))
 		m, err := resp.Read(c.whole)
 		if errors.Is(err, io.EOF) {
-			break // the rest is to come
+			break // the command is incomplete
 		}
 		var args []history.Bytes
 		if err == nil {
@@ -76,8 +76,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read implements net.Conn. If the server closes the connection unasked, the trial ends:
-// the effect on the clients would be unknown.
+// Read implements net.Conn. If the server closes the connection unexpectedly, the trial
+// ends, since the effect on the clients would be unknown.
 func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -107,7 +107,7 @@ func (c *conn) broken(err error) error {
 	return err
 }
 
-// Close implements net.Conn. It returns at once; server.conns counts it until
+// Close implements net.Conn. It returns at once; server.conns counts the connection until
 // the server has closed its end, too.
 func (c *conn) Close() error {
 	c.mu.Lock()

@@ -1,11 +1,11 @@
-// Package external runs trials on any Redis that the user names, which others may use at
-// the same time. Clients, gate, links and faults are those of package live; a guard
-// between its taps and the server confines every command to keys and channels whose names
-// begin with the testbed's random prefix and the trial's number.
+// Package external runs trials on any Redis that the user names. Others may use that Redis
+// at the same time. Clients, gate, links and faults are those of package live. A guard
+// between live's taps and the server confines every command to keys and channels whose
+// names begin with the testbed's random prefix and the trial's number.
 //
-// What can be disturbed is on our side: clients, their clocks, and the links, by
-// proxies on this machine. Nothing disturbs the server itself, and no command is
-// sent that could touch what is not the trial's.
+// Faults hit only this side: clients, their clocks, and the links, through proxies on this
+// machine. Nothing disturbs the server itself, and no command is sent that could touch the
+// keys or channels of others.
 package external
 
 import (
@@ -20,34 +20,34 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// Name of the testbed.
+// Name is the testbed's name.
 const Name = "external"
 
-// Options of the testbed.
+// Options are those of the testbed.
 type Options struct {
-	// Addrs of the servers: host:port, redis://user@host:port/db or rediss://…,
-	// without a password. Several are independent of each other.
+	// Addrs are the servers' addresses: host:port, redis://user@host:port/db or rediss://…,
+	// without a password. Several servers must be independent of each other.
 	Addrs []string
-	// TLS is spoken if it is asked for, if one of the files below is named, or if
+	// TLS makes connections use TLS. They also do if one of the files below is named, or if
 	// the address begins with rediss:.
 	TLS bool
-	// CA is a file with certificates of authorities to believe; "" = the system's.
+	// CA is a file with certificates of trusted authorities; "" = the system's.
 	CA string
-	// Cert and Key are files with our own certificate and its key, if the server
-	// asks for one.
+	// Cert and Key are files with our own certificate and its key, for a server that asks
+	// clients for one.
 	Cert, Key string
-	// User of Redis's access control; "" = the default one.
+	// User is a user of Redis's access control; "" = the default user.
 	User string
-	// Password, "" = none is given.
+	// Password is the password; "" = none.
 	Password Secret
-	// DB is the database's number, unless an address names one.
+	// DB is the number of the database, if the address names none.
 	DB int
-	// Clients of a trial, and trials at a time: the load that the servers are asked to
-	// bear.
+	// Clients is the number of clients per trial, Parallel that of concurrent trials: the
+	// load on the servers.
 	Clients, Parallel int
-	// Really goes on even if others who use a server might be hurt.
+	// Really makes New succeed even if other users of a server might be harmed.
 	Really bool
-	// Temp is as in live.New.
+	// Temp is live.New's temp.
 	Temp string
 }
 
@@ -59,16 +59,16 @@ type Testbed struct {
 	prefix  string
 }
 
-// New looks whether the servers are there, let us in and can be used, and returns
-// the testbed. The error says in one line what is missing, or why Options.Really
-// is asked for.
+// New returns the testbed, after a check that the servers can be reached, permit the login
+// and are usable. The error says in one line what is missing, or why Options.Really is
+// required.
 func New(ctx context.Context, o Options) (*Testbed, error) {
 	targets, err := o.targets()
 	if err != nil {
 		return nil, err
 	}
 	prefix := newPrefix()
-	seen := map[string]string{} // addresses, by the server's identity
+	seen := map[string]string{} // addresses by run_id
 	var version string
 	for _, t := range targets {
 		found, err := inspect(ctx, t, prefix)
@@ -88,11 +88,11 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	return &Testbed{Testbed: live.New(p, o.Temp), version: version, nodes: len(targets), prefix: prefix}, nil
 }
 
-// Sketch returns a testbed that says what worlds several servers would have. It cannot be
-// run.
+// Sketch returns a testbed that only describes the worlds of several servers. It cannot run
+// trials.
 func Sketch() testbed.Testbed { return live.New(provider{targets: make([]target, 2)}, "") }
 
-// Nodes is how many servers there are.
+// Nodes returns the number of servers.
 func (t *Testbed) Nodes() int { return t.nodes }
 
 // Without implements testbed.Without.
@@ -103,18 +103,18 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
 }
 
-// Version of the servers: the last one's.
+// Version returns the version of the last server.
 func (t *Testbed) Version() string { return t.version }
 
-// Prefix begins the names of all keys that trials have on the servers. By it, Clean finds
-// and removes what a killed program left there.
+// Prefix returns the prefix of the names of all keys that trials make on the servers. With
+// it, Clean removes the keys that a killed program left.
 func (t *Testbed) Prefix() string { return t.prefix }
 
 // provider implements live.Guest.
 type provider struct {
 	targets []target
 	prefix  string
-	trials  *atomic.Int64 // that were opened
+	trials  *atomic.Int64 // number of trials so far
 }
 
 var _ live.Guest = provider{}
@@ -130,24 +130,24 @@ func (p provider) Topologies() []testbed.Topology {
 	return []testbed.Topology{testbed.Single, testbed.Independent}
 }
 
-// Open implements live.Provider: it gives one trial a prefix of its own.
+// Open implements live.Provider. It gives each trial a prefix of its own.
 func (p provider) Open(context.Context) (live.Place, error) {
 	return &place{targets: p.targets, prefix: fmt.Sprintf("%s%d:", p.prefix, p.trials.Add(1))}, nil
 }
 
-// place is one trial's share of the servers.
+// place implements live.Place for one trial.
 type place struct {
 	targets []target
 	prefix  string
 }
 
-// Doors implements live.Place. No server has to reach us.
-func (*place) Doors() string { return "127.0.0.1" }
+// ListenIP implements live.Place, but no server connects to this program.
+func (*place) ListenIP() string { return "127.0.0.1" }
 
 // Close implements live.Place.
 func (*place) Close() error { return nil }
 
-// Start implements live.Place. It starts nothing: the servers run.
+// Start implements live.Place. It only returns a server, which runs already.
 func (p *place) Start(_ context.Context, o live.ServerOptions) (live.Server, error) {
 	i, err := strconv.Atoi(strings.TrimPrefix(o.Name, "n"))
 	if err != nil || i >= len(p.targets) {

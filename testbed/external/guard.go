@@ -13,35 +13,35 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// family begins the prefixes of all trials: an ACL user for trials must be allowed
-// ~lockstorm:* and &lockstorm:*.
+// family is the beginning of the prefixes of all trials. An ACL user for trials must be
+// permitted ~lockstorm:* and &lockstorm:*.
 const family = "lockstorm:"
 
-// newPrefix draws the prefix of one testbed; each trial's begins with it. It does not
-// come from the trial's seed: two runs of one trial must not meet.
+// newPrefix returns a random prefix for one testbed; its trials' prefixes begin with it. It
+// is not derived from a trial's seed: two runs of one trial must not share keys.
 func newPrefix() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
 	return family + hex.EncodeToString(random[:]) + ":"
 }
 
-// guard confines one trial's commands on one server to names with the trial's
-// prefix: it puts the prefix before every key and channel, takes it off again in
-// replies, and lets no command through whose keys and channels it cannot find. A
-// client sees "lock-0" where the server has "lockstorm:4fc1…:7:lock-0".
+// guard confines one trial's commands on one server to names with the trial's prefix. It
+// adds the prefix to every key and channel, removes it from replies, and refuses commands
+// whose keys and channels it cannot find. A client sees "lock-0" where the server has
+// "lockstorm:4fc1…:7:lock-0".
 type guard struct {
 	prefix string
 
 	mu    sync.Mutex
-	names map[string]bool // keys that were named, without the prefix
+	names map[string]bool // keys in commands so far, without the prefix
 }
 
 func newGuard(prefix string) *guard { return &guard{prefix: prefix, names: map[string]bool{}} }
 
-// errRefused is in the error for a command that is not sent.
+// errRefused is wrapped by the error for a command that the guard refuses.
 var errRefused = errors.New("it is not sent to a server that others may use")
 
-// confine returns the command as it may be sent.
+// confine returns the command with the prefix added, or an error if the guard refuses it.
 func (g *guard) confine(args []history.Bytes) ([]string, error) {
 	all := make([]string, len(args))
 	for i, a := range args {
@@ -65,7 +65,7 @@ func (g *guard) confine(args []history.Bytes) ([]string, error) {
 	return all, nil
 }
 
-// own is the name with the prefix; those of keys are remembered.
+// own returns the name with the prefix, and notes the name if it is a key's.
 func (g *guard) own(name string, key bool) string {
 	if key {
 		g.mu.Lock()
@@ -75,7 +75,7 @@ func (g *guard) own(name string, key bool) string {
 	return g.prefix + name
 }
 
-// named returns the keys that were named, without the prefix, sorted.
+// named returns the keys in commands so far, without the prefix, sorted.
 func (g *guard) named() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,15 +87,15 @@ func (g *guard) named() []string {
 	return all
 }
 
-// eval confines EVAL and its kin.
+// eval confines EVAL, EVALSHA and their _RO variants.
 func eval(g *guard, args []string) ([]string, error) {
 	if len(args) < 3 {
-		return args, nil // the server says what is missing
+		return args, nil // the server will answer with an error
 	}
 	n, err := strconv.Atoi(args[2])
 	switch {
 	case err != nil || n > len(args)-3:
-		return args[:1], nil // the same; nothing of it runs
+		return args[:1], nil // the server answers with an error and runs nothing
 	case n < 1:
 		return nil, errors.New("a script that names no keys in KEYS may touch any")
 	}
@@ -124,8 +124,8 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys. Of several patterns, servers take the
-// last.
+// scan confines SCAN to the trial's own keys. It prefixes every pattern; servers use the
+// last one.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {
@@ -143,7 +143,7 @@ func scan(g *guard, args []string) ([]string, error) {
 // ownConnection are the subcommands of CLIENT that concern only the connection.
 var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICATIONS", "NO-TOUCH", "SETINFO", "SETNAME", "TRACKINGINFO"}
 
-// client confines CLIENT to the connection that it comes on.
+// client confines CLIENT to subcommands about its own connection.
 func client(_ *guard, args []string) ([]string, error) {
 	sub := subcommand(args)
 	if sub == "TRACKING" && !slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BCAST") }) ||
@@ -153,7 +153,7 @@ func client(_ *guard, args []string) ([]string, error) {
 	return nil, fmt.Errorf("CLIENT %s may concern other clients", sub)
 }
 
-// hello keeps the client from logging in.
+// hello refuses HELLO with AUTH.
 func hello(_ *guard, args []string) ([]string, error) {
 	if slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "AUTH") }) {
 		return nil, errors.New("the testbed has logged in already")

@@ -11,18 +11,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// findings are what can be seen of a server before anything is done to it.
+// findings describe a server before the first trial.
 type findings struct {
-	id      string            // of the running server; "" if it does not say
+	id      string            // the server's run_id; "" if unknown
 	version string            // "7.2.4"
 	info    map[string]string // fields of INFO
-	blind   error             // why there are none
+	blind   error             // why info is empty; nil if it is not
 }
 
-// probeKey is written to see whether the testbed may write.
+// probeKey is written to check whether the testbed may write.
 const probeKey, probeLife = "probe", time.Second
 
-// inspect looks at a server, and writes one key that goes by itself.
+// inspect inspects a server, and writes one key that soon expires.
 func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 	f := findings{info: map[string]string{}}
 	s := newServer(t, prefix)
@@ -47,20 +47,21 @@ func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 		}
 		return nil
 	})
-	_ = s.Close() // the key has gone, or goes by itself
+	_ = s.Close() // an error is harmless: the key expires
 	if err != nil {
 		return f, t.refusal(err)
 	}
 	return f, nil
 }
 
-// Least version of Redis.
+// The oldest supported version of Redis.
 const leastMajor, leastMinor = 6, 2
 
-// usable says why no trial can be run on the server, and reads its name.
+// usable sets id and version, and returns the reason why no trial can run on the server,
+// nil if one can.
 func (f *findings) usable() error {
 	if f.blind != nil {
-		return nil // nobody knows
+		return nil // unknown
 	}
 	f.id, f.version = f.info["run_id"], f.info["redis_version"]
 	major, minor, _ := strings.Cut(f.version, ".")
@@ -86,20 +87,21 @@ func (f *findings) usable() error {
 	return nil
 }
 
-// What a server that others use is asked to bear without asking the user.
+// Limits of the load on a server that others may use. Beyond them, Options.Really is
+// required.
 const (
-	modestClients  = 16 // of a trial
-	modestParallel = 8  // trials at a time
-	connsPerClient = 4  // and server, rather more than less
+	modestClients  = 16 // per trial
+	modestParallel = 8  // concurrent trials
+	connsPerClient = 4  // per client and server, at most
 	fullMemory     = 0.9
 	fullClients    = 0.75
 )
 
-// Harms is what Options.Really is asked for, as a help text.
+// Harms is a help text: it lists the cases in which Options.Really is required.
 var Harms = fmt.Sprintf("go on where a server might be hurt that others use: more than %d clients, more than %d trials at a time, a server with replicas, one with more than %.0f %% of its memory or %.0f %% of its connections in use, or one that does not tell (INFO)",
 	modestClients, modestParallel, 100*fullMemory, 100*fullClients)
 
-// harm lists what might hurt others who use the server.
+// harm lists the reasons why trials might harm other users of the server.
 func (f *findings) harm(o Options) []string {
 	var why []string
 	if o.Clients > modestClients {

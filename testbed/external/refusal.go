@@ -12,19 +12,20 @@ import (
 	"syscall"
 )
 
-// PasswordVariable is the environment variable that programs take the password from.
+// PasswordVariable is the environment variable for the password.
 const PasswordVariable = "LOCKSTORM_REDIS_PASSWORD"
 
-// What a user does about it, in the words of the program's flags.
+// Hints for the user, in terms of the program's flags.
 const (
 	givePassword = "give the password by --password-file or $" + PasswordVariable + ", and --user if there is one"
 	grantAccess  = "docs/external.md lists what the user has to be granted"
 )
 
-// errHandshake is in the error if TLS was not agreed on.
+// errHandshake is wrapped by the error of a failed TLS handshake.
 var errHandshake = errors.New("TLS")
 
-// refusal says in one line why the server cannot be used, and what may be done.
+// refusal returns an error that says in one line why the server cannot be used, with a
+// hint.
 func (t target) refusal(err error) error {
 	text := t.password.hide(err.Error())
 	if hint := t.hint(err); hint != "" {
@@ -33,8 +34,8 @@ func (t target) refusal(err error) error {
 	return fmt.Errorf("%s: %s", t.addr, text)
 }
 
-// hint is what the user may do about an error of the first exchange with a server, "" if
-// that is unknown.
+// hint says what the user may do about an error of the first exchange with a server, "" if
+// unknown.
 func (t target) hint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError
@@ -53,7 +54,7 @@ func (t target) hint(err error) string {
 		return "name the server by --addr as its certificate does"
 	case strings.Contains(text, "certificate required") || strings.Contains(text, "handshake failure"):
 		return "if it asks clients for a certificate, name ours by --tls-cert and --tls-key"
-	case t.tls != nil && !errors.Is(err, errHandshake) && hungUp(err): // TLS 1.3 asks for it afterwards
+	case t.tls != nil && !errors.Is(err, errHandshake) && hungUp(err): // asked for late by TLS 1.3
 		return "if it asks clients for a certificate, name ours by --tls-cert and --tls-key"
 	case errors.Is(err, errHandshake) && (errors.As(err, &noTLS) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || hungUp(err)):
 		return "perhaps it does not speak TLS at that port: try without --tls, rediss: and the files of --tls-ca, --tls-cert and --tls-key"
@@ -63,7 +64,7 @@ func (t target) hint(err error) string {
 	return ""
 }
 
-// hungUp says whether the other side ended the connection.
+// hungUp reports whether the other side ended the connection.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 }

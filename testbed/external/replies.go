@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// strip takes the prefix off wherever it stands in a reply: no value contains it
+// strip removes the prefix wherever it occurs in a reply. Values do not contain the prefix
 // by chance, and clients do not know it.
 func (g *guard) strip(m resp.Message) []byte {
 	prefix := []byte(g.prefix)
@@ -34,7 +34,7 @@ func (g *guard) strip(m resp.Message) []byte {
 
 var crlf = []byte("\r\n")
 
-// encode writes a command.
+// encode returns a command as an array of bulk strings.
 func encode(args ...string) []byte {
 	out := append(strconv.AppendInt([]byte("*"), int64(len(args)), 10), crlf...)
 	for _, a := range args {

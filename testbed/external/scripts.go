@@ -12,24 +12,24 @@ import (
 )
 
 var (
-	// library are the names of the table by which scripts reach the server; the
-	// second one is Valkey's.
+	// library are the names of the Lua table through which scripts call the server; the
+	// second is Valkey's.
 	library = []string{"redis", "server"}
-	// harmless are its other fields that may be used; any further use may hide a call.
+	// harmless are the table's other permitted fields. Any further use may hide a call.
 	harmless = []string{"sha1hex", "error_reply", "status_reply", "setresp", "log",
 		"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"}
-	// detours may hide a call, too.
+	// detours are functions and tables that may hide a call, too.
 	detours = []string{"loadstring", "load", "dofile", "rawget", "getfenv", "setfenv", "getmetatable", "setmetatable", "_G"}
 )
 
-// keys is the table of the keys that a script was given.
+// keys is the name of the table with the keys that a script got.
 const keys = "KEYS"
 
-// checkScript looks for accesses to keys and channels of others: each name in a call has
-// to be made of KEYS, that is, to begin with one of them. It refuses what it cannot
-// analyse, with two exceptions: it assumes that the parameters of functions, and what is
-// put into a table later, were made of KEYS. Only the server's own access control stops a
-// script that means to do harm.
+// checkScript returns an error if a script may access keys or channels of others: each name
+// in a call must be made of KEYS, that is, begin with one of them. It refuses everything
+// that it cannot analyse, with two exceptions: it assumes that parameters of functions, and
+// values that are put into a table later, are made of KEYS. Only the server's own access
+// control stops a malicious script.
 func checkScript(text string) error {
 	if strings.HasPrefix(text, "#!") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -44,22 +44,22 @@ func checkScript(text string) error {
 	return s.refused
 }
 
-// luaScript is what is known of a script.
+// luaScript collects facts about a script.
 type luaScript struct {
-	named   map[string][]source     // what variables are given, whatever their scopes
-	seen    map[*ast.IdentExpr]bool // names of the library in a use that is understood
-	called  map[ast.Expr]bool       // redis.call and redis.pcall where they are called
+	named   map[string][]source     // the values of variables by name, whatever their scopes
+	seen    map[*ast.IdentExpr]bool // permitted uses of library
+	called  map[ast.Expr]bool       // called redis.call and redis.pcall
 	refused error
 }
 
-// source is what a variable is given.
+// source is a value that is assigned to a variable.
 type source struct {
-	value    ast.Expr // nil = nothing that can be seen through
-	element  bool     // the variable is given this table's values, one after the other
+	value    ast.Expr // nil = cannot be analysed
+	element  bool     // value is a table, and its values are assigned one after the other
 	believed bool
 }
 
-// learn notes what variables are given, and where the library is used.
+// learn notes which values are assigned to variables, and where library is used.
 func (s *luaScript) learn(node any) {
 	switch n := node.(type) {
 	case *ast.LocalAssignStmt:
@@ -99,8 +99,9 @@ func (s *luaScript) learn(node any) {
 	}
 }
 
-// give notes that the i-th of some variables is given the i-th of these values. One
-// without a value is nil, which is no key.
+// give notes the assignment of the i-th value to a variable. If there are fewer values, it
+// notes one that cannot be analysed; if there are none, the variable is nil until assigned,
+// which is no key.
 func (s *luaScript) give(name string, i int, values []ast.Expr) {
 	switch {
 	case i < len(values):
@@ -112,7 +113,7 @@ func (s *luaScript) give(name string, i int, values []ast.Expr) {
 	}
 }
 
-// check refuses what a node would do to others.
+// check sets refused if a node may access keys or channels of others.
 func (s *luaScript) check(node any) {
 	if s.refused != nil {
 		return
@@ -132,7 +133,8 @@ func (s *luaScript) check(node any) {
 	}
 }
 
-// checkCall says what a call of redis.call with these arguments would do to others.
+// checkCall returns an error if redis.call with these arguments may access keys or channels
+// of others.
 func (s *luaScript) checkCall(args []ast.Expr) error {
 	var name string
 	if len(args) > 0 {
@@ -153,8 +155,8 @@ func (s *luaScript) checkCall(args []ast.Expr) error {
 	return nil
 }
 
-// mayName says whether the i-th argument of a call is a key or channel, or stands for
-// several arguments with one among them.
+// mayName reports whether the i-th argument of a call is a key or channel, or may expand to
+// several arguments that include one.
 func (r rule) mayName(i int, args []ast.Expr) bool {
 	end := len(args) - 1
 	if !many(args[end]) {
@@ -170,7 +172,7 @@ func (r rule) mayName(i int, args []ast.Expr) bool {
 	}
 }
 
-// many says whether an expression at the end of a list may stand for several values.
+// many reports whether an expression at the end of a list may have several values.
 func many(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Comma3Expr:

@@ -6,14 +6,14 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// own says whether a string is made of KEYS: it begins with one of them, and so with
-// the trial's prefix.
+// own reports whether a string is made of KEYS: it begins with one of them, and so with the
+// trial's prefix.
 func (s *luaScript) own(e ast.Expr) bool { return s.made(e, nil) }
 
-// ownTable says the same of all strings in a table.
+// ownTable reports whether all strings in a table are made of KEYS.
 func (s *luaScript) ownTable(e ast.Expr) bool { return s.madeTable(e, nil) }
 
-// made is own; the variables in asked are being examined already.
+// made implements own. The variables in asked are being examined already.
 func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.StringConcatOpExpr:
@@ -31,7 +31,7 @@ func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// madeTable is ownTable; the variables in asked are being examined already.
+// madeTable implements ownTable. The variables in asked are being examined already.
 func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.TableExpr:
@@ -47,10 +47,10 @@ func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// given says whether a variable is given something, and only what is good.
+// given reports whether a variable is assigned at least one value, and only good ones.
 func (s *luaScript) given(name string, asked []string, good func(source, []string) bool) bool {
 	if slices.Contains(asked, name) {
-		return true // its other values decide
+		return true // the variable's other values decide
 	}
 	asked = append(slices.Clip(asked), name)
 	all := s.named[name]
@@ -62,8 +62,7 @@ func (s *luaScript) given(name string, asked []string, good func(source, []strin
 	})
 }
 
-// spread is the table t in f(t), where f is one of these functions; nil for any other
-// expression.
+// spread returns t if e is f(t) and f is one of these functions, else nil.
 func spread(e ast.Expr, functions ...string) ast.Expr {
 	call, ok := e.(*ast.FuncCallExpr)
 	if !ok || len(call.Args) != 1 {
@@ -75,14 +74,14 @@ func spread(e ast.Expr, functions ...string) ast.Expr {
 	return call.Args[0]
 }
 
-// isCall says whether an expression is redis.call or redis.pcall.
+// isCall reports whether an expression is redis.call or redis.pcall.
 func isCall(e ast.Expr) bool {
 	at, ok := e.(*ast.AttrGetExpr)
 	return ok && slices.ContainsFunc(library, func(name string) bool { return isTable(at, name) }) &&
 		slices.Contains([]string{"call", "pcall"}, constant(at.Key))
 }
 
-// isTable says whether an expression is an element of the table of that name.
+// isTable reports whether an expression is an element of the table of that name.
 func isTable(e ast.Expr, table string) bool {
 	at, ok := e.(*ast.AttrGetExpr)
 	if !ok {
@@ -92,7 +91,7 @@ func isTable(e ast.Expr, table string) bool {
 	return ok && object.Value == table
 }
 
-// constant is a string that stands in the script, "" if the expression is none.
+// constant returns the value of a string literal, "" for any other expression.
 func constant(e ast.Expr) string {
 	if text, ok := e.(*ast.StringExpr); ok {
 		return text.Value

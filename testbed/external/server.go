@@ -18,18 +18,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// server is somebody's Redis as one trial may use it. It implements live.Remote.
+// server is a Redis that may be somebody else's, confined to one trial's keys. It
+// implements live.Remote.
 type server struct {
 	target
 	guard *guard
-	conns sync.WaitGroup // that are not closed at both ends
+	conns sync.WaitGroup // connections that are not closed at both ends yet
 
 	losing sync.Once
 	cause  error
 	exited chan struct{}
 
 	closing sync.Once
-	left    error // what could not be cleaned
+	left    error // the error of clean
 }
 
 var _ live.Remote = (*server)(nil)
@@ -38,10 +39,10 @@ func newServer(t target, prefix string) *server {
 	return &server{target: t, guard: newGuard(prefix), exited: make(chan struct{})}
 }
 
-// patience bounds how long the server may take to answer the testbed itself.
+// patience bounds how long the server may take to answer the testbed's own commands.
 const patience = 10 * time.Second
 
-// Dial implements live.Remote: it connects and logs in.
+// Dial implements live.Remote. It connects and logs in.
 func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -71,7 +72,7 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// logIn says who we are and which database we want.
+// logIn sends AUTH and SELECT, if needed.
 func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
 	if s.user != "" || s.password != "" {
 		args := []string{"AUTH", string(s.password)}
@@ -90,7 +91,7 @@ func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
 	return nil
 }
 
-// say sends a command past the guard and expects OK.
+// say sends a command that bypasses the guard, and returns an error unless the reply is OK.
 func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	if _, err := raw.Write(encode(args...)); err != nil {
 		return testbed.Bare(err)
@@ -105,16 +106,17 @@ func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	return nil
 }
 
-// ask runs one short exchange of the testbed's own with the server.
+// ask is talk with the time limit patience.
 func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return s.talk(ctx, exchange)
 }
 
-// talk runs one exchange of the testbed's own with the server, as confined as any.
+// talk calls exchange with a client for the testbed's own commands, which the guard
+// confines, too.
 func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
-	// Before go-redis dials: its errors tell less.
+	// Dial here first: go-redis's errors tell less.
 	first, err := s.Dial(ctx)
 	if err != nil {
 		return err
@@ -141,8 +143,8 @@ func (s *server) Addr() string { return s.addr }
 // Names implements live.Remote.
 func (s *server) Names() []string { return s.guard.named() }
 
-// lose ends the trial: the server's behaviour is no longer known, or a command must not
-// be sent.
+// lose ends the trial, because the server's behaviour is unknown from now on, or because
+// the guard refused a command.
 func (s *server) lose(why error) {
 	s.losing.Do(func() {
 		s.cause = why
@@ -174,8 +176,8 @@ func (*server) Resume() error { return errNotOurs }
 // Kill implements live.Server.
 func (*server) Kill() error { return errNotOurs }
 
-// Close implements live.Server: it removes the trial's keys. The error names those that
-// may remain.
+// Close implements live.Server. It removes the trial's keys. The error says how to find
+// keys that may remain.
 func (s *server) Close() error {
 	s.closing.Do(func() {
 		s.conns.Wait()

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Client is a client process behind a gate, with a wall clock that can be
-// wrong. It implements testbed.Client and is safe for concurrent use once all its nodes
-// are reached.
+// Client is a client process behind a gate, with a wall clock that can be wrong. It
+// implements testbed.Client. It is safe for concurrent use after the last call of a Reach
+// method.
 type Client struct {
 	gate  *Gate
 	id    int
@@ -23,17 +23,17 @@ type Client struct {
 	pools []*redis.Client
 	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
 	ways  testbed.Ways
-	// exactly makes connections by the addresses that nodes and Sentinels announce;
-	// nil = the client reaches its nodes without Sentinels.
+	// exactly connects to an address that a node or a Sentinel announces; nil = the client
+	// uses no Sentinels.
 	exactly func(ctx context.Context, addr string) (net.Conn, error)
 	end     context.CancelFunc
-	skew    atomic.Int64 // nanoseconds by which its wall clock is ahead
+	skew    atomic.Int64 // the lead of its wall clock, in nanoseconds
 }
 
 var _ testbed.Client = (*Client)(nil)
 
-// NewClient returns client id of the trial with that seed. It lives until
-// ctx ends, or End is called.
+// NewClient returns client id; trial is the trial's seed. The client lives until ctx ends
+// or End is called.
 func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	c := &Client{gate: g, id: id}
 	ctx, c.end = context.WithCancel(ctx)
@@ -43,15 +43,15 @@ func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	return c
 }
 
-// Reach gives the client a node, the next in the order of locks.Client.Nodes: o.Addr is
-// its address and dial makes connections to it, through the gate. The rest of o is for
-// the returned go-redis client, which the caller has to close.
+// Reach gives the client its next node, in the order of locks.Client.Nodes. The node's
+// address is o.Addr; dial connects to the node through the gate. The caller has to close
+// the returned go-redis client, which has the options o.
 func (c *Client) Reach(o *redis.Options, dial func(context.Context) (net.Conn, error)) *redis.Client {
 	return c.ReachApart(o, dial, dial)
 }
 
-// ReachApart is Reach with a dialler of their own, theirs, for libraries that build their
-// own clients and call locks.Client.Dial.
+// ReachApart is Reach with a second dialler, theirs, for libraries that build their own
+// clients and call locks.Client.Dial.
 func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	r := redis.NewClient(o)
@@ -61,11 +61,10 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 	return r
 }
 
-// ReachSentinel gives the client the one node that Sentinels call the primary, whichever
-// that is: dial makes connections to them and to the nodes by the addresses that they
-// announce, through the gate, and its connections' RemoteAddr is that address. Dialling
-// addr, locks.Client.Addrs, reaches the primary as well. The caller has to close the
-// returned client.
+// ReachSentinel gives the client one node: the primary that the Sentinels name. Dial
+// connects through the gate to Sentinels and nodes by the addresses that they announce; the
+// connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands for the
+// primary. The caller has to close the returned client.
 func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
@@ -79,9 +78,8 @@ func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	return r
 }
 
-// ReachCluster gives the client a cluster, whose nodes announce the addresses o.Addrs;
-// dial makes connections to them, through the gate. The caller has to close the returned
-// client.
+// ReachCluster gives the client a cluster, whose nodes announce the addresses o.Addrs; dial
+// connects to them through the gate. The caller has to close the returned client.
 func (c *Client) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.ClusterClient {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
 	c.ways.Cluster = true
@@ -94,13 +92,13 @@ func (c *Client) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Con
 	return r
 }
 
-// Pools are what Reach returned, in the order of locks.Client.Nodes.
+// Pools returns the go-redis clients that Reach made, in the order of locks.Client.Nodes.
 func (c *Client) Pools() []*redis.Client { return c.pools }
 
-// End ends the context on which the client's watchdogs run.
+// End ends the context of the client's watchdogs.
 func (c *Client) End() { c.end() }
 
-// Skew sets by how much the client's wall clock is ahead (behind, if negative).
+// Skew sets the lead of the client's wall clock; it lags if offset is negative.
 func (c *Client) Skew(offset time.Duration) {
 	c.skew.Store(int64(offset))
 	if c.gate.outside() {
@@ -108,8 +106,7 @@ func (c *Client) Skew(offset time.Duration) {
 	}
 }
 
-// dial is locks.Client.Dial: it reaches the nodes by the addresses that the
-// client knows.
+// dial implements locks.Client.Dial for the addresses in locks.Client.Addrs.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	for i, known := range c.locks.Addrs {
 		if known == addr {
@@ -119,8 +116,8 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
 }
 
-// now is the client's wall clock. It has no monotonic part that would betray the
-// skew.
+// now returns the time of the client's wall clock, without a monotonic reading, which would
+// ignore the skew.
 func (c *Client) now() time.Time {
 	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
 }
@@ -131,6 +128,11 @@ func (c *Client) Locks() *locks.Client { return c.locks }
 // Step implements testbed.Client.
 func (c *Client) Step(ctx context.Context, name string) error {
 	return c.gate.Step(ctx, c.id, name)
+}
+
+// Work implements testbed.Client.
+func (c *Client) Work(ctx context.Context) (prolonged <-chan struct{}, err error) {
+	return c.gate.Work(ctx, c.id)
 }
 
 // Open implements testbed.Client.

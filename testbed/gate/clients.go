@@ -14,8 +14,8 @@ type pause struct {
 	hits int
 }
 
-// PauseClient is Clients.PauseClient. Hits counts what waited at the gate: steps,
-// commands, replies and dials.
+// PauseClient implements testbed.Clients. Hits is the number of steps, commands, replies
+// and dials that waited at the gate.
 func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	g.mu.Lock()
 	cl, err := g.client(client)
@@ -49,7 +49,7 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	}, nil
 }
 
-// resume ends a pause, unless it has ended already.
+// resume ends a pause, and reports whether it was still in force.
 func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 	g.mu.Lock()
 	at := slices.Index(cl.pauses, p)
@@ -67,9 +67,9 @@ func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 	return at >= 0
 }
 
-// resumed lets the client go on after its last pause. Its deadlines stood still
-// meanwhile: data that came in time is not lost to a timeout. It returns the connections
-// that the client closed during the pause; the caller closes them.
+// resumed lets the client go on after its last pause. It shifts the client's deadlines by
+// the pause, so that a reply that came in time does not time out. It returns the
+// connections that the client closed during the pause; the caller closes them.
 func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
@@ -88,10 +88,10 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 	return leaving
 }
 
-// CrashClient is Clients.CrashClient. To the code that ran in the client it looks
-// as if nothing were ever answered: reads and writes end with their deadlines,
-// dials with their contexts, all at the latest when the gate is closed. A process
-// is killed.
+// CrashClient implements testbed.Clients. If the client is a process, the process is
+// killed. Otherwise, to the client's code, nothing is ever answered: reads and writes end
+// at their deadlines, dials with their contexts, those without an end after lastWait, and
+// all when the gate is closed.
 func (g *Gate) CrashClient(client int) error {
 	g.mu.Lock()
 	cl, err := g.client(client)
@@ -106,6 +106,7 @@ func (g *Gate) CrashClient(client int) error {
 			r.unread = false
 		}
 		c.clientEnded()
+		c.lastDeadlines()
 	}
 	cl.changed()
 	g.unlock()
@@ -115,17 +116,65 @@ func (g *Gate) CrashClient(client int) error {
 	return nil
 }
 
-// deadline of a connection's reads or writes.
+// lastWait is how long a read, a write or a dial of a crashed client waits if nothing else
+// ends it. The code of a dead process must not keep the trial from its end; nobody can
+// notice when it unwinds.
+const lastWait = 3 * time.Second
+
+// lastDeadlines gives the reads and writes of a crashed client's connection deadlines, if
+// they have none. mu is held.
+func (c *Conn) lastDeadlines() {
+	if c.gate.outside() {
+		return
+	}
+	end := time.Now().Add(lastWait)
+	if c.readBy.at.IsZero() {
+		c.readBy.at = end
+		c.signal()
+	}
+	if c.writeBy.at.IsZero() {
+		c.writeBy.at = end
+		broadcast(&c.wake)
+	}
+}
+
+// setDeadlines implements SetDeadline, SetReadDeadline and SetWriteDeadline.
+func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	d := deadline{at: t}
+	if len(c.client.pauses) > 0 {
+		d.set = time.Now()
+	}
+	if read {
+		c.readBy = d
+		c.signal()
+	}
+	if write {
+		c.writeBy = d
+		broadcast(&c.wake)
+	}
+	if c.client.crashed {
+		c.lastDeadlines()
+	}
+	return nil
+}
+
+// deadline is the deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when it was set, if that was during a pause
+	set time.Time // when at was set, if during a pause
 }
 
 func (d deadline) passed() bool {
 	return !d.at.IsZero() && !time.Now().Before(d.at)
 }
 
-// shift moves the deadline by the time in which its clock stood still.
+// shift postpones the deadline by the length of a pause, or by its rest if the deadline was
+// set during the pause.
 func (d *deadline) shift(from, to time.Time) {
 	if d.at.IsZero() || d.at.Before(from) {
 		return

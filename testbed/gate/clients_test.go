@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -182,6 +183,44 @@ func TestNothingLeavesOrReachesACrashedClient(t *testing.T) {
 			t.Errorf("the other client: %v", err)
 		}
 	})
+}
+
+// The code of a dead process must not keep a trial from its end, whatever it waits for.
+func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
+	for name, wait := range map[string]func(w *world) error{
+		"write": func(w *world) error {
+			_, err := io.WriteString(w.conn, wire("SET k v"))
+			return err
+		},
+		"read":                   func(w *world) error { return replies(w.conn, 1) },
+		"read without deadlines": func(w *world) error { return errors.Join(w.conn.SetDeadline(time.Time{}), replies(w.conn, 1)) },
+		"dial": func(w *world) error {
+			_, err := w.gate.Dial(context.WithoutCancel(w.t.Context()), 0, "n0", func(context.Context, *Conn) (net.Conn, error) {
+				return nil, errors.New("dialled")
+			})
+			return err
+		},
+	} {
+		for _, before := range []bool{false, true} { // the wait begins before the crash
+			t.Run(fmt.Sprintf("%s/%t", name, before), func(t *testing.T) {
+				inBubble(t, true, func(w *world) {
+					w.do("PING")
+					if before && name == "read" {
+						time.AfterFunc(time.Second, func() { _ = w.gate.CrashClient(0) })
+					} else if err := w.gate.CrashClient(0); err != nil {
+						t.Fatal(err)
+					}
+					began := time.Now()
+					if err := wait(w); !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Errorf("got %v, want %v", err, os.ErrDeadlineExceeded)
+					}
+					if took := time.Since(began); took < lastWait || took > lastWait+time.Second {
+						t.Errorf("it took %v, want %v", took, lastWait)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {

@@ -15,42 +15,42 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Conn is a client's end of one connection, seen through the gate.
+// Conn is the client's end of one connection through the gate.
 //
-// Replies are taken from the connection below ahead of the client; the client's
-// reads take what was let through. So the gate knows when a reply is there
-// although the client does not look, and deadlines can stand still.
+// The gate reads replies from the connection below before the client asks for them; the
+// client's reads return the replies that the gate has let through. So the gate knows when a
+// reply arrives even if the client does not read, and deadlines can stand still.
 type Conn struct {
 	gate   *Gate
 	client *gateClient
 	node   string
-	number int  // among the client's dials of that node, from 1
-	aside  bool // nobody counts or logs its commands
+	number int  // place among the client's dials of that node, from 1
+	aside  bool // its commands are neither counted nor logged
 	way    *way
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
 
-	writer   chan struct{} // a lock that may be held for long; it guards these:
-	out      []byte        // the beginning of a command
+	writer   chan struct{} // a lock that may be held for long; guards out, texts and deadline
+	out      []byte        // the beginning of an incomplete command
 	texts    resp.Texts
-	deadline time.Time // of inner's writes
+	deadline time.Time // inner's write deadline
 
-	// Gate.mu guards the rest.
+	// Gate.mu guards the fields below.
 	in        []byte // replies that the client may read
-	read      int    // how much of in the client has read
-	inErr     error  // why there will be no more
+	read      int    // number of leading bytes of in that the client has read
+	inErr     error  // why no more replies will come
 	closed    bool
 	readBy    deadline
 	writeBy   deadline
 	readers   int           // goroutines that wait in Read
-	readable  chan struct{} // lets one of them look again
-	alarm     *time.Timer   // does so at the time of alarmAt; nil at first
+	readable  chan struct{} // wakes one of readers
+	alarm     *time.Timer   // calls signal at alarmAt; nil at first
 	alarmAt   time.Time     // zero = not set
-	wake      chan struct{} // closed when closed or writeBy changes, or a record has left; nil if nobody waits
+	wake      chan struct{} // for await: closed when closed or writeBy changes or a command left
 	replies   resp.Replies
-	records   queue.Queue[*record] // not settled yet, by number
-	arrivals  queue.Queue[arrival] // that wait their turn to be let through
-	admitting bool                 // a goroutine admits them
+	records   queue.Queue[*record] // those not settled, by number
+	arrivals  queue.Queue[arrival] // messages that wait to be let through
+	admitting bool                 // admitAll runs
 	observed  bool
 	nodeDone  bool
 }
@@ -64,7 +64,7 @@ func newConn(g *Gate, cl *gateClient, node string) *Conn {
 	}
 }
 
-// Number is the connection's number as in history.Command.Conn: among all dials
+// Number returns the connection's number, history.Command.Conn: its place among all dials
 // of its client to its node, from 1.
 func (c *Conn) Number() int {
 	c.gate.mu.Lock()
@@ -76,8 +76,8 @@ func (c *Conn) compare(other *Conn) int {
 	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
 }
 
-// wait waits until the client, closed or writeBy changes, a record has left, or the
-// deadline has passed. mu is held on entry and return.
+// wait waits until closed or writeBy changes, the client's state changes, a command was
+// handed on, or the deadline has passed. mu is held on entry and return.
 func (c *Conn) wait(d deadline) {
 	var expired <-chan time.Time
 	if !d.at.IsZero() {
@@ -95,22 +95,22 @@ func (c *Conn) wait(d deadline) {
 	c.gate.mu.Lock()
 }
 
-// signal lets a reader that waits look again. mu is held.
+// signal wakes one goroutine that waits in Read, if any. mu is held.
 func (c *Conn) signal() {
 	if c.readers == 0 {
 		return
 	}
 	select {
 	case c.readable <- struct{}{}:
-	default: // one will look already
+	default: // one wake-up is pending already
 	}
 }
 
-// awaitReply waits until somebody signals or the deadline has passed; it may
-// return too early. mu is held on entry and return.
+// awaitReply waits for signal or the deadline; it may return too early. mu is held on entry
+// and return.
 func (c *Conn) awaitReply(by time.Time) {
-	// An alarm that was set for an earlier read is left alone: it costs less to
-	// wake once too often than to set it for every command.
+	// Keep an alarm that an earlier read set for an earlier time: one needless wake-up
+	// costs less than setting the alarm for every command.
 	if !by.IsZero() && (c.alarmAt.IsZero() || by.Before(c.alarmAt)) {
 		c.alarmAt = by
 		if c.alarm == nil {
@@ -148,15 +148,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 			continue
 		}
 		if n, err, ok := c.take(p); ok {
-			c.signal() // another reader may find something, too
+			c.signal() // there may be more for another reader
 			return n, err
 		}
 		c.awaitReply(c.readBy.at)
 	}
 }
 
-// take is Read without waiting; ok is false if it had to. The client is not
-// paused, or the connection has ended. mu is held.
+// take is Read without waiting; ok is false if Read has to wait. The client is not paused,
+// or the connection has ended. mu is held.
 func (c *Conn) take(p []byte) (n int, err error, ok bool) {
 	there := c.in[c.read:]
 	switch {
@@ -176,8 +176,8 @@ func (c *Conn) take(p []byte) (n int, err error, ok bool) {
 	return 0, nil, false
 }
 
-// Write implements net.Conn. Commands are handed on whole, one by one: the
-// beginning of a command stays here until its end comes.
+// Write implements net.Conn. It hands on whole commands, one by one, and keeps the
+// beginning of an incomplete command until the rest comes.
 func (c *Conn) Write(p []byte) (int, error) {
 	select {
 	case c.writer <- struct{}{}:
@@ -185,7 +185,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	case <-c.ended:
 	}
 	select {
-	case <-c.ended: // select may have chosen either
+	case <-c.ended: // both cases above may have been ready
 		return 0, net.ErrClosed
 	default:
 	}
@@ -212,7 +212,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// send takes one command through the gate.
+// send numbers, logs and sends one command, and stops at its points.
 func (c *Conn) send(m resp.Message, args []history.Bytes) error {
 	g, who := c.gate, waiter{c.client, c, writing}
 	g.mu.Lock()
@@ -267,8 +267,8 @@ func (c *Conn) handOn(m resp.Message, by time.Time) error {
 	return err
 }
 
-// count describes a command that is about to be sent and gives it its number in
-// the step. mu is held.
+// count returns a command that is about to be sent, with its number in the step. mu is
+// held.
 func (c *Conn) count(args []history.Bytes) history.Command {
 	cl := c.client
 	cmd := history.Command{
@@ -283,8 +283,9 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 	return cmd
 }
 
-// mayWrite waits while the client is paused. A crashed client waits until the deadline,
-// unless it has a process. mu is held on entry and return.
+// mayWrite waits while the client is paused, and returns an error if it may not write. If
+// the client has crashed, mayWrite waits for the deadline, or returns at once if the client
+// is a process. mu is held on entry and return.
 func (c *Conn) mayWrite() error {
 	for {
 		c.gate.pass(waiter{c.client, c, writing}, c.ended)
@@ -303,8 +304,9 @@ func (c *Conn) mayWrite() error {
 	}
 }
 
-// Close implements net.Conn. A paused client's connection is closed when the client is
-// resumed, a crashed one's with the gate; a process's at once.
+// Close implements net.Conn. The connection below is closed at once, with two exceptions
+// for clients in this process: if the client is paused, when it is resumed; if it has
+// crashed, when the gate is closed.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {
@@ -345,31 +347,10 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, tru
 // SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
 
-func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	if c.closed {
-		return net.ErrClosed
-	}
-	d := deadline{at: t}
-	if len(c.client.pauses) > 0 {
-		d.set = time.Now()
-	}
-	if read {
-		c.readBy = d
-		c.signal()
-	}
-	if write {
-		c.writeBy = d
-		broadcast(&c.wake)
-	}
-	return nil
-}
-
 // SyscallConn implements syscall.Conn for code that checks whether an idle connection is
-// still good, as go-redis does before it uses one from its pool: Read of the result fails
-// if the connection has ended or something unasked has come, and never calls its
-// argument. There is no file descriptor behind it.
+// still usable, as go-redis does before it uses a pooled one. Read of the result fails if
+// the connection has ended or has unread data, and never calls its argument. There is no
+// file descriptor.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
 
 var (

@@ -1,9 +1,9 @@
-// Package gate stands at the clients' ends of all connections of a trial, on every
-// testbed: it numbers and logs the commands and replies that pass, and holds, crashes or
-// tells at exact points of a client's protocol.
+// Package gate observes and controls the clients' ends of all connections of a trial, on
+// every testbed: it numbers and logs commands and replies, and can pause or crash a client,
+// or call a function, at exact points of the client's protocol.
 //
 // Its inputs are the connections that a testbed makes and the clients' steps; its outputs
-// are history.Commands and the calls at points. A point is a place in a step before or
-// after the nth command. A record is a command whose outcome is still open. The gate is
-// in this process, also for clients that run elsewhere.
+// are history.Commands and the calls at points. A point is a place in a step: its
+// beginning, or before or after its nth command. A record is a command whose outcome is
+// still open. The gate runs in this process, even for clients that run in their own.
 package gate

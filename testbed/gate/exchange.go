@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// Exchange lets two idle connections of one client to one node change places: from
-// now on each client's end leads to the other's connection below, with its number.
-// It reports whether they did. They do not if anything tells them apart: something
-// is under way or was cut off in the middle, one has ended, one is subscribed.
+// Exchange swaps the connections below two idle connections of one client to one node,
+// together with their numbers. It reports whether it did. It does not if the two can be
+// told apart: a command is under way or incomplete, or one connection has ended or is
+// subscribed.
 //
-// It is for a testbed that decides which sender uses which connection, whatever the pool
-// chose. The caller swaps the connections' deliveries below, too, before anything comes.
+// Exchange is for a testbed that decides which sender uses which connection, whatever the
+// pool chose. Before the next message, the caller must also swap the receivers of the
+// connections below.
 func (c *Conn) Exchange(o *Conn) bool {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
@@ -37,15 +38,15 @@ func (c *Conn) Exchange(o *Conn) bool {
 	return true
 }
 
-// blank says whether the connection is good for any command, and nothing is under
-// way on it. Gate.mu is held.
+// blank reports whether the connection is usable for any command and has nothing under way.
+// Gate.mu is held.
 func (c *Conn) blank() bool {
 	return !c.closed && c.inErr == nil && !c.aside && !c.nodeDone && c.observed && c.inner != nil && !c.admitting &&
 		c.read == len(c.in) && len(c.records.Live()) == 0 && len(c.arrivals.Live()) == 0 &&
 		c.replies.Idle()
 }
 
-// hold takes the writer's lock, unless somebody writes.
+// hold takes the writer's lock if it is free, and reports whether it did.
 func (c *Conn) hold() bool {
 	select {
 	case c.writer <- struct{}{}:
@@ -57,7 +58,7 @@ func (c *Conn) hold() bool {
 
 func (c *Conn) release() { <-c.writer }
 
-// below is the connection that this one is a wrapper of.
+// below returns the connection that c wraps.
 func (c *Conn) below() net.Conn {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()

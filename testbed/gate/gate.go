@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -12,12 +13,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Gate stands at the clients' ends of all connections of one trial: it reads
-// the commands and replies that pass, numbers and logs them, and holds a client
-// at exact places of its protocol. It knows nothing of where connections come
-// from. It uses the standard time package, mutexes that are held for a moment
-// only, and channels for all that lasts, so that it works in a testing/synctest
-// bubble as well.
+// Gate observes and controls the clients' ends of all connections of one trial: it numbers
+// and logs commands and replies, and pauses clients at exact points of their protocol. It
+// does not depend on where connections come from. It works in a testing/synctest bubble,
+// too: it uses the standard time package, holds mutexes only briefly, and waits on
+// channels.
 type Gate struct {
 	clock     func() time.Duration
 	commands  func(history.Command)
@@ -30,44 +30,43 @@ type Gate struct {
 	mu      sync.Mutex
 	clients []*gateClient
 	armed   []*armed
-	index   int       // of the next command
+	index   int       // the next command's index
 	fresh   []*record // commands that were sent and have no index yet
 	open    records   // commands that were sent and are not settled
-	ended   []*record // to be passed to commands once mu is released, in order
-	unused  []record  // to be used for commands to come
+	ended   []*record // to pass to commands in this order, with mu released
+	unused  []record  // free, for future commands
 	closed  bool
 	flushed bool
 
 	passing sync.Mutex // serialises calls of commands; locked before mu
-	passed  []*record  // room for ended's next elements; passing guards it
+	passed  []*record  // reused as ended's next array; guarded by passing
 }
 
-// Options of a new gate.
+// Options are those of a new gate.
 type Options struct {
 	Clients int
 	// Clock is the history's clock. It is called with the gate's lock held.
 	Clock func() time.Duration
-	// Commands receives every command once it is known how it ended. Calls
-	// never overlap.
+	// Commands receives every command once its outcome is known. Calls do not overlap.
 	Commands func(history.Command)
-	// Ordered lets only Number give commands their indices, so that these do not depend on
-	// which of several goroutines came first at one instant. Only Number and Flush then
-	// call Commands, for all commands that have ended since, sorted by index. In a Hit, a
-	// command without a number has the index -1.
+	// Ordered: only Number gives commands their indices, so that these do not depend on
+	// which goroutine came first at one instant. Commands is called only by Number and
+	// Flush, for all commands that have ended since the last call, sorted by index. In a
+	// Hit, a command that has no index yet has the index -1.
 	Ordered bool
-	// Processes of the clients; nil = they run in this one.
+	// Processes run the clients; nil = the clients run in this process.
 	Processes testbed.Processes
-	// Stagger spreads out goroutines that would go on at the gate at one instant, in an
-	// order that is luck: those that waited for their client to be resumed or, when the
-	// gate was closed, for anything, and those that reach a point, before and after its
-	// function. Each of them first sleeps what Stagger returns for its client, node and
-	// connection; node is "" and conn 0 for a step. Values must be positive and more than
-	// 3 ns apart: the goroutines of one connection go on one nanosecond after the other.
-	// Nil = nobody sleeps.
+	// Stagger makes goroutines that would go on at one instant, in random order, go on one
+	// after the other. These are goroutines that waited for their client to be resumed,
+	// those that waited at the gate when it was closed, and those that reach a point,
+	// before and after its function. Each first sleeps for Stagger's result for its client,
+	// node and connection; a step has node "" and conn 0. Results must be positive and more
+	// than 3 ns apart: the goroutines of one connection go on 1 ns after each other. Nil =
+	// nobody sleeps.
 	Stagger func(client int, node string, conn int) time.Duration
 }
 
-// New returns a gate through which nothing has passed yet.
+// New returns a gate without connections.
 func New(o Options) *Gate {
 	g := &Gate{
 		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, processes: o.Processes, stagger: o.Stagger,
@@ -79,23 +78,25 @@ func New(o Options) *Gate {
 	return g
 }
 
-// gateClient is what the gate knows of a client process. Gate.mu guards it.
+// gateClient is the gate's state of one client. Gate.mu guards it.
 type gateClient struct {
 	id       int
 	phase    string
 	op       int
 	ways     map[string]*way // by node
-	conns    []*Conn         // whose inner connection is not closed yet, by node and number
+	conns    []*Conn         // those whose inner connection is open, by node and number
 	pauses   []*pause
-	pausedAt time.Time // when the first of pauses began
+	pausedAt time.Time // start of the first of pauses
 	crashed  bool
-	wake     chan struct{} // closed when any of the above changes; nil if nobody waits
+	wake     chan struct{} // closed by changed; nil if nobody waits
+	work     []*longWork
+	slowed   bool // its work was prolonged since the last call of Work
 }
 
 // way counts a client's dials and commands at one node.
 type way struct {
 	dials    int
-	commands int // of the present step
+	commands int // in the present step
 }
 
 func (cl *gateClient) way(node string) *way {
@@ -112,7 +113,7 @@ func (cl *gateClient) changed() {
 	}
 }
 
-// broadcast wakes those who wait for a channel that await has returned.
+// broadcast closes the channel that await returned, if any.
 func broadcast(wake *chan struct{}) {
 	if *wake != nil {
 		close(*wake)
@@ -135,9 +136,9 @@ func (g *Gate) client(i int) (*gateClient, error) {
 	return g.clients[i], nil
 }
 
-// Step is Client.Step. A paused client does not reach the step before it is
-// resumed; what a point at the step's beginning does to the client takes effect
-// before Step returns.
+// Step implements testbed.Client. A paused client reaches the step only when it is resumed.
+// If a point at the step's beginning pauses or crashes the client, that takes effect before
+// Step returns.
 func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,7 +157,8 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	return g.proceed(ctx, cl)
 }
 
-// proceed waits while the client is paused. mu is held on entry and return.
+// proceed waits while the client is paused, and returns an error if it must not go on. mu
+// is held on entry and return.
 func (g *Gate) proceed(ctx context.Context, cl *gateClient) error {
 	g.pass(waiter{client: cl}, ctx.Done())
 	switch {
@@ -168,7 +170,7 @@ func (g *Gate) proceed(ctx context.Context, cl *gateClient) error {
 	return ctx.Err()
 }
 
-// Open is Client.Open.
+// Open implements testbed.Client.
 func (g *Gate) Open(client, op int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -177,19 +179,19 @@ func (g *Gate) Open(client, op int) {
 	}
 }
 
-// Dial makes a connection of a client to a node by way of dial and wraps it. It
-// gets its number before dial is called, so a dial that fails uses one up. The
-// Conn that dial gets is the one that Dial returns: the node's side stamps on it
-// what it sees. Of its other methods only Number may be used before Dial has
-// returned. A paused client's Dial waits, a crashed one's ends with ctx.
+// Dial calls dial to connect a client to a node, and wraps the connection. The connection
+// is numbered before dial is called, so that a failed dial uses up a number, too. Dial and
+// dial share one *Conn: the node's side stamps commands on it. Until Dial has returned,
+// only Number and the stamping methods may be called. A paused client's Dial waits; a
+// crashed client's waits for the end of ctx.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, node, false, dial)
 }
 
-// DialAside is Dial for a library's own requests to a Sentinel, which is not a node: the
-// connection is frozen and dies with its client, but the commands on it are neither
-// counted nor logged.
+// DialAside is Dial for a library's own requests to a Sentinel, which is not a node. The
+// connection is paused and crashes with its client, but its commands are neither counted
+// nor logged.
 func (g *Gate) DialAside(ctx context.Context, client int, whom string,
 	dial func(context.Context) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, whom, true, func(ctx context.Context, _ *Conn) (net.Conn, error) { return dial(ctx) })
@@ -242,8 +244,9 @@ func (g *Gate) dial(ctx context.Context, client int, node string, aside bool,
 	return c, nil
 }
 
-// mayDial waits while the client is paused. A crashed client waits until ctx is done,
-// unless it has a process. mu is held on entry and return.
+// mayDial waits while the client is paused, and returns an error if it may not dial. If the
+// client has crashed, mayDial waits until ctx is done, for lastWait if ctx has no deadline,
+// or returns at once if the client is a process. mu is held on entry and return.
 func (c *Conn) mayDial(ctx context.Context) error {
 	g := c.gate
 	g.pass(waiter{c.client, c, writing}, nil)
@@ -252,8 +255,15 @@ func (c *Conn) mayDial(ctx context.Context) error {
 	}
 	if c.client.crashed && !g.closed {
 		g.mu.Unlock()
+		var last <-chan time.Time
+		if _, ends := ctx.Deadline(); !ends {
+			t := time.NewTimer(lastWait)
+			defer t.Stop()
+			last = t.C
+		}
 		select {
 		case <-ctx.Done():
+		case <-last:
 		case <-g.done:
 		}
 		g.mu.Lock()
@@ -264,10 +274,13 @@ func (c *Conn) mayDial(ctx context.Context) error {
 	if g.closed {
 		return net.ErrClosed
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || !c.client.crashed {
+		return err
+	}
+	return os.ErrDeadlineExceeded
 }
 
-// waiter is who waits at the gate: a step of the client or, on one of its
+// waiter identifies a goroutine that waits at the gate: a client's step or, on one of its
 // connections, one of three roles.
 type waiter struct {
 	client *gateClient
@@ -275,9 +288,9 @@ type waiter struct {
 	role   role
 }
 
-// role of a goroutine on its connection. Of those that may go on at one instant
-// the lower goes first: a reply that is there is let through before its reader
-// finds that the deadline has passed.
+// role is a goroutine's role on its connection. If several may go on at one instant, the
+// lowest goes first: a reply that has arrived is let through before its reader notices that
+// the deadline has passed.
 type role int
 
 const (
@@ -286,9 +299,10 @@ const (
 	reading
 )
 
-// asleep lets the waiter sleep its own time, so that it goes on alone. The end of its
-// connection ends the sleep: whoever closed the connection may spin until the waiter
-// returns, and a virtual clock stands still meanwhile. mu is held on entry and return.
+// asleep sleeps for the waiter's stagger, so that it goes on alone. The end of its
+// connection ends the sleep: the goroutine that closed the connection may spin until the
+// waiter returns, and a virtual clock stands still meanwhile. mu is held on entry and
+// return.
 func (g *Gate) asleep(w waiter) {
 	d := g.staggered(w)
 	if d <= 0 {
@@ -308,7 +322,7 @@ func (g *Gate) asleep(w waiter) {
 	}
 }
 
-// staggered is how long the waiter sleeps so that it goes on alone.
+// staggered returns how long the waiter sleeps so that it goes on alone.
 func (g *Gate) staggered(w waiter) time.Duration {
 	switch {
 	case g.stagger == nil:
@@ -319,8 +333,8 @@ func (g *Gate) staggered(w waiter) time.Duration {
 	return g.stagger(w.client.id, w.conn.node, w.conn.number) + time.Duration(w.role)
 }
 
-// pass waits while the client is paused, unless stop is closed. Every pause
-// counts the wait once. mu is held on entry and return.
+// pass waits while the client is paused and stop is open. Every pause counts the wait as
+// one hit. mu is held on entry and return.
 func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 	var counted []*pause
 	cl := w.client
@@ -349,7 +363,7 @@ func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 	}
 }
 
-// Close withdraws all points, ends what waits at the gate with an error, closes
+// Close withdraws all points, ends everything that waits at the gate with an error, closes
 // all connections, and returns when their goroutines have ended.
 func (g *Gate) Close() {
 	g.mu.Lock()

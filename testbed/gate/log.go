@@ -11,19 +11,19 @@ import (
 // record is a command that was sent. Gate.mu guards it.
 type record struct {
 	history.Command
-	number     int    // on its connection, from 1, handshakes included
-	sentTo     string // the node that it was sent to, whichever served it
-	leaving    bool   // Sent points are not through yet
+	number     int    // place on its connection, from 1, handshakes included
+	sentTo     string // the node it was sent to, even if another served it
+	leaving    bool   // the functions of its Sent points have not returned yet
 	clientDone bool   // replied, or the client's end of the connection has ended
-	unread     bool   // replied to a process that is frozen
+	unread     bool   // its reply waits for a frozen process
 	served     bool
-	ended      bool // nothing more will be learnt
+	ended      bool // settled: no more stamps will come
 
 	listed     bool
 	prev, next *record // in Gate.open
 }
 
-// records is a list in the order of Index.
+// records is a linked list in the order of Index.
 type records struct{ first, last *record }
 
 func (l *records) add(r *record) {
@@ -53,10 +53,10 @@ func (l *records) remove(r *record) {
 	r.listed, r.prev, r.next = false, nil, nil
 }
 
-// slab is how many records are made at once.
+// slab is how many records are allocated at once.
 const slab = 64
 
-// log begins the record of a command that is about to be sent. mu is held.
+// log returns a new record for a command that is about to be sent. mu is held.
 func (c *Conn) log(cmd history.Command) *record {
 	g := c.gate
 	if len(g.unused) == 0 {
@@ -74,8 +74,7 @@ func (c *Conn) log(cmd history.Command) *record {
 	return r
 }
 
-// record is the connection's command of that number, nil if nothing more will be
-// learnt of it. mu is held.
+// record returns the connection's command of that number; nil if it is settled. mu is held.
 func (c *Conn) record(number int) *record {
 	all := c.records.Live()
 	if i, ok := find(all, number); ok {
@@ -91,8 +90,8 @@ func find(sorted []*record, number int) (at int, ok bool) {
 	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
-// number gives the fresh commands their indices, in an order that does not
-// depend on who came first at one instant. mu is held.
+// number gives the fresh commands their indices, in an order that does not depend on which
+// goroutine came first at one instant. mu is held.
 func (g *Gate) number() {
 	if len(g.fresh) > 1 {
 		slices.SortFunc(g.fresh, func(a, b *record) int {
@@ -112,8 +111,8 @@ func (g *Gate) number() {
 	g.fresh = g.fresh[:0]
 }
 
-// countAnew numbers, within the step, the sorted commands that a client sent to one node
-// at one instant, so that N follows their order.
+// countAnew adjusts N of the sorted commands that a client sent to one node at one instant,
+// so that N follows their order.
 func countAnew(sorted []*record) {
 	for i, a := range sorted {
 		for _, b := range sorted[i+1:] {
@@ -127,11 +126,11 @@ func countAnew(sorted []*record) {
 	}
 }
 
-// Number gives an index to the commands that were sent since its last call, in the order
-// of the time, the client, the node, the connection and the command's number on it, N in
-// the same order, and passes on those that have ended. It is for an Ordered gate. Call it
-// when all that could send at this instant has sent: in a bubble, when everything but the
-// caller is blocked.
+// Number gives indices to the commands that were sent since its last call, and passes on
+// those that have ended. The order, also of N, is by time, client, node, connection and the
+// command's number on the connection. Number is for an Ordered gate. Call it when every
+// sender of this instant has sent: in a bubble, when all goroutines but the caller's are
+// blocked.
 func (g *Gate) Number() {
 	g.mu.Lock()
 	g.number()
@@ -142,7 +141,8 @@ func (g *Gate) Number() {
 	}
 }
 
-// settle passes the record on if nothing more will be learnt. mu is held.
+// settle ends the record if the client's side is done and, if observed, the node's side,
+// too. mu is held.
 func (c *Conn) settle(r *record) {
 	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
@@ -155,23 +155,24 @@ func (c *Conn) settle(r *record) {
 	c.gate.ended = append(c.gate.ended, r)
 }
 
-// settleAll settles each of the connection's commands. mu is held.
+// settleAll calls settle for each of the connection's commands. mu is held.
 func (c *Conn) settleAll() {
 	for _, r := range slices.Clone(c.records.Live()) {
 		c.settle(r)
 	}
 }
 
-// clientEnded says that nothing more will reach the client over this
-// connection. mu is held.
+// clientEnded notes that nothing more will reach the client over this connection. mu is
+// held.
 func (c *Conn) clientEnded() {
 	for _, r := range c.records.Live() {
-		r.clientDone = !r.unread // else the process has it already
+		r.clientDone = !r.unread // an unread reply is in the process's socket already
 	}
 	c.settleAll()
 }
 
-// unlock releases mu and passes on the commands that have ended.
+// unlock releases mu and passes on the commands that have ended, unless the gate is
+// Ordered.
 func (g *Gate) unlock() {
 	some := len(g.ended) > 0 && !g.flushed && !g.ordered
 	g.mu.Unlock()
@@ -180,8 +181,8 @@ func (g *Gate) unlock() {
 	}
 }
 
-// passOn passes on the commands that have ended, whoever calls it first: in the order of
-// their ends or, if the gate is Ordered, of their index.
+// passOn passes on the commands that have ended: in the order of their ends or, if the gate
+// is Ordered, of their indices. Concurrent calls take turns.
 func (g *Gate) passOn() {
 	g.passing.Lock()
 	defer g.passing.Unlock()
@@ -202,9 +203,9 @@ func (g *Gate) passOn() {
 
 func byIndex(a, b *record) int { return cmp.Compare(a.Index, b.Index) }
 
-// Flush passes on all commands that still waited for their outcome, in the order of
-// their index, and returns when all have been passed on. Later calls
-// of anything add nothing. Call it after Close, when the nodes' side has ended.
+// Flush passes on all commands whose outcome is still open, in the order of their indices,
+// and returns when all commands have been passed on. Nothing is passed on later. Call it
+// after Close, when the nodes' side has ended.
 func (g *Gate) Flush() {
 	g.mu.Lock()
 	g.number()
@@ -222,8 +223,8 @@ func (g *Gate) Flush() {
 }
 
 // Outstanding returns the commands that were sent and whose outcome is still open, in the
-// order of their index. Those that have none yet are left out:
-// theirs will be Next or more.
+// order of their indices. It leaves out commands without an index; they will get Next or
+// more.
 func (g *Gate) Outstanding() []history.Command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -234,25 +235,25 @@ func (g *Gate) Outstanding() []history.Command {
 	return open
 }
 
-// Next is the next index that the gate will give.
+// Next returns the index of the next command.
 func (g *Gate) Next() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.index
 }
 
-// Observe announces that somebody at the node's side will stamp this
-// connection's commands and call NodeEnded. Without it a command ends at the
-// client's side alone. It must be called before the first command is sent.
+// Observe announces that the node's side will stamp this connection's commands and call
+// NodeEnded. Without Observe, a command ends when the client's side is done. Observe must
+// be called before the first command is sent.
 func (c *Conn) Observe() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	c.observed = true
 }
 
-// Arrived stamps the connection's command of that number, from 1 and with
-// handshakes counted, as handed to the node now. Exec is its place in the node's
-// order of execution, 0 if that is not known.
+// Arrived stamps a command of the connection as handed to the node now. Number counts the
+// connection's commands from 1, handshakes included. Exec is the command's place in the
+// node's order of execution, 0 = unknown.
 func (c *Conn) Arrived(number int, node string, exec int) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
@@ -272,7 +273,7 @@ func (c *Conn) Served(number int, reply resp.Message) {
 	}
 }
 
-// NodeEnded says that no more stamps will come.
+// NodeEnded notes that no more stamps will come.
 func (c *Conn) NodeEnded() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()

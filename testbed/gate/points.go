@@ -16,13 +16,12 @@ type armed struct {
 	done  chan struct{} // closed when do has returned
 }
 
-// At is Env.At. Its cancel waits for do if that is running, so it must not be
-// called from do itself.
+// At implements testbed.Env. Cancel waits for a running do, so do must not call it.
 //
-// Do runs on the goroutine that reached the point and no lock is held, so it may
-// do to this very client what it likes; a pause or crash takes effect before
-// the client goes on. If a command passes several points at once, their
-// functions run one after the other: by Point.Turn, then in the order of At.
+// Do runs on the goroutine that reached the point, with no lock held, and may do anything
+// to this very client; a pause or crash takes effect before the client goes on. If a
+// command reaches several points at once, their functions run one after the other: by
+// Point.Turn, then in the order of At.
 func (g *Gate) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
 	a := &armed{point: p, do: do, skip: p.Skip, done: make(chan struct{})}
 	g.mu.Lock()
@@ -41,16 +40,16 @@ func (g *Gate) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
 	}
 }
 
-// reach runs what was asked for at a place in the protocol: the side w of a
-// command, or a step's beginning for a command without arguments. mu is held on
-// entry and return, but not meanwhile.
+// reach runs the functions that At registered for the moment w of the command or, if the
+// command has no arguments, for the beginning of its step. mu is held on entry and return,
+// but not while the functions run.
 func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 	if !g.awaited(cmd, w) {
 		return
 	}
-	g.asleep(who) // others of this instant go on before the function runs
+	g.asleep(who) // other goroutines of this instant go on first
 	if w != testbed.Sent && who.conn != nil && who.conn.closed {
-		return // the command is not sent, or its reply is not let through
+		return // the command will not be sent, or its reply not let through
 	}
 	now := g.clock()
 	var due []*armed
@@ -77,10 +76,10 @@ func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 		a.run(hit)
 	}
 	g.mu.Lock()
-	g.asleep(who) // goroutines that the function woke go on first
+	g.asleep(who) // goroutines that the functions woke go on first
 }
 
-// awaited says whether anybody looks at that place of the protocol. mu is held.
+// awaited reports whether a point is armed for the moment w of the command. mu is held.
 func (g *Gate) awaited(cmd *history.Command, w testbed.When) bool {
 	for _, a := range g.armed {
 		if lies(&a.point, cmd, w) && g.clock() >= a.point.After {
@@ -95,8 +94,8 @@ func (a *armed) run(h testbed.Hit) {
 	a.do(h)
 }
 
-// lies says whether the point lies at the side w of the command, or at the
-// beginning of a step.
+// lies reports whether the point is at the moment w of the command or, if the command has
+// no arguments, at the beginning of its step.
 func lies(p *testbed.Point, cmd *history.Command, w testbed.When) bool {
 	if p.Client != cmd.Client || p.Step != "" && p.Step != cmd.Phase {
 		return false

@@ -7,15 +7,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Ways tells how the client reaches its nodes.
+// Ways returns how the client reaches its nodes.
 func (c *Client) Ways() testbed.Ways {
 	w := c.ways
 	w.Addrs = c.locks.Addrs
 	return w
 }
 
-// Connect makes a connection of the client to one of the addresses in Ways or, where
-// there are Sentinels, to one that they tell, through the gate.
+// Connect connects the client through the gate to an address in Ways or, with Sentinels, to
+// an address that they announce.
 func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if c.exactly != nil {
 		return c.exactly(ctx, addr)
@@ -23,11 +23,11 @@ func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	return c.dial(ctx, "tcp", addr)
 }
 
-// outside says whether clients have processes of their own. Messages for a paused client
-// are then let through to its process.
+// outside reports whether clients run in their own processes. The gate then lets messages
+// through to a paused client's process.
 func (g *Gate) outside() bool { return g.processes != nil }
 
-// holds says whether the gate holds what comes for the client. mu is held.
+// holds reports whether the gate keeps messages back from the client. mu is held.
 func (g *Gate) holds(cl *gateClient) bool { return len(cl.pauses) > 0 && !g.outside() }
 
 // keep notes that the reply to r waits for a frozen process, and counts it as a hit of
@@ -39,8 +39,8 @@ func (cl *gateClient) keep(r *record) {
 	}
 }
 
-// unfreeze stamps the replies that waited for the process: now it can see them. mu
-// is held.
+// unfreeze stamps the replies that waited for the frozen process as received now. mu is
+// held.
 func (c *Conn) unfreeze() {
 	for _, r := range c.records.Live() {
 		if r.unread {

@@ -8,22 +8,20 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Pusher may be implemented by the connection below the gate: it delivers messages
-// instead of being read. That saves a goroutine for every connection, and for every reply
-// the switch to it.
+// Pusher may be implemented by the connection below the gate: it delivers messages instead
+// of being read. That saves a goroutine per connection and a goroutine switch per reply.
 type Pusher interface {
 	net.Conn
 	// OnMessage sets the receiver: deliver is called with each message as soon as it is
-	// complete, in order and never concurrently; and, if the connection ends from below,
-	// once with the error that Read would return from then on. Messages that came before
-	// OnMessage are delivered in it or soon after.
+	// complete, in order and never concurrently. If the connection ends from below, deliver
+	// is called once with the error that Read would return from then on. Messages that came
+	// before OnMessage are delivered during the call or soon after.
 	//
-	// Deliver does not block, and keeps nothing of m. It takes the gate's lock,
-	// under which the gate calls nothing of the connection's: the Pusher may
-	// call it with its own locks held. After Close of the Pusher it may be
-	// called or not.
+	// Deliver does not block, and does not keep m. It takes the gate's lock. With that lock
+	// held, the gate calls no methods of the connection, so the Pusher may call deliver
+	// with its own locks held. After its Close, the Pusher may still call deliver or not.
 	//
-	// The gate calls OnMessage once, before Gate.Dial returns, and never Read or
+	// The gate calls OnMessage once, before Gate.Dial returns. It never calls Read or
 	// SetReadDeadline.
 	OnMessage(deliver func(m resp.Message, err error))
 }
@@ -43,7 +41,7 @@ func (c *Conn) pump() {
 	}
 }
 
-// receive takes one message through the gate.
+// receive lets one message through to the client, after its points and pauses.
 func (c *Conn) receive(m resp.Message) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -55,9 +53,8 @@ func (c *Conn) receive(m resp.Message) {
 	c.admit(a)
 }
 
-// deliver takes one message, or the error after the last, through the gate. A message
-// that cannot pass at once waits with a goroutine of its own, and later ones wait behind
-// it.
+// deliver is receive for a Pusher, for one message or the error after the last. A message
+// that cannot pass at once waits in a goroutine; later messages wait behind it.
 func (c *Conn) deliver(m resp.Message, err error) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -84,15 +81,14 @@ func (c *Conn) deliver(m resp.Message, err error) {
 	}
 }
 
-// arrival is a message that has come, or the error after the last.
+// arrival is a received message, or the error after the last one.
 type arrival struct {
 	m        resp.Message
 	err      error
 	answered *record // the command that m answers, nil if none
 }
 
-// admitAll admits, one after the other, the messages that have come and those that come
-// meanwhile.
+// admitAll admits the messages that have come, and those that come meanwhile, in order.
 func (c *Conn) admitAll() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -109,22 +105,22 @@ func (c *Conn) admitAll() {
 	c.admitting = false
 }
 
-// lost says whether new messages are lost: the client crashed, or the connection or the
-// gate is closed. mu is held.
+// lost reports whether new messages are lost: the client has crashed, or the connection or
+// the gate is closed. mu is held.
 func (c *Conn) lost() bool { return c.client.crashed || c.closed || c.gate.closed }
 
-// calm says whether a message that answers r passes at once. mu is held.
+// calm reports whether a message that answers r may pass at once. mu is held.
 func (c *Conn) calm(r *record) bool {
 	return len(c.client.pauses) == 0 &&
 		(r == nil || !r.leaving && (r.N == 0 || !c.gate.awaited(&r.Command, testbed.Replied)))
 }
 
-// delay holds an arrival while its command's points or a pause require it. mu is held on
-// entry and return.
+// delay waits while points of the answered command, or a pause, hold back the message. mu
+// is held on entry and return.
 func (c *Conn) delay(a arrival) {
 	r := a.answered
 	for r != nil && r.leaving && !c.lost() {
-		c.wait(deadline{}) // its Sent points come first
+		c.wait(deadline{}) // functions of its Sent points run first
 	}
 	if r != nil && r.N > 0 && !c.lost() {
 		r.note(a.m)
@@ -154,14 +150,14 @@ func (c *Conn) admit(a arrival) {
 	c.signal()
 }
 
-// note keeps the reply, unless the node's side has done so.
+// note records the reply, unless the node's side has done so.
 func (r *record) note(m resp.Message) {
 	if !r.served {
 		r.Reply = m.Compact()
 	}
 }
 
-// broken says that the connection has ended below. mu is held.
+// broken notes that the connection below has ended. mu is held.
 func (c *Conn) broken(err error) {
 	c.inErr = err
 	c.clientEnded()

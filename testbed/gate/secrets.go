@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// redacted stands in the log for what only the server may know.
+// redacted replaces passwords in the log.
 const redacted = "(redacted)"
 
-// withoutPassword is a handshake as it may be stored: nothing of it that follows
-// the word AUTH.
+// withoutPassword returns the arguments of a handshake with everything after the word AUTH
+// redacted.
 func withoutPassword(args []history.Bytes) []history.Bytes {
 	name := resp.Name(args)
 	if name != "AUTH" && name != "HELLO" {

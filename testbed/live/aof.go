@@ -18,18 +18,18 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// aof tracks the size of a node's append-only file, to tell at a kill how much of the
+// aof tracks the size of a node's append-only file, to decide at a kill how much of the
 // file a power loss would have left: with appendfsync everysec, writes after
 // testbed.LastFsync are not on disk. A kill alone loses nothing, because the kernel keeps
 // written data.
 //
-// Nodes are started (persistence) so that Redis writes to the file before it answers.
-// After an answer, the file holds the whole command.
+// The options from persistence make Redis write to the file before it answers. After an
+// answer, the file holds the whole command.
 type aof struct {
 	mu     sync.Mutex
-	path   string // the file that grows; "" if there is none
+	path   string // the file that Redis appends to; "" if none
 	began  time.Duration
-	sizes  []growth // in order of time; the first is the size at the start
+	sizes  []growth // in order of time; the first one is that at the start
 	killed time.Duration
 	err    error // why some sizes are unknown
 }
@@ -40,7 +40,8 @@ type growth struct {
 	size int64
 }
 
-// begin finds the file after a start. Its content so far counts as synced.
+// begin finds the file after a start of the node. The file's present content counts as
+// synced.
 func (a *aof) begin(dir string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +50,7 @@ func (a *aof) begin(dir string, now time.Duration) {
 	a.look(now)
 }
 
-// answered notes the file's size after an answer.
+// answered notes the file's size. It is called after each answer of the node.
 func (a *aof) answered(now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +71,7 @@ func (a *aof) look(now time.Duration) {
 	}
 }
 
-// end notes when the node was killed.
+// end notes the time of the node's kill.
 func (a *aof) end(now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +92,7 @@ func (a *aof) cut(dir string) (lost []history.Bytes, err error) {
 	case a.err != nil && (a.path == path || a.path == ""):
 		return nil, fmt.Errorf("follow the append-only file: %w", a.err)
 	case path != a.path:
-		return nil, nil // rewritten since, hence synced
+		return nil, nil // Redis has rewritten the file since, and thus synced it
 	}
 	synced := testbed.LastFsync(a.began, a.killed)
 	keep := a.sizes[0].size
@@ -141,9 +142,9 @@ func printable(s string) string {
 	return s
 }
 
-// growingFile finds the file that Redis appends to, "" if there is none. Before Redis 7
-// there is one file; since then a manifest lists several, and the last incremental one
-// grows.
+// growingFile returns the file that Redis appends to, "" if there is none. Before Redis 7
+// there is one file; since then a manifest lists several, and Redis appends to the last
+// incremental one.
 func growingFile(dir string) (path string, err error) {
 	const (
 		before7  = "appendonly.aof"

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// provocation tells elections caused by a fault from those caused by a machine too busy
-// for a healthy node. A fault explains elections while it is in force and for grace after
-// its heal, the longest that an election caused by it may take.
+// provocation distinguishes elections that a fault caused from elections that happened
+// because the machine was too busy for a healthy node to answer. A fault explains elections
+// while it is in force and for grace after its heal. Grace is the longest that an election
+// caused by the fault may take.
 type provocation struct {
 	grace time.Duration
 
 	mu     sync.Mutex
-	faults int             // in force, not counting killed nodes
+	faults int             // number in force, without killed nodes
 	down   map[string]bool // nodes that were killed and are neither back nor replaced
 	until  time.Time       // end of the grace after the last heal
 }
 
-// provoke notes that a fault strikes nodes, or the links between servers, until
-// healed is called.
+// provoke notes a fault of nodes, or of the links between servers, until healed is called.
 func (p *provocation) provoke() (healed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,8 +31,8 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// killed notes that the node is down, until restarted or replaced. Failed takes the note
-// back, if the operation failed.
+// killed notes that the node is down, until restarted or replaced is called. Call failed if
+// the operation failed: it withdraws the note.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *provocation) killed(node string) (failed func()) {
 }
 
 // replaced notes that another node was elected in place of this one. If this node was
-// killed, the kill explains elections for one more grace only.
+// killed, the kill explains elections only for another grace.
 func (p *provocation) replaced(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *provocation) restarted(node string) {
 	p.until = time.Now().Add(p.grace)
 }
 
-// explains says whether a fault explains an election that is noticed now.
+// explains reports whether a fault explains an election that is noticed now.
 func (p *provocation) explains() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

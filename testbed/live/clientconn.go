@@ -13,21 +13,20 @@ import (
 
 // nearEnd is the client's TCP connection to its proxy, below the gate.
 //
-// If a client stopped reading, the proxy's goroutines that carry data to it would be
-// stuck for ever. So a closed nearEnd only ends its sending side, and reads on until the
-// proxy closes.
+// If a client stopped reading, the proxy's goroutines that send to it would be stuck for
+// ever. So a closed nearEnd closes only its sending side, and reads until the proxy closes.
 type nearEnd struct {
 	*net.TCPConn
-	by     known   // its identity in commands
-	gone   func()  // called once the proxy has closed
-	resets *resets // told of a reset from outside; may be nil
+	by     known   // the connection's identity in commands
+	gone   func()  // called after the proxy has closed
+	resets *resets // records a reset by the proxy; may be nil
 
 	reading sync.Mutex // held by Read
 	mu      sync.Mutex
-	err     error // of reads and writes once it is closed or reset
+	err     error // the error of reads and writes after a close or reset
 }
 
-// Read implements net.Conn. Errors name no addresses: they go into histories.
+// Read implements net.Conn. Errors contain no addresses, since they go into histories.
 func (c *nearEnd) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -62,11 +61,12 @@ func (c *nearEnd) ended() error {
 // Close implements net.Conn.
 func (c *nearEnd) Close() error { c.end(net.ErrClosed); return nil }
 
-// reset makes the connection look reset to its client, and says whether it was
-// still open.
+// reset makes the connection look reset to its client, and reports whether it was still
+// open.
 func (c *nearEnd) reset() bool { return c.end(syscall.ECONNRESET) }
 
-// end makes reads and writes fail with err from now on.
+// end makes reads and writes fail with err from now on. It reports whether it is the first
+// call.
 func (c *nearEnd) end(err error) bool {
 	c.mu.Lock()
 	first := c.err == nil
@@ -83,7 +83,7 @@ func (c *nearEnd) end(err error) bool {
 }
 
 func (c *nearEnd) drain() {
-	c.reading.Lock() // the last reader has left; no other will touch TCPConn
+	c.reading.Lock() // the last reader has returned; nobody else reads TCPConn
 	c.TCPConn.SetReadDeadline(time.Time{})
 	c.reading.Unlock()
 	io.Copy(io.Discard, c.TCPConn)
@@ -91,7 +91,7 @@ func (c *nearEnd) drain() {
 	c.gone()
 }
 
-// resets are the connections that a fault has reset, idle ones included.
+// resets is the set of connections that a fault has reset, including idle ones.
 type resets struct {
 	mu    sync.Mutex
 	conns map[known]bool

@@ -21,7 +21,7 @@ type (
 		nodeClocks
 	}
 	watchedClockEnv struct {
-		watchedEnv
+		sentinelEnv
 		nodeClocks
 	}
 	clusterClockEnv struct {
@@ -40,8 +40,8 @@ var (
 	_ testbed.Elections  = watchedClockEnv{}
 )
 
-// clocks says why servers of the provider have no wall clocks of their own; nil if
-// they have.
+// clocks returns nil if the provider's servers have wall clocks of their own, else the
+// reason.
 func clocks(p Provider) error {
 	m, ok := p.(Clockmaker)
 	if !ok {
@@ -50,14 +50,14 @@ func clocks(p Provider) error {
 	return m.Clocks()
 }
 
-// giveClock makes the node's clock. It is kept beside the node's directory, which
+// giveClock makes the node's clock. The clock's file is beside the node's directory, which
 // a restart may empty.
 func (n *node) giveClock() (err error) {
 	n.wall, err = clockshim.New(filepath.Clean(n.dir) + ".clock")
 	return err
 }
 
-// clockFile is the path of the node's clock, "" if it has none.
+// clockFile returns the path of the node's clock, "" if the node has none.
 func (n *node) clockFile() string {
 	if n.wall == nil {
 		return ""
@@ -65,12 +65,12 @@ func (n *node) clockFile() string {
 	return n.wall.Path()
 }
 
-// SkewNode implements testbed.NodeClocks. After it returns, the node's commands use the
-// new time. A node that is down restarts with it.
+// SkewNode implements testbed.NodeClocks. After it returns, the node's commands use the new
+// time. A node that is down uses the new time after its restart.
 //
 // Redis uses its wall clock not only for expiry. After a jump forward by more than
-// repl-timeout a primary drops its replicas, which reconnect at once. After a jump back
-// it does not sync its append-only file until the clock has caught up.
+// repl-timeout a primary drops its replicas, which reconnect at once. After a jump back it
+// does not sync its append-only file until the clock reaches its former time.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	n, err := w.of.node(node)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 const (
 	// clockSlack is the tolerated error of a node's clock.
 	clockSlack = 10 * time.Millisecond
-	// clockPatience bounds how long a node may show another time.
+	// clockPatience bounds how long a node may take to show the new time.
 	clockPatience = time.Second
 )
 

@@ -21,25 +21,26 @@ const (
 	nodeTimeout = time.Second
 	// formingTimeout replaces nodeTimeout while nodes start and meet, on a busy machine.
 	formingTimeout = 20 * time.Second
-	// clusterConfig is the file of a node's id and its view of the cluster. It survives a
+	// clusterConfig is the file with a node's id and its view of the cluster. It survives a
 	// loss of data, so that the node keeps its id.
 	clusterConfig = "nodes.conf"
 	// hashSlots is the number of slots in the specification of Redis Cluster.
 	hashSlots = 16384
 )
 
-// BusOffset is the distance from a node's port to its cluster bus port, unless its server
-// is a Busser.
+// BusOffset is the difference between a node's cluster bus port and its port, unless its
+// server is a Busser.
 const BusOffset = 10_000
 
 // Busser is a Server whose cluster bus is not at its port plus BusOffset.
 type Busser interface {
 	Server
-	// Bus is where this program reaches the server's cluster bus, as "host:port".
+	// Bus returns the address by which this program reaches the server's cluster bus, as
+	// "host:port".
 	Bus() string
 }
 
-// bus returns the address of the node's cluster bus, or an error while it has none.
+// bus returns the address of the node's cluster bus, or an error while the node is down.
 func (n *node) bus() (string, error) {
 	s, err := n.running()
 	if err != nil {
@@ -56,24 +57,24 @@ func (n *node) bus() (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(number+BusOffset)), err
 }
 
-// joined opens two doors for each node, one for its replicas and one for its cluster bus,
-// and has the node announce them. It must run before the nodes are started.
+// joined opens two peer proxies for each node, one for its replicas and one for its cluster bus,
+// and makes the node announce them. It must run before the nodes are started.
 func (e *env) joined() error {
-	e.doors = newDoors(e.proxies, e.place.Doors())
+	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
 	e.cluster = newCluster(e)
 	for _, n := range e.nodes {
-		door, err := e.doors.open(n.name, n.reach, nil)
+		peerProxy, err := e.peerProxies.open(n.name, n.reach, nil)
 		if err != nil {
 			return err
 		}
-		bus, err := e.doors.open(n.name, n.bus, nil)
+		bus, err := e.peerProxies.open(n.name, n.bus, nil)
 		if err != nil {
 			return err
 		}
-		e.cluster.doors[n], e.cluster.buses[n] = door, bus
-		host, port := door.addr()
+		e.cluster.peerProxies[n], e.cluster.buses[n] = peerProxy, bus
+		host, port := peerProxy.addr()
 		_, busPort := bus.addr()
-		n.doors, n.keeps, n.admit = e.doors, clusterConfig, e.cluster.admit(n)
+		n.peerProxies, n.keeps, n.admit = e.peerProxies, clusterConfig, e.cluster.admit(n)
 		n.args = []string{
 			"--cluster-enabled", "yes", "--cluster-config-file", clusterConfig,
 			"--cluster-announce-ip", host, "--cluster-announce-port", port, "--cluster-announce-bus-port", busPort,
@@ -87,7 +88,7 @@ const timeoutOption = "cluster-node-timeout"
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// form joins the running nodes to a cluster and returns when each of them says that the
+// form makes the running nodes a cluster and returns when each of them reports that the
 // cluster works.
 func (e *env) form(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, formation)
@@ -121,12 +122,12 @@ func (e *env) form(ctx context.Context) error {
 	return nil
 }
 
-// formation bounds how long a cluster may take to form, and a client to learn its slots,
-// on a busy machine.
+// formation bounds, for a busy machine, how long a cluster may take to form and a client to
+// learn the slots.
 const formation = time.Minute
 
-// allot gives the i-th master its slots, and an epoch of its own: equal epochs would be a
-// conflict to resolve.
+// allot gives the i-th master its slots and an epoch of its own. Masters with equal epochs
+// would first have to resolve the conflict.
 func (e *env) allot(ctx context.Context, i int, master *node) error {
 	return master.ask(ctx, func(c *redis.Client) error {
 		from, to := i*hashSlots/testbed.Masters, (i+1)*hashSlots/testbed.Masters-1
@@ -137,12 +138,12 @@ func (e *env) allot(ctx context.Context, i int, master *node) error {
 	})
 }
 
-// introduce tells every node of every other: discovery would take seconds.
+// introduce tells every pair of nodes about each other: discovery would take seconds.
 func (e *env) introduce(ctx context.Context) error {
 	for i, n := range e.nodes {
 		err := n.ask(ctx, func(c *redis.Client) error {
 			for _, other := range e.nodes[:i] {
-				host, port := e.cluster.doors[other].addr()
+				host, port := e.cluster.peerProxies[other].addr()
 				_, bus := e.cluster.buses[other].addr()
 				if err := c.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
 					return err
@@ -157,8 +158,8 @@ func (e *env) introduce(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until n knows all others, makes it a replica of master unless n is master,
-// and waits until n says that the cluster works.
+// settle waits until n knows all others, makes n a replica of master unless n is master,
+// and waits until n reports that the cluster works.
 func (e *env) settle(ctx context.Context, n, master *node) error {
 	var lacks error
 	err := n.ask(ctx, func(c *redis.Client) error {
@@ -180,8 +181,8 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until polls lacking until it returns "". The error says what was lacking when ctx
-// ended.
+// until polls lacking until it returns "". If ctx ends first, the error contains the last
+// result of lacking.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -196,22 +197,30 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// acquainted says which other node a node does not know yet, "" if none.
+// retried returns the result of a poll that goes on after err: err's text, not an error.
+func retried(err error) (lacking string, fatal error) {
+	if err == nil {
+		return "", nil
+	}
+	return err.Error(), nil
+}
+
+// acquainted names a node that this node does not know yet, "" if none.
 func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	known, err := knownTo(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	for _, n := range e.nodes {
-		if m := known[e.cluster.doors[n].announced()]; m.id == "" || !m.connected {
+		if m := known[e.cluster.peerProxies[n].announced()]; m.id == "" || !m.connected {
 			return "it does not know " + n.name, nil
 		}
 	}
 	return "", nil
 }
 
-// following tells a node once to follow a master, since each CLUSTER REPLICATE restarts
-// the sync. It says what is still lacking, "" if nothing.
+// following makes a node follow master. It sends CLUSTER REPLICATE only once, since each
+// one restarts the sync. It returns the condition that is still missing, "" if none.
 func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
 	info, err := c.InfoMap(ctx, "replication").Result()
 	if err != nil {
@@ -222,7 +231,7 @@ func (e *env) following(ctx context.Context, c *redis.Client, master *node) (str
 		if err != nil {
 			return "", err
 		}
-		if err := c.ClusterReplicate(ctx, known[e.cluster.doors[master].announced()].id).Err(); err != nil {
+		if err := c.ClusterReplicate(ctx, known[e.cluster.peerProxies[master].announced()].id).Err(); err != nil {
 			return err.Error(), nil
 		}
 		return "it has only been told to follow " + master.name, nil
@@ -233,7 +242,8 @@ func (e *env) following(ctx context.Context, c *redis.Client, master *node) (str
 	return "", nil
 }
 
-// working says what a node lacks to serve and to know every replica's master.
+// working returns the reason why a node does not serve, or does not know every replica's
+// master yet; "" if none.
 func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
 	if what, err := operative(ctx, c); what != "" || err != nil {
 		return what, err
@@ -243,15 +253,15 @@ func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
 		return "", err
 	}
 	for i, n := range e.nodes {
-		master := known[e.cluster.doors[e.nodes[i%testbed.Masters]].announced()]
-		if m := known[e.cluster.doors[n].announced()]; m.master != (i < testbed.Masters) || !m.master && m.follows != master.id {
+		master := known[e.cluster.peerProxies[e.nodes[i%testbed.Masters]].announced()]
+		if m := known[e.cluster.peerProxies[n].announced()]; m.master != (i < testbed.Masters) || !m.master && m.follows != master.id {
 			return "it does not know whom " + n.name + " follows", nil
 		}
 	}
 	return "", nil
 }
 
-// operative says why a node does not serve, "" if it does.
+// operative returns the reason why a node does not serve, "" if it serves.
 func operative(ctx context.Context, c *redis.Client) (string, error) {
 	info, err := c.ClusterInfo(ctx).Result()
 	if err != nil {
@@ -299,7 +309,7 @@ func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		for range 2 { // as in replicate
+		for range 2 { // twice, as in replicate
 			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
 			if err != nil {
 				return fmt.Errorf("replication: %w", err)
@@ -316,8 +326,8 @@ func (s *shard) replicated(ctx context.Context) error {
 	})
 }
 
-// reachCluster gives a client its links to all nodes, and the one go-redis client
-// that finds the masters.
+// reachCluster gives a client its links to all nodes, and the go-redis client that finds
+// the masters.
 func (e *env) reachCluster(c *client, id int) error {
 	known := dials{}
 	var addrs []string
@@ -327,7 +337,7 @@ func (e *env) reachCluster(c *client, id int) error {
 			return err
 		}
 		c.links = append(c.links, l)
-		addr := e.cluster.doors[n].announced()
+		addr := e.cluster.peerProxies[n].announced()
 		addrs = append(addrs, addr)
 		known[addr] = func(ctx context.Context) (net.Conn, error) { return l.dial(ctx, id) }
 	}
@@ -341,15 +351,13 @@ func (e *env) reachCluster(c *client, id int) error {
 	return nil
 }
 
-// warmCluster lets a client learn where the slots are, and connect to all nodes.
+// warmCluster makes a client learn the map of the slots, and connect to all nodes.
 func (e *env) warmCluster(ctx context.Context, c *redis.ClusterClient) error {
 	learning, cancel := context.WithTimeout(ctx, formation)
 	defer cancel()
 	if err := until(learning, func() (string, error) {
-		if _, err := c.MasterForKey(learning, e.cluster.shards[0].key); err != nil {
-			return err.Error(), nil // a busy node has not answered in time
-		}
-		return "", nil
+		_, err := c.MasterForKey(learning, e.cluster.shards[0].key)
+		return retried(err) // poll again: a busy node may not answer in time
 	}); err != nil {
 		return fmt.Errorf("learn the slots: %w", err)
 	}

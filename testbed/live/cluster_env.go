@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clusterEnv is a world whose masters are elected by the nodes of a cluster.
+// clusterEnv is the world of a Redis Cluster, whose nodes elect their masters.
 type clusterEnv struct {
 	ownEnv
 	*cluster
@@ -38,13 +38,13 @@ func (e clusterEnv) List() []string {
 	return names
 }
 
-// StopReplication implements testbed.Nodes. It leaves the cluster bus alone.
+// StopReplication implements testbed.Nodes. It does not affect the cluster bus.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	var entries []entry
 	for i, master := range e.masters() {
 		for _, r := range e.shards[i].nodes {
 			if r != master {
-				entries = append(entries, entry{r.name, e.cluster.doors[master]})
+				entries = append(entries, entry{r.name, e.cluster.peerProxies[master]})
 			}
 		}
 	}
@@ -62,10 +62,9 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}), nil
 }
 
-// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover
-// to the node; then it waits until the nodes have elected the node. When it returns,
-// clients have moved, except frozen ones and processes, whose view of the cluster is
-// unknown.
+// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It
+// waits until the cluster has elected the node. When it returns, clients have moved, except
+// frozen clients, and processes, whose view of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -82,8 +81,8 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		}
 		e.rules(n)
 	}
-	if pair, err := e.cluster.doors[old].pair(n.name); err == nil {
-		pair.open() // drops what it holds
+	if pair, err := e.cluster.peerProxies[old].pair(n.name); err == nil {
+		pair.open() // drops held messages
 	}
 	if e.frozen(old) {
 		return nil
@@ -95,7 +94,8 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// elect returns when every running node sees n as master and serves.
+// elect starts a failover from old to n, unless old is down or frozen. It waits until all
+// other masters that run, and n, see n as master and serve.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
@@ -110,7 +110,7 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 		err := other.ask(ctx, func(c *redis.Client) error {
 			return until(ctx, func() (string, error) {
 				known, err := knownTo(ctx, c)
-				if err == nil && !known[e.cluster.doors[n].announced()].master {
+				if err == nil && !known[e.cluster.peerProxies[n].announced()].master {
 					return "to " + other.name + " it is no master", nil
 				}
 				if err != nil {
@@ -126,9 +126,8 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	return nil
 }
 
-// follow waits until all clients know of a new master, but only as long as an active
-// client may need. It does not wait for processes: they use other go-redis clients than
-// these.
+// follow waits until all clients know the new master, but only as long as an active client
+// may need. It does not wait for processes: their go-redis clients are not accessible here.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	if e.setup.Processes != nil {
 		return
@@ -141,9 +140,9 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 			_ = until(ctx, func() (string, error) {
 				master, err := c.cluster.MasterForKey(ctx, s.key)
 				if err != nil {
-					return err.Error(), nil // the client asked a node that does not answer
+					return err.Error(), nil // the node that the client asked did not answer
 				}
-				if master.Options().Addr != e.cluster.doors[n].announced() {
+				if master.Options().Addr != e.cluster.peerProxies[n].announced() {
 					return "it goes to the old master", nil
 				}
 				return "", nil
@@ -165,8 +164,8 @@ func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) er
 	return nil
 }
 
-// Restart implements testbed.Nodes. It waits until the node serves: a restarted master
-// does not for two seconds. A replaced master comes back as a replica.
+// Restart implements testbed.Nodes. It waits until the node serves, which takes a restarted
+// master two seconds. A replaced master comes back as a replica.
 func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -175,7 +174,7 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // even if it was replaced, its restart explains elections
+	failed := e.killed(node) // a restart explains elections, even that of a replaced node
 	if lost, err = n.restart(e.ctx); err != nil {
 		failed()
 		return lost, err
@@ -190,14 +189,14 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	return lost, nil
 }
 
-// Pause implements testbed.Nodes. A master that was replaced meanwhile learns of it when
-// it is resumed, and executes commands until then.
+// Pause implements testbed.Nodes. A master that was replaced during the pause executes
+// commands after it until it learns of the new master.
 func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Pause)
 }
 
-// Unplug implements testbed.Unplugger. A master that was replaced meanwhile learns of it
-// when it is plugged in.
+// Unplug implements testbed.Unplugger. A master that was replaced meanwhile learns of the
+// new master when it is plugged in.
 func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Unplug)
 }
@@ -223,21 +222,21 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	}), nil
 }
 
-// freeze adds to the number of faults that silence a node.
+// freeze adds by to the number of faults that pause or unplug a node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses[n] += by
 }
 
-// frozen says whether the node is paused or unplugged, and thus cannot answer.
+// frozen reports whether the node is paused or unplugged, and thus cannot answer.
 func (c *cluster) frozen(n *node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pauses[n] > 0
 }
 
-// step waits until n, if another master was elected beside it, has stepped down.
+// step waits until n has stepped down, if another master was elected in its place.
 func (e clusterEnv) step(ctx context.Context, n *node) error {
 	old, present := e.rivals(n)
 	if _, err := n.running(); err != nil || old != n || present == n {
@@ -252,7 +251,7 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 		master, err := n.isMaster(ctx)
 		switch {
 		case err != nil:
-			return err.Error(), nil // no proof that it stepped down
+			return err.Error(), nil // an error does not prove that it stepped down
 		case master:
 			return "it does not step down", nil
 		}
@@ -275,7 +274,8 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
 }
 
-// disturb disturbs replication and bus alike if both ends are nodes.
+// disturb disturbs replication and cluster bus if both ends are nodes; else it calls
+// otherwise.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
@@ -283,7 +283,7 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 		return otherwise(ctx, l, d)
 	}
 	healed := e.provoke()
-	undos, err := disturbAll([]entry{{from.name, e.cluster.doors[to]}, {from.name, e.buses[to]}}, d, how)
+	undos, err := disturbAll([]entry{{from.name, e.cluster.peerProxies[to]}, {from.name, e.buses[to]}}, d, how)
 	if err != nil {
 		healed()
 		return nil, err
@@ -296,11 +296,11 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	}), nil
 }
 
-// Split implements testbed.SplitBrain. It always fails: a cluster ends a period of two
-// masters for one slot by itself.
+// Split implements testbed.SplitBrain. It always fails: if two masters serve one slot, the
+// cluster itself resolves that.
 func (clusterEnv) Split(context.Context, string, []int) (testbed.Undo, error) {
 	return nil, errors.New("split brain: a cluster elects its masters itself")
 }
 
-// turnPatience bounds how long a migration waits for the turns of its nodes.
+// turnPatience bounds how long a migration waits for the turns (node.turn) of its nodes.
 const turnPatience = 5 * time.Second

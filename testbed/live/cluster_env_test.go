@@ -52,10 +52,10 @@ func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &node{name: "n1"}
 				e := &env{setup: testbed.Setup{Processes: processes}}
-				e.cluster = &cluster{env: e, doors: map[*node]*door{n: {listener: at{port: 2}}}}
+				e.cluster = &cluster{env: e, peerProxies: map[*node]*peerProxy{n: {listener: at{port: 2}}}}
 				slow, quick := newLearner(t, "10.0.0.1:1"), newLearner(t, "10.0.0.1:1")
 				e.clients = []*client{slow.client, quick.client}
-				quick.at.Store(e.cluster.doors[n].announced())
+				quick.at.Store(e.cluster.peerProxies[n].announced())
 				began := time.Now()
 				clusterEnv{ownEnv{e}, e.cluster}.follow(t.Context(), &shard{key: shardKeys[0]}, n)
 				took := time.Since(began)
@@ -63,7 +63,7 @@ func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if knows := master.Options().Addr == e.cluster.doors[n].announced(); knows != (processes == nil) {
+				if knows := master.Options().Addr == e.cluster.peerProxies[n].announced(); knows != (processes == nil) {
 					t.Errorf("after %v the client that hears of it knows the new master: %t", took, knows)
 				}
 				if processes != nil && took > 0 {

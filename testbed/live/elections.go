@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// elections tracks the primary that Sentinels elect. It reads the commands of Sentinels
+// elections tracks the primary that Sentinels elect. It reads the commands from Sentinels
 // to nodes before the nodes receive them.
 type elections struct {
 	world *env
@@ -17,16 +17,16 @@ type elections struct {
 	mu     sync.Mutex
 	record func(history.Op)
 	early  []history.Op // events before OnElection
-	old    *node        // the primary; if heir is set, the one that heir replaces
+	old    *node        // the primary; if heir is set, the primary that heir replaces
 	heir   *node        // promoted while old may still serve; else nil
 	moved  map[int]bool // clients that have dialled heir
 }
 
 func newElections(e *env) *elections {
-	// A node that was silent for downAfter during the fault may be voted on after it. The
-	// leading Sentinel has failoverTimeout to win the vote, and as long again to find a
-	// replica to promote. The next attempt would come after both, and finds the primary
-	// alive.
+	// Sentinels may still vote on a node that was silent for downAfter during the fault,
+	// after the fault. The leading Sentinel has failoverTimeout to win the vote, and as
+	// long again to find a replica to promote. It would try again only later, and then find
+	// the primary alive.
 	why := provocation{grace: downAfter + 2*failoverTimeout}
 	return &elections{world: e, provocation: &why, old: e.nodes[0], moved: map[int]bool{}}
 }
@@ -52,8 +52,8 @@ func (l *elections) tell(op history.Op) {
 	l.record(op)
 }
 
-// hearing listens to the commands of Sentinels to n. It hears a REPLICAOF in a
-// transaction before the node executes it, at EXEC.
+// hearing returns a listener to the commands from Sentinels to n. It hears a REPLICAOF in a
+// transaction before the node executes the transaction at EXEC.
 func (l *elections) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
 		switch resp.Name(args) {
@@ -67,19 +67,19 @@ func (l *elections) hearing(n *node) hearing {
 	}
 }
 
-// elected: the node is about to become a primary.
+// elected notes that the node is about to become a primary.
 func (l *elections) elected(n *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n == l.old && l.heir == nil || n == l.heir {
-		return // repeated
+		return // noted already
 	}
 	lost := cmp.Or(l.heir, l.old).name
 	if !l.explains() {
 		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
 	l.replaced(lost)
-	l.unite() // the previous heir is lost as well
+	l.unite() // if there was an heir, it is lost, too
 	l.heir = n
 	if _, err := l.old.running(); err != nil {
 		l.unite()
@@ -90,7 +90,7 @@ func (l *elections) elected(n *node) {
 	n.aof.begin(n.dir, n.clock())
 }
 
-// deposed: the node is not a primary any more, if it was one.
+// deposed notes that the node is no primary any more. It may have been a replica all along.
 func (l *elections) deposed(n *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *elections) unite() {
 	clear(l.moved)
 }
 
-// reaching: a client is about to connect to the node.
+// reaching notes that a client is about to connect to the node.
 func (l *elections) reaching(client int, n *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *elections) reaching(client int, n *node) {
 	}
 }
 
-// rivals are the two primaries; nil if there is only one.
+// rivals returns the two primaries, or nil if there is only one.
 func (l *elections) rivals() (old, heir *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,32 +17,32 @@ import (
 
 // env is the running world of one trial.
 type env struct {
-	setup   testbed.Setup
-	ctx     context.Context // bounds the servers' lives
-	cancel  context.CancelCauseFunc
-	place   Place
-	temp    *tempdir.Dir
-	clocks  bool // servers have wall clocks of their own
-	gate    *gate.Gate
-	proxies *proxies
-	doors   *doors // between servers that choose a primary by themselves; else nil
-	network network
-	nodes   []*node
-	clients []*client
-	links   []*link // of all clients
+	setup       testbed.Setup
+	ctx         context.Context // its end kills the servers
+	cancel      context.CancelCauseFunc
+	place       Place
+	temp        *tempdir.Dir
+	clocks      bool // servers have wall clocks of their own
+	gate        *gate.Gate
+	proxies     *proxies
+	peerProxies *peerProxies // between servers that elect a primary; else nil
+	network     network
+	nodes       []*node
+	clients     []*client
+	links       []*link // the links of all clients
 
-	watchers *watchers // of Sentinel's topology; else nil
-	cluster  *cluster  // of Cluster's topology; else nil
+	sentinels *sentinels // nil except in topology Sentinel
+	cluster   *cluster   // nil except in topology Cluster
 
 	mu      sync.Mutex
-	primary *node       // of a replicated topology
-	streams []*syncLink // to the present primary
+	primary *node       // in a replicated topology; else nil
+	streams []*syncLink // links to the present primary
 }
 
-// ownEnv is a world whose servers are the trial's own, to be disturbed at will.
+// ownEnv is a world whose servers belong to the trial, so that faults may hit them.
 type ownEnv struct{ *env }
 
-// world returns what a body gets of e: its interfaces say what can be disturbed.
+// world returns the Env that the body gets: e, with the interfaces of its capabilities.
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
 		return e
@@ -53,12 +53,12 @@ func (e *env) world(p Provider) testbed.Env {
 		return clusterClockEnv{clusterEnv{own, e.cluster}, nodeClocks{e}}
 	case e.cluster != nil:
 		return clusterEnv{own, e.cluster}
-	case e.watchers == nil && e.clocks:
+	case e.sentinels == nil && e.clocks:
 		return clockEnv{own, nodeClocks{e}}
-	case e.watchers == nil:
+	case e.sentinels == nil:
 		return own
 	}
-	watched := watchedEnv{own, e.watchers.counts}
+	watched := sentinelEnv{own, e.sentinels.counts}
 	if e.clocks {
 		return watchedClockEnv{watched, nodeClocks{e}}
 	}
@@ -99,16 +99,16 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 // client is one client process.
 type client struct {
 	*gate.Client
-	links   []*link              // in the order of locks.Client.Nodes; of a cluster, to all its nodes
+	links   []*link              // in the order of locks.Client.Nodes; in a cluster, to all nodes
 	cluster *redis.ClusterClient // nil in other topologies
 }
 
-// connect makes client id with a link to every node that clients use. The links are its
-// own, or shared by all clients.
+// connect makes client id with a link to every node that clients use. With SharedLinks, all
+// clients use the links of client 0.
 func (e *env) connect(id int) error {
 	c := &client{Client: gate.NewClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
-	if e.watchers != nil {
+	if e.sentinels != nil {
 		return e.reachWatched(c, id)
 	}
 	if e.cluster != nil {
@@ -154,6 +154,14 @@ func (e *env) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) { return
 // PauseClient implements testbed.Clients.
 func (e *env) PauseClient(client int) (testbed.Undo, error) { return e.gate.PauseClient(client) }
 
+// SlowWork implements testbed.Clients.
+func (e *env) SlowWork(client int) (testbed.Undo, error) { return e.gate.SlowWork(client) }
+
+// HangWork implements testbed.Clients.
+func (e *env) HangWork(client int, hangs func() error) (testbed.Undo, error) {
+	return e.gate.HangWork(client, hangs)
+}
+
 // CrashClient implements testbed.Clients.
 func (e *env) CrashClient(client int) error { return e.gate.CrashClient(client) }
 
@@ -181,8 +189,8 @@ func (e *env) node(name string) (*node, error) {
 	return nil, fmt.Errorf("no node %q: there are n0 to n%d", name, len(e.nodes)-1)
 }
 
-// drainPatience bounds how long teardown waits for proxies to finish; they need
-// a moment only, unless toxiproxy is stuck.
+// drainPatience bounds how long teardown waits for proxies to finish. They take only a
+// moment, unless toxiproxy is stuck.
 const drainPatience = 2 * time.Second
 
 // drain waits until the proxies have closed all connections of the clients.
@@ -193,8 +201,8 @@ func (e *env) drain() {
 	for _, l := range e.links {
 		ways = append(ways, l.drained())
 	}
-	if e.watchers != nil {
-		for _, a := range e.watchers.asides {
+	if e.sentinels != nil {
+		for _, a := range e.sentinels.links {
 			ways = append(ways, a.draining.None())
 		}
 	}

@@ -5,15 +5,15 @@ import (
 	"syscall"
 )
 
-// Open files of this program. A connection to a node needs the client's end, two of the
-// proxy, and two of the tap; a link needs the listeners of proxy and tap.
+// Open files of this program. A connection to a node needs five: the client's end, two of
+// the proxy, and two of the tap. A link needs the listeners of proxy and tap.
 const (
 	filesPerConnection = 5
 	filesPerLink       = 2
 )
 
 // checkFiles returns an error if the clients need more open files than this program may
-// have. Go has raised the limit to its maximum; concurrent trials share it.
+// open. Go has raised the limit to its maximum; concurrent trials share it.
 func (e *env) checkFiles() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

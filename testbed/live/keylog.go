@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// keyLog numbers the changes of all nodes' keys and passes them on, one at a time.
+// keyLog numbers the changes of all nodes' keys and passes them to Setup.Keys, one at a
+// time.
 type keyLog struct {
 	keys   func(history.KeyChange)
 	unseen func(node string, err error)
@@ -17,8 +18,8 @@ type keyLog struct {
 	next int
 }
 
-// newKeyLog returns the log that the setup asks for, nil if it asks for none. Without
-// Setup.Unseen, a node whose keys cannot be seen ends the trial.
+// newKeyLog returns a log if the setup wants the changes of keys, else nil. Without
+// Setup.Unseen, a node whose keys cannot be observed ends the trial.
 func newKeyLog(s testbed.Setup, end func(error)) *keyLog {
 	if s.Keys == nil {
 		return nil
@@ -30,7 +31,6 @@ func newKeyLog(s testbed.Setup, end func(error)) *keyLog {
 	return l
 }
 
-// tell passes changes on.
 func (l *keyLog) tell(changes []history.KeyChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -328,30 +328,51 @@ func TestTheTapSeesWhatRecipesDo(t *testing.T) {
 	}
 }
 
-// use takes the lock, in vain by another client, and gives it back.
-func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
-	var all []locks.Lock
+// handles returns two clients' handles on the lock.
+func handles(e testbed.Env, r locks.Recipe) (all []locks.Lock, err error) {
 	for i := range 2 {
 		make, err := r.New(e.Client(i).Locks())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l, err := make("lock-0", time.Minute)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, l)
 	}
-	for range 2 {
+	return all, nil
+}
+
+// use takes the lock, in vain by another client, and gives it back. A recipe whose second
+// release panics gets fresh handles for each turn. One that never grants the lock leaves its
+// key with an error, in the way of the other client, and then removes it.
+func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
+	_, panics := r.Declares("conduct", "panic", "none")
+	_, never := r.Declares("liveness", "no-expiry", "none")
+	all, err := handles(e, r)
+	if err != nil {
+		return err
+	}
+	for turn := range 2 {
+		if turn > 0 && panics {
+			if all, err = handles(e, r); err != nil {
+				return err
+			}
+		}
 		for i, l := range all {
 			lease, err := l.TryLock(ctx)
-			if err != nil {
-				return fmt.Errorf("c%d: %w", i, err)
+			var answered redis.Error
+			if granted := err == nil; granted == never || !granted && !errors.As(err, &answered) {
+				return fmt.Errorf("c%d: got %v, want a grant: %t, or else an error of Redis", i, err, !never)
 			}
 			time.Sleep(20 * time.Millisecond) // the last node of a quorum has answered
 			_, busy := all[1-i].TryLock(ctx)
 			if busy == nil {
 				return fmt.Errorf("c%d got the lock of c%d", 1-i, i)
+			}
+			if never && !errors.Is(busy, locks.ErrBusy) {
+				return fmt.Errorf("c%d found no key that c%d left: %w", 1-i, i, busy)
 			}
 			time.Sleep(20 * time.Millisecond)
 			if x, ok := l.(locks.Extender); ok {

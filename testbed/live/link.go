@@ -15,35 +15,36 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// link connects one client, or all that share it, to one node: a proxy, and behind it a
-// tap in front of the node that the link's clients are to use now.
+// link connects one client, or all clients that share it, to one node: a proxy, and behind
+// it a tap in front of the node that the link's clients use now. A promotion changes that
+// node.
 type link struct {
 	client int // or everyone
 	gate   *gate.Gate
 	proxy  *proxy
 	tap    net.Listener
 
-	// dialling is held while one connection is made, so that the proxy's connection can
-	// be matched to the client's.
+	// dialling is a lock that is held while one connection is made, so that the proxy's
+	// connection can be matched to the client's.
 	dialling chan struct{}
-	accepted chan net.Conn // what the proxy dialled
+	accepted chan net.Conn // connections from the proxy
 	closed   chan struct{}
 	serving  sync.WaitGroup // the accept loop and the pairs
-	draining tally          // near ends whose proxy has not closed yet
+	draining tally          // near ends that the proxy has not closed yet
 
 	mu     sync.Mutex
 	target *node
-	names  []string      // of all nodes it ever led to
+	names  []string      // of all nodes that the link ever led to
 	pairs  []*pair       // in the order of dialling
 	made   int           // connections so far
-	places map[known]int // numbers of connections in the order of dialling, from 1
-	resets *resets       // of the fault in force; nil if none
+	places map[known]int // places of connections in the order of dialling, from 1
+	resets *resets       // those of the reset in force; nil if none
 }
 
-// loopback is where clients and taps are.
+// loopback is the address of clients and taps.
 const loopback = "127.0.0.1"
 
-// everyone stands for the client of a link that all clients share.
+// everyone is the client of a link that all clients share.
 const everyone = -1
 
 // known identifies a connection in commands.
@@ -53,7 +54,7 @@ type known struct {
 	conn   int
 }
 
-// newLink opens the way from a client, or everyone, to a node.
+// newLink opens a link from a client, or everyone, to a node.
 func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	l, err := unattended(p, gate, client, target)
 	if err == nil {
@@ -62,7 +63,7 @@ func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, erro
 	return l, err
 }
 
-// unattended makes a link that does not accept its proxy's connections yet.
+// unattended returns a link that does not accept its proxy's connections yet.
 func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
@@ -99,8 +100,8 @@ func (l *link) accept() {
 	}
 }
 
-// refusal is how long a node that is down takes to refuse a connection: code that retries
-// at once must not use up the machine.
+// refusal is the delay before a node that is down refuses a connection, so that code that
+// retries at once does not use up the machine.
 const refusal = time.Millisecond
 
 // dial makes one connection of a client through the gate.
@@ -112,13 +113,13 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 		return l.connect(ctx, gc, known{client, name, gc.Number()})
 	})
 	if err != nil {
-		return nil, err // not a nil *Conn
+		return nil, err // a nil interface, not a nil *Conn
 	}
 	return c, nil
 }
 
 // connect makes both halves of a connection below the gate: client to proxy, and tap to
-// node. By identifies it in commands.
+// node. By identifies the connection in commands.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
 	if err := l.take(ctx); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 		defer l.release()
 		return nil, refuse(ctx)
 	}
-	// Without ctx: an abandoned dial may have reached the proxy, whose connection would
+	// Do not use ctx: an abandoned dial may have reached the proxy, whose connection would
 	// then be matched to the next client.
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
@@ -154,10 +155,10 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 	return nil, err
 }
 
-// errRefused is a client's error if its proxy did not reach the tap.
+// errRefused is the error of a client's dial if its proxy could not reach the tap.
 var errRefused = errors.New("the link's proxy could not connect to its other side")
 
-// take waits until no connection is being made, and lets nobody make one until
+// take waits until no connection is being made, and keeps new ones from being made until
 // release.
 func (l *link) take(ctx context.Context) error {
 	select {
@@ -172,7 +173,7 @@ func (l *link) take(ctx context.Context) error {
 
 func (l *link) release() { <-l.dialling }
 
-// forget ends an abandoned connection and releases the link. It first waits for the
+// forget closes an abandoned connection and releases the link. It first waits for the
 // proxy's connection, which would otherwise be matched to the next client.
 func (l *link) forget(near net.Conn) {
 	defer l.release()
@@ -182,7 +183,7 @@ func (l *link) forget(near net.Conn) {
 		far.Close()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.made++ // the valves have counted it as well
+		l.made++ // the valves have counted it, too
 	case <-l.proxy.refused:
 	case <-l.closed:
 	}
@@ -220,8 +221,8 @@ func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, ta
 	return p.near
 }
 
-// retarget leads the link to another node and closes its connections to the old one. It
-// does nothing if the link leads there already.
+// retarget connects the link to another node and closes its connections to the old one. It
+// does nothing if the link leads to that node already.
 func (l *link) retarget(ctx context.Context, to *node) error {
 	if err := l.take(ctx); err != nil {
 		return fmt.Errorf("lead %s to %s: %w", l.proxy.Name, to.name, err)
@@ -242,47 +243,48 @@ func (l *link) retarget(ctx context.Context, to *node) error {
 	return nil
 }
 
-// number is the place of a connection on the link in the order of dialling, from 1; 0 if
-// there is none.
+// number returns a connection's place on the link in the order of dialling, from 1; 0 if
+// the link has no such connection.
 func (l *link) number(by known) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.places[by]
 }
 
-// leadsTo says whether the link is now the way to the node of that name.
+// leadsTo reports whether the link now leads to the node of that name.
 func (l *link) leadsTo(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.target.name == name
 }
 
-// carries says whether a command with that client and node went over this link.
+// carries reports whether commands of that client to that node go, or went, over this link.
 func (l *link) carries(client int, node string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return (l.client == client || l.client == everyone) && slices.Contains(l.names, node)
 }
 
-// drained is closed when the proxy has closed all connections of clients.
+// drained returns a channel that is closed once the proxy has closed all connections of
+// clients.
 func (l *link) drained() <-chan struct{} { return l.draining.None() }
 
-// tally is a count that may rise while somebody waits for 0, which a WaitGroup does not
-// allow.
+// tally is a counter that may rise from 0 while a goroutine waits for 0, which a WaitGroup
+// does not allow.
 type tally struct {
 	mu   sync.Mutex
 	n    int
-	zero chan struct{} // closed when n next is 0; nil if nobody waits
+	zero chan struct{} // closed when n becomes 0; nil if nobody waits
 }
 
-// Add counts one that came.
+// Add increments the count.
 func (t *tally) Add() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n++
 }
 
-// Done counts one that has gone.
+// Done decrements the count.
 func (t *tally) Done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -307,7 +309,7 @@ func (t *tally) None() <-chan struct{} {
 	return zero
 }
 
-// close ends the tap and what it serves. The proxy is closed already.
+// close closes the tap and its connections. The proxy is closed already.
 func (l *link) close() error {
 	close(l.closed)
 	err := l.tap.Close()

@@ -1,8 +1,8 @@
-// Package live makes worlds of real Redis servers from any Provider: clients behind a
-// gate, an embedded toxiproxy proxy on every link, replication.
+// Package live makes worlds of real Redis servers from any Provider: clients behind a gate,
+// an embedded toxiproxy proxy on every link, and replication.
 //
-// A command passes the gate, at the client's end of the connection; the proxy of the
-// link; and the tap, in front of the node.
+// A command passes the gate at the client's end of the connection, then the link's proxy,
+// then the tap in front of the node.
 package live
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Testbed runs trials on the servers of a provider, several at once if asked.
+// Testbed runs trials on the servers of a provider, also concurrently.
 type Testbed struct {
 	provider Provider
 	temp     string
@@ -35,9 +35,9 @@ var (
 	_ testbed.Lacking = (*Testbed)(nil)
 )
 
-// New returns the testbed. Temp is where directories for the nodes are made and
-// removed again; "" = the system's directory for temporary files. What killed
-// programs left there is removed before the first trial.
+// New returns a testbed that makes the nodes' directories in temp and removes them; "" =
+// the system's directory for temporary files. Before the first trial it removes directories
+// that killed programs left in temp.
 func New(p Provider, temp string) *Testbed { return &Testbed{provider: p, temp: temp} }
 
 // Name implements testbed.Testbed.
@@ -86,23 +86,23 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
-// WatchesKeys says that changes of the nodes' keys are observed.
+// WatchesKeys reports that the testbed observes the changes of the nodes' keys.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. If a node or a proxy dies unasked, the body's context
-// ends, and Run returns that error whatever the body returned.
+// Run implements testbed.Testbed. If a node or a proxy dies unexpectedly, the body's
+// context ends, and Run returns that error whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
 	}
 	if _, guest := t.provider.(Guest); guest {
-		s.Monitor = "" // it would show the commands of others
+		s.Monitor = "" // MONITOR would show the commands of others
 	}
 	t.sweep.Do(func() { tempdir.Sweep(t.temp) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e := newEnv(ctx, s, cancel)
-	defer func() { // whatever body does, a panic included
+	defer func() { // even if body panics
 		if terr := e.tearDown(); terr != nil {
 			err = testbed.JoinErrors(err, fmt.Errorf("%s testbed: %w", t.Name(), &testbed.TeardownError{Err: terr}))
 		}
@@ -111,7 +111,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 		return fmt.Errorf("%s testbed: %w", t.Name(), orDeath(ctx, err))
 	}
 	for _, n := range e.nodes {
-		n.aof.begin(n.dir, n.clock()) // the time of fsyncs counts from here, not from set-up
+		n.aof.begin(n.dir, n.clock()) // fsyncs are timed from here, not from set-up
 	}
 	err = body(ctx, e.world(t.provider))
 	if death := death(ctx); death != nil {
@@ -120,7 +120,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// deadNode is the cause of a context's end after a node or a proxy died unasked.
+// deadNode is the cause of a context's end after a node or a proxy died unexpectedly.
 type deadNode struct{ error }
 
 // Unwrap returns the testbed's error.
@@ -134,7 +134,7 @@ func death(ctx context.Context) error {
 	return nil
 }
 
-// orDeath prefers the death of a node to an error that followed from it.
+// orDeath returns the death of a node or proxy, if any, instead of err, its consequence.
 func orDeath(ctx context.Context, err error) error {
 	if d := death(ctx); d != nil {
 		return d
@@ -177,7 +177,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 		return nil // processes make their own connections
 	}
 	with := warmUp
-	if e.watchers != nil {
+	if e.sentinels != nil {
 		with = warmWatched
 	}
 	warm, ctx := errgroup.WithContext(ctx)
@@ -193,7 +193,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	return warm.Wait()
 }
 
-// startNodes starts all servers at once, and then the replication.
+// startNodes starts all servers concurrently, then replication, Sentinels or the cluster.
 func (e *env) startNodes(ctx context.Context) error {
 	starting, sctx := errgroup.WithContext(ctx)
 	for i := range e.setup.Nodes {
@@ -206,7 +206,7 @@ func (e *env) startNodes(ctx context.Context) error {
 		}
 	}
 	for _, n := range e.nodes {
-		// The server outlives the group's context.
+		// n.start gets ctx, not sctx: the server must outlive the group's context.
 		starting.Go(func() error {
 			if err := sctx.Err(); err != nil {
 				return err
@@ -234,7 +234,8 @@ func (e *env) startNodes(ctx context.Context) error {
 	return nil
 }
 
-// equip gives a node what it has for as long as the trial lasts.
+// equip gives a node its own clock and its log of commands, if the trial has them. The
+// node keeps both until the trial ends.
 func (e *env) equip(n *node) (err error) {
 	if e.clocks {
 		if err := n.giveClock(); err != nil {
@@ -247,7 +248,7 @@ func (e *env) equip(n *node) (err error) {
 	return err
 }
 
-// newServer returns a server of that name that is not started yet.
+// newServer returns a node of that name that is not started yet.
 func (e *env) newServer(name string) *node {
 	dir := filepath.Join(e.temp.Path(), name)
 	if h, ok := e.place.(Housed); ok {
@@ -258,12 +259,12 @@ func (e *env) newServer(name string) *node {
 	})
 }
 
-// warmedAtOnce bounds how many clients connect at a time: go-redis's dial timeout
+// warmedAtOnce bounds how many clients connect concurrently: go-redis's dial timeout
 // includes the wait for other dials.
 const warmedAtOnce = 16
 
-// warmth is how many connections are made per client and node before the body starts, so
-// that a fault hits commands instead of handshakes.
+// warmth returns how many connections each client makes to each node before the body
+// starts, so that faults hit commands, not handshakes.
 func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
@@ -272,10 +273,10 @@ func (e *env) warmth() int {
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // for a busy machine; the pool is the same
+	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
 }
 
-// tearDown ends everything in an order in which nothing waits for a timeout: clients,
+// tearDown ends everything in this order, so that nothing waits for a timeout: clients,
 // gate, faults in force, proxies, taps, servers.
 func (e *env) tearDown() error {
 	var errs []error
@@ -297,12 +298,12 @@ func (e *env) tearDown() error {
 	}
 	e.proxies.heal()
 	e.drain()
-	e.doors.shut()
+	e.peerProxies.shut()
 	e.proxies.close()
 	for _, l := range e.links {
 		errs = append(errs, l.close())
 	}
-	e.doors.close()
+	e.peerProxies.close()
 	for _, n := range e.nodes {
 		n.observer.finish()
 		n.observer.close()
@@ -318,9 +319,9 @@ func (e *env) tearDown() error {
 	return errors.Join(errs...)
 }
 
-// closeServers ends all servers concurrently: a container takes a while to end.
+// closeServers closes all servers concurrently, since a container ends slowly.
 func (e *env) closeServers() error {
-	servers := slices.Concat(e.nodes, e.watchers.servers())
+	servers := slices.Concat(e.nodes, e.sentinels.servers())
 	errs := make([]error, len(servers))
 	var closing sync.WaitGroup
 	for i, n := range servers {
@@ -330,7 +331,7 @@ func (e *env) closeServers() error {
 	return errors.Join(errs...)
 }
 
-// pathError is the part of err that a user can act on.
+// pathError returns the part of err that a user can act on: the directory and the cause.
 func pathError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

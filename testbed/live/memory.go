@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Evict implements testbed.Memory. Redis itself evicts, because maxmemory is 1 byte for a
-// moment. The node executes no client's command until evicted has returned; clients see
-// only that the keys are gone.
+// Evict implements testbed.Memory. It sets maxmemory to 1 byte for a moment, so that Redis
+// itself evicts. The node executes no client's command until evicted has returned; clients
+// see only that the keys are gone.
 func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) (keys []history.KeyState, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -51,8 +51,8 @@ func names(keys []history.KeyState) []string {
 	return all
 }
 
-// evict makes a node evict all its keys, and returns those that Redis reports as evicted:
-// others may have expired at the same time.
+// evict makes a node evict all its keys, and returns those that Redis reports as evicted.
+// Other keys may have expired at the same time.
 func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	there, err := keysOn(ctx, c)
 	if err != nil || len(there) == 0 {
@@ -91,7 +91,7 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	return slices.DeleteFunc(there, func(k history.KeyState) bool { return !names[k.Key] }), nil
 }
 
-// evictions is how many keys the node has ever evicted.
+// evictions returns how many keys the server has evicted since its start.
 func evictions(ctx context.Context, c *redis.Client) (int, error) {
 	info, err := c.InfoMap(ctx, "stats").Result()
 	if err != nil {
@@ -105,11 +105,11 @@ func evictions(ctx context.Context, c *redis.Client) (int, error) {
 }
 
 // starve leaves the node no memory for keys and makes it publish the keys that it evicts.
-// Restore resets its configuration, and must be called also after an error.
+// Restore restores the node's configuration, and must be called even after an error.
 func starve(ctx context.Context, c *redis.Client) (restore func() error, err error) {
 	var former [][2]string
 	restore = func() error {
-		ctx := context.WithoutCancel(ctx) // the node must not stay like this
+		ctx := context.WithoutCancel(ctx) // restore the configuration in any case
 		var errs []error
 		for _, f := range slices.Backward(former) {
 			errs = append(errs, c.ConfigSet(ctx, f[0], f[1]).Err())
@@ -134,7 +134,7 @@ func starve(ctx context.Context, c *redis.Client) (restore func() error, err err
 	return restore, nil
 }
 
-// awaitEmpty returns when the node has no key any more.
+// awaitEmpty waits until the node has no keys.
 func awaitEmpty(ctx context.Context, c *redis.Client) error {
 	patience := time.Now().Add(adminTimeout)
 	for {

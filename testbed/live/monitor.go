@@ -16,24 +16,24 @@ import (
 )
 
 // monitor logs the commands that a node executes, including those called by scripts, as
-// Redis's MONITOR reports them: a line each, with the node's own time. A client's name
+// Redis's MONITOR reports them: one per line, with the node's own time. A client's name
 // replaces its address; other addresses are the harness's or a primary's. The log goes on
-// after a restart of the node, but may lack its last commands before a kill. If the
-// connection to a live node broke, lines that begin with # tell from when to when
-// commands are missing, by the machine's clock.
+// after a restart of the node, but may lack the last commands before a kill. If the
+// connection to a live node breaks, a pair of lines that begin with # marks the gap, by the
+// machine's clock.
 //
-// Its connection bypasses links and gate. MONITOR slows the node down.
+// The monitor's connection bypasses links and gate. MONITOR slows the node down.
 type monitor struct {
-	clients sync.Map // by address: "c0"
+	clients sync.Map // names ("c0") by address; "" = hidden
 
 	mu   sync.Mutex
 	file *os.File
-	conn net.Conn // to the present server, or the last one
-	left bool     // no server is to be followed any more
+	conn net.Conn // connection to the present server, or the last one
+	left bool     // the monitor follows no more servers
 	err  error    // why the log is incomplete
 }
 
-// newMonitor makes the log of a node in a directory.
+// newMonitor returns a monitor that logs to a file in dir.
 func newMonitor(dir, node string) (*monitor, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "monitor-"+node+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -42,21 +42,21 @@ func newMonitor(dir, node string) (*monitor, error) {
 	return &monitor{file: f}, nil
 }
 
-// meet says whose commands come from an address.
+// meet notes the client whose commands come from an address.
 func (m *monitor) meet(from net.Addr, client int) {
 	if m != nil {
 		m.clients.Store(from.String(), fmt.Sprintf("c%d", client))
 	}
 }
 
-// hide omits commands from an address that is the harness's own.
+// hide omits commands from an address, one of the harness's own.
 func (m *monitor) hide(from net.Addr) {
 	if m != nil {
 		m.clients.Store(from.String(), "")
 	}
 }
 
-// told reads the output of a server's MONITOR over successive connections.
+// told reads the output of a server's MONITOR, and replaces its connection if that breaks.
 type told struct {
 	of     *monitor
 	server Server
@@ -64,8 +64,8 @@ type told struct {
 	lines  *bufio.Reader
 }
 
-// follow starts MONITOR on a server that has just started. Write reads its output from
-// then on.
+// follow starts MONITOR on a server that has just started. The caller then calls write,
+// which logs the output.
 func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 	t := &told{of: m, server: s}
 	if err := t.ask(ctx, adminTimeout); err != nil {
@@ -92,8 +92,8 @@ func (t *told) ask(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// write logs what the server reports until it ends. While the server runs, write replaces
-// a broken connection.
+// write logs the server's output until the server ends. While the server runs, write
+// replaces a broken connection.
 func (t *told) write(runs func() bool) {
 	for {
 		for {
@@ -137,7 +137,7 @@ func (t *told) again(runs func() bool) bool {
 	return false
 }
 
-// lost closes the present connection, which is dead but may not notice it for long.
+// lost closes the present connection, which is dead: a read might not notice that for long.
 func (m *monitor) lost() {
 	if m == nil {
 		return
@@ -179,7 +179,8 @@ func (m *monitor) put(line string) {
 	}
 }
 
-// leave lets go of a server that has ended, after at most patience for its last output.
+// leave stops following a server that has ended. Its last output may still come for
+// patience.
 func (m *monitor) leave() {
 	if m == nil {
 		return
@@ -192,8 +193,7 @@ func (m *monitor) leave() {
 	}
 }
 
-// close closes the log; nobody writes to it any more. The error says why it is
-// incomplete.
+// close closes the log, after the last write. The error says why the log is incomplete.
 func (m *monitor) close() error {
 	if m == nil {
 		return nil

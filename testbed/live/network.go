@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// network holds the watches of the faults in force.
+// network is the list of watches, one per fault in force.
 type network struct {
 	mu      sync.Mutex
 	watches []*watch
@@ -21,9 +21,9 @@ type network struct {
 // watch counts the commands that a fault hit.
 type watch struct {
 	hit   func(history.Command) bool
-	from  int          // commands of this index and later are the fault's
-	early map[int]bool // and these earlier ones, outstanding at its start
-	seen  map[int]bool // those that were hit
+	from  int          // commands with at least this index count
+	early map[int]bool // earlier commands that count: outstanding at the start
+	seen  map[int]bool // the commands that were hit
 }
 
 func (w *watch) look(c history.Command) {
@@ -32,7 +32,7 @@ func (w *watch) look(c history.Command) {
 	}
 }
 
-// saw looks at a command whose outcome is final.
+// saw passes a command whose outcome is final to all watches.
 func (n *network) saw(c history.Command) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -41,13 +41,13 @@ func (n *network) saw(c history.Command) {
 	}
 }
 
-// watch begins to count.
+// watch starts counting the commands for which hit returns true.
 func (e *env) watch(hit func(history.Command) bool) *watch {
 	w := &watch{hit: hit, from: math.MaxInt, early: map[int]bool{}, seen: map[int]bool{}}
 	e.network.mu.Lock()
 	e.network.watches = append(e.network.watches, w)
 	e.network.mu.Unlock()
-	// A command that ends before these are set was not the fault's.
+	// The fault begins later: a command that ends before from is set does not count.
 	from, open := e.gate.Next(), e.gate.Outstanding()
 	e.network.mu.Lock()
 	defer e.network.mu.Unlock()
@@ -58,7 +58,7 @@ func (e *env) watch(hit func(history.Command) bool) *watch {
 	return w
 }
 
-// count ends the watch and tells how many commands were hit.
+// count ends the watch and returns how many commands were hit.
 func (e *env) count(w *watch) int {
 	open := e.gate.Outstanding()
 	e.network.mu.Lock()
@@ -71,10 +71,10 @@ func (e *env) count(w *watch) int {
 }
 
 // undoPatience bounds how long an undo waits for the fault's consequences: the slowest
-// election, and after that the slowest answer of a server. The nemesis allows for it.
+// election, then the slowest answer of a server. The nemesis waits longer than that.
 const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
 
-// once returns an undo that calls end only the first time.
+// once returns an undo that calls end only the first time, and then repeats its hits.
 func once(end func(context.Context) (int, error)) testbed.Undo {
 	var mu sync.Mutex
 	var done bool
@@ -85,7 +85,7 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 		if done {
 			return hits, nil
 		}
-		// The undo must run even if ctx has ended, but must not take for ever.
+		// The undo must run even if ctx has ended, but within a time limit.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 		defer cancel()
 		var err error
@@ -114,7 +114,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	return e.shut(l, d, func(v *valve) func() { return v.holdOne(one) })
 }
 
-// shut cuts or holds a link.
+// shut cuts or holds a link, as how says.
 func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()) (testbed.Undo, error) {
 	if !slices.Contains([]testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
@@ -137,7 +137,7 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()
 	}), nil
 }
 
-// stopped says whether a command, or its reply, did not get through.
+// stopped reports whether a command or its reply, depending on d, did not get through.
 func stopped(c history.Command, d testbed.Direction) bool {
 	request, reply := c.Arrived == 0, c.Served > 0 && c.Replied == 0
 	switch d {
@@ -150,15 +150,16 @@ func stopped(c history.Command, d testbed.Direction) bool {
 	}
 }
 
-// Reset implements testbed.Network. Clients see existing connections as reset; toxiproxy
-// alone would only close them. Hits counts the reset connections with a command that was
-// under way or sent later: replacing an idle connection disturbs nobody.
+// Reset implements testbed.Network. Existing connections look reset to clients; toxiproxy
+// alone would only close them. Hits is the number of reset connections with a command that
+// was under way or sent later; replacing an idle connection disturbs nobody.
 func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
-	// No connection is made between adding the toxic and resetting the existing ones.
+	// Let no connection be made between adding the toxic and resetting the existing
+	// connections.
 	if err := l.take(ctx); err != nil {
 		return nil, fmt.Errorf("reset %s: %w", l.proxy.Name, err)
 	}
@@ -186,7 +187,7 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}
 	return once(func(ctx context.Context) (int, error) {
 		err := undo(ctx)
-		e.count(w) // nobody writes to unanswered any more
+		e.count(w) // after this, the watch does not write to unanswered
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.resets == r {
@@ -196,8 +197,9 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}), nil
 }
 
-// link finds a client and its link. A client of a replicated topology has one link, which
-// goes by the name of every node: after a promotion, and while two primaries serve.
+// link returns a client and its link to a node. In a replicated topology, a client has only
+// one link. It stands for every node: a plan may name a node that the link does not lead
+// to, after a promotion or while there are two primaries.
 func (e *env) link(l testbed.Link) (client int, of *link, err error) {
 	for id, c := range e.clients {
 		if c.Locks().ID != l.From {
@@ -215,7 +217,7 @@ func (e *env) link(l testbed.Link) (client int, of *link, err error) {
 	return 0, nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
 }
 
-// replicated says whether clients use one node and the others are its replicas.
+// replicated reports whether clients use one node and the other nodes are its replicas.
 func (e *env) replicated() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,41 +19,40 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// node is one Redis node: a server that may be killed and started again in the
-// same place.
+// node is one Redis node, whose server may be killed and started again in the same place.
 type node struct {
-	name       string
-	place      Place
-	dir        string
-	log        string
-	durability testbed.Durability
-	sentinel   bool // it is a Sentinel, not a node
-	clock      func() time.Duration
-	died       func(error) // tells that it died unasked
-	doors      *doors      // by which other servers know it; nil if they need not
-	args       []string    // of its own, at every start
-	keeps      string      // a file that survives a loss of data; "" = none
+	name        string
+	place       Place
+	dir         string
+	log         string
+	durability  testbed.Durability
+	sentinel    bool // a Sentinel, not a Redis node
+	clock       func() time.Duration
+	died        func(error)  // called if the server dies unexpectedly
+	peerProxies *peerProxies // through which other servers reach it; may be nil
+	args        []string     // the node's own, for every start
+	keeps       string       // a file that survives a loss of data; "" = none
 	// admit, unless it is nil, is called before each command of a client is executed.
 	admit func(client int, args []history.Bytes)
 
-	// turn is held by the one command that the node is executing, so that the
-	// order of execution is known.
+	// turn is a lock held by the one command that the node is executing, so that the order
+	// of execution is known.
 	turn     chan struct{}
 	executed int // commands handed to the node; guarded by turn
 	aof      aof
-	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
-	wall     *clockshim.Clock       // nil if the machine's
-	monitor  *monitor               // nil if nobody asked for it
-	observer *observer              // nil if nobody asked for it; set before there are clients
+	ledger   atomic.Pointer[ledger] // nil if its writes are not counted
+	wall     *clockshim.Clock       // nil = the machine's clock
+	monitor  *monitor               // may be nil
+	observer *observer              // may be nil; set before there are clients
 
 	pausing sync.Mutex
-	paused  *pause // nil if it is not paused; guarded by pausing
+	paused  *pause // nil if not paused; guarded by pausing
 
-	life sync.Mutex // held while the server is started, or closed for good
+	life sync.Mutex // held while the server is started or closed
 
-	mu     sync.Mutex // held only to read and set: others must not wait for a start
+	mu     sync.Mutex // held only briefly, never during a start
 	server Server     // nil before the first start
-	up     bool       // false before the first start, and from Kill to the next
+	up     bool       // false before the first start, and from a kill to the next start
 	watch  sync.WaitGroup
 }
 
@@ -64,8 +63,8 @@ func newNode(name string, place Place, dir, log string, s testbed.Setup, died fu
 	}
 }
 
-// start starts the node's server with what its directory holds. ctx
-// bounds the server's life.
+// start starts the node's server with the data in its directory. The server is killed when
+// ctx ends.
 func (n *node) start(ctx context.Context, args ...string) error {
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -82,8 +81,8 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	if p, ok := s.(Peer); ok && n.doors != nil {
-		n.doors.meet(p.Peer(), n.name)
+	if p, ok := s.(Peer); ok && n.peerProxies != nil {
+		n.peerProxies.meet(p.Peer(), n.name)
 	}
 	var tells *told
 	if n.monitor != nil {
@@ -107,23 +106,23 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	return n.observer.now(ctx, "")
 }
 
-// latest is the server that runs, or the last one that did; nil before the first.
+// latest returns the running server, or the last one; nil before the first start.
 func (n *node) latest() Server {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.server
 }
 
-// runs says whether s is the node's server, and has not been killed.
+// runs reports whether s is the node's present server and has not been killed.
 func (n *node) runs(s Server) bool {
 	now, err := n.running()
 	return err == nil && now == s
 }
 
-// persistence returns the server's options for its durability. Under EverySec the file is
-// never synced, and aof cuts it at a restart: with appendfsync everysec, Redis answers
-// before it writes while a sync is under way (flushAppendOnlyFile), and the file's size
-// does not tell which answered commands it holds.
+// persistence returns the server's options for its durability. Under EverySec, Redis never
+// syncs the file, and aof cuts it at a restart. With appendfsync everysec, Redis answers
+// before it writes while a sync is under way (flushAppendOnlyFile), so that the file's size
+// would not tell which answered commands it holds.
 func (n *node) persistence() []string {
 	if n.sentinel || n.durability == testbed.Volatile {
 		return nil
@@ -135,7 +134,7 @@ func (n *node) persistence() []string {
 	return []string{"--appendonly", "yes", "--appendfsync", fsync, "--auto-aof-rewrite-percentage", "0"}
 }
 
-// running returns the node's server, or an error that names what is wrong.
+// running returns the node's server, or an error if the node is down.
 func (n *node) running() (Server, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,10 +144,10 @@ func (n *node) running() (Server, error) {
 	return n.server, nil
 }
 
-// addr is where the node listens, or did.
+// addr returns the address of the latest server.
 func (n *node) addr() string { return n.latest().Addr() }
 
-// ended says in words that a server ended unasked.
+// ended returns the words for a server's unexpected end.
 func ended(s Server) string {
 	if _, ok := s.(Remote); ok {
 		return "is out of the trial"
@@ -156,7 +155,7 @@ func ended(s Server) string {
 	return "died unasked"
 }
 
-// dial makes a connection to the server, for the tap.
+// dial connects to the server.
 func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	s := n.latest()
 	if r, ok := s.(Remote); ok {
@@ -167,12 +166,12 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killPatience is how long a kill waits for the command that the node executes.
+// killPatience is how long a kill waits for the command that the node is executing.
 const killPatience = 100 * time.Millisecond
 
-// kill calls down and kills the node's server, in the node's turn if it is free soon.
-// Killing it twice is an error. If ctx ends before down is called, the node lives on; if
-// later, kill does not wait for the server's end.
+// kill calls down and kills the node's server, holding the node's turn if the turn is free
+// soon. It is an error if the node is down already. If ctx ends before down is called, the
+// node lives on; if ctx ends later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {
 		defer n.release()
@@ -202,8 +201,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	return nil
 }
 
-// end kills a server of the node's and waits for its end. If ctx ends first, close waits
-// for it.
+// end kills the server and waits for its end. If ctx ends first, the wait is left to close.
 func (n *node) end(ctx context.Context, s Server) error {
 	killed := make(chan error, 1)
 	n.watch.Go(func() { killed <- s.Kill() })
@@ -215,8 +213,8 @@ func (n *node) end(ctx context.Context, s Server) error {
 	}
 }
 
-// restart starts a killed node again with what its durability keeps, and tells
-// what was lost.
+// restart starts a killed node again with the data that its durability keeps, and returns
+// the data that was lost.
 func (n *node) restart(ctx context.Context, args ...string) (lost history.Lost, err error) {
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -230,7 +228,7 @@ func (n *node) restart(ctx context.Context, args ...string) (lost history.Lost, 
 	return lost, n.launch(ctx, args...)
 }
 
-// lose removes from the node's directory what a power loss would have.
+// lose removes from the node's directory the data that a power loss would have removed.
 func (n *node) lose() (lost history.Lost, err error) {
 	lost = history.Lost{Durability: n.durability, Scripts: true}
 	switch n.durability {
@@ -258,7 +256,8 @@ func (n *node) wipe() error {
 	return err
 }
 
-// close kills the server for good and waits for its end.
+// close kills the server, waits for its end and frees the node's resources. The node must
+// not be started again.
 func (n *node) close() error {
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -279,7 +278,7 @@ func (n *node) close() error {
 	return err
 }
 
-// admin returns a client that reaches the node past links and gate.
+// admin returns a client that bypasses links and gate.
 func (n *node) admin() (*redis.Client, error) {
 	s, err := n.running()
 	if err != nil {
@@ -293,10 +292,10 @@ func (n *node) admin() (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// adminTimeout bounds how long a node may take to answer the harness itself.
+// adminTimeout bounds how long a node may take to answer the harness's own commands.
 const adminTimeout = 10 * time.Second
 
-// ask runs one exchange with the node itself, past links and gate.
+// ask calls exchange with a client that bypasses links and gate.
 func (n *node) ask(ctx context.Context, exchange func(*redis.Client) error) error {
 	c, err := n.admin()
 	if err != nil {
@@ -312,7 +311,7 @@ func (n *node) ask(ctx context.Context, exchange func(*redis.Client) error) erro
 	return err
 }
 
-// take waits for the node's turn to execute a command, or gives up.
+// take waits for the node's turn; it returns false if giveUp is closed first.
 func (n *node) take(giveUp <-chan struct{}) bool {
 	select {
 	case n.turn <- struct{}{}:
@@ -324,8 +323,8 @@ func (n *node) take(giveUp <-chan struct{}) bool {
 
 func (n *node) release() { <-n.turn }
 
-// quiet takes the node's turn for a kill. It returns false if the turn is not free soon:
-// the node is paused, and executes nothing, or busy.
+// quiet takes the node's turn for a kill. It returns false if the node is paused or if the
+// turn is not free within killPatience.
 func (n *node) quiet(ctx context.Context) bool {
 	patience := killPatience
 	if n.pausing.TryLock() {
@@ -334,12 +333,12 @@ func (n *node) quiet(ctx context.Context) bool {
 		}
 		n.pausing.Unlock()
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // a free turn is taken in any case
+	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // to take a free turn
 	defer cancel()
 	return n.take(ctx.Done())
 }
 
-// logFile is where a node's log goes, "" for nowhere.
+// logFile returns the path of a node's log, "" if logs are not kept.
 func logFile(dir, name string) string {
 	if dir == "" {
 		return ""

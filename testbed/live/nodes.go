@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Pause implements testbed.Nodes. Hits counts the commands that were sent to the
-// node and not answered when it was resumed.
+// Pause implements testbed.Nodes. Hits is the number of commands that were sent to the node
+// and not answered before it was resumed.
 func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -94,12 +94,12 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	var keys []history.KeyState
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
 		if s, running := n.running(); running == nil {
-			if r, ok := s.(Remote); ok { // it may hold too many keys of others
+			if r, ok := s.(Remote); ok { // others may have too many keys on it
 				keys, err = keyStates(ctx, c, r.Names())
 				return err
 			}
 		}
-		if e.cluster != nil { // a replica answers, too
+		if e.cluster != nil { // makes a replica answer
 			if err := c.ReadOnly(ctx).Err(); err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	return keys, nil
 }
 
-// keysOn lists what is on a node, sorted by key.
+// keysOn returns the states of all keys on a node, sorted by key.
 func keysOn(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	var names []string
 	all := c.Scan(ctx, 0, "", 1000).Iterator()
@@ -134,7 +134,7 @@ func keyStates(ctx context.Context, c *redis.Client, names []string) ([]history.
 		if err != nil {
 			return nil, err
 		}
-		if k.Type != "none" { // else it expired before we looked
+		if k.Type != "none" { // "none": no such key, or it has expired
 			keys = append(keys, k)
 		}
 	}
@@ -142,13 +142,14 @@ func keyStates(ctx context.Context, c *redis.Client, names []string) ([]history.
 	return slices.CompactFunc(keys, func(a, b history.KeyState) bool { return a.Key == b.Key }), nil
 }
 
-// keyState looks at one key in one transaction.
+// keyState reads one key in one transaction.
 func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyState, error) {
 	var kind *redis.StatusCmd
 	var ttl *redis.DurationCmd
 	var text *redis.StringCmd
 	var fields *redis.MapStringStringCmd
-	// The value is asked for as a string and as a hash: one answer is an error.
+	// Ask for the value as a string and as a hash, before the type is known: one of the
+	// answers is an error.
 	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		kind, ttl, text, fields = p.Type(ctx, key), p.PTTL(ctx, key), p.Get(ctx, key), p.HGetAll(ctx, key)
 		return nil
@@ -166,7 +167,7 @@ func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyStat
 	return k, nil
 }
 
-// hash writes fields as "field=value ...", sorted.
+// hash returns fields as "field=value ...", sorted.
 func hash(fields map[string]string) string {
 	var pairs []string
 	for f, v := range fields {

@@ -16,63 +16,63 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// observer reports the changes of a node's keys. The holder of the node's turn has it
-// look: after each command that may change keys, before a command at whose time a key may
-// have expired, and around all else done to the node. By itself it looks when a key has
-// expired. The node's turn guards all fields that do not say otherwise. A nil *observer
-// sees nothing.
+// observer reports the changes of a node's keys. It looks at the keys, with the node's turn
+// held, after each command that may change keys, before a command if a key may have
+// expired, and before and after everything else done to the node. In addition, run looks
+// when a key has expired. The node's turn guards all fields unless a comment says
+// otherwise. A nil *observer does nothing.
 type observer struct {
 	node    *node
 	log     *keyLog
 	options look.Options
 
 	looker *look.Looker // nil = not connected
-	// recording: the node serves clients, and its changes are reported. What differs when
-	// recording begins is a promotion's doing.
+	// recording: the node serves clients, so its changes are reported. Differences found
+	// when recording begins are attributed to a promotion.
 	recording bool
-	blind     bool // its keys cannot be observed any more
+	blind     bool // the node's keys cannot be observed any more
 	last      map[string]seen
 	lastSent  time.Duration // when the last look began
 	clock     wallClock
-	effects   []*effect // that may not have been seen yet
+	effects   []*effect // those that no look may have seen yet
 	brink     time.Duration
 
-	reborn atomic.Int64 // when a server was started that was not looked at yet; 0 = none
+	reborn atomic.Int64 // when a server was started that no look has seen yet; 0 = none
 
-	wake  chan struct{} // tells run that due or asked has changed
-	asked atomic.Bool   // it must look
-	due   atomic.Int64  // when it must look, on the history's clock; 0 = never
+	wake  chan struct{} // signals run that due or asked has changed
+	asked atomic.Bool   // run must look
+	due   atomic.Int64  // when run must look, on the history's clock; 0 = never
 
-	ending atomic.Bool // the trial is ending: looks do not wait for long
+	ending atomic.Bool // the trial is ending: looks have little patience
 	quit   chan struct{}
 	done   sync.WaitGroup
 
 	mu   sync.Mutex
-	conn net.Conn // of looker, for use without the turn
+	conn net.Conn // looker's connection, for use without the turn
 }
 
-// seen is what the node had under a key.
+// seen is a key's state at the last look.
 type seen struct {
 	ends    int64 // as look.Key.Ends
 	content *history.KeyContent
 }
 
-// effect is what a command may do to keys.
+// effect is a command that may change keys.
 type effect struct {
 	exec int
-	from time.Duration // before it was written
+	from time.Duration // time before the command was written
 	args []history.Bytes
-	// confined: it changes nothing but keys among its arguments.
+	// confined: the command changes only keys among its arguments.
 	confined bool
-	answered atomic.Int64 // when, on the history's clock; 0 = it may yet run
+	answered atomic.Int64 // time, on the history's clock; 0 = the command may yet run
 }
 
-// touches says whether the command may have changed the key.
+// touches reports whether the command may have changed the key.
 func (f *effect) touches(key string) bool {
 	return !f.confined || slices.Contains(f.args, history.Bytes(key))
 }
 
-// observe begins to look at all nodes, which have no keys yet.
+// observe starts the observers of all nodes, which have no keys yet.
 func (e *env) observe(ctx context.Context) error {
 	log := newKeyLog(e.setup, func(err error) { e.cancel(deadNode{err}) })
 	if log == nil {
@@ -99,7 +99,7 @@ func (e *env) observe(ctx context.Context) error {
 	return nil
 }
 
-// now takes the node's turn and looks at what has been done to the node.
+// now takes the node's turn and looks. Changes are attributed to by.
 func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	if o == nil {
 		return nil
@@ -112,20 +112,21 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	return nil
 }
 
-// No command begins on the brink of a key's expiry, since it would be unknown whether the
-// command ran before or after the expiry. The brink is as wide as recent commands took,
-// with the look after them, within these bounds.
+// No command begins within the brink before a key's expiry, since it would be unknown
+// whether the command ran before or after the expiry. The brink is as long as recent
+// commands took, with the look after them, within these bounds.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond
 )
 
-// before is called before a command of a client is executed.
+// before looks, if needed, and waits for imminent expiries, before a client's command is
+// executed.
 func (o *observer) before(args []history.Bytes) {
 	if o == nil || o.blind || !resp.Counts(args) {
 		return
 	}
-	// On somebody else's server, others may have changed keys.
+	// On a server of somebody else, others may have changed keys.
 	if shared := o.options.Names != nil && !harmless(args); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
 		o.look(cause{})
 	}
@@ -141,10 +142,11 @@ func (o *observer) before(args []history.Bytes) {
 	}
 }
 
-// attemptsAtEnds bounds how many consecutive expiries a command waits for.
+// attemptsAtEnds bounds how many imminent expiries a command waits for.
 const attemptsAtEnds = 3
 
-// executes notes the effect of a command that is about to be written; nil = none.
+// executes returns and keeps the effect of a command that is about to be written; nil =
+// none.
 func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	if o == nil || o.blind || harmless(args) {
 		return nil
@@ -154,7 +156,7 @@ func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	return f
 }
 
-// executed looks at the effect of an answered command. Likely are keys that the command
+// executed looks at the effect of an answered command. Likely are the keys that the command
 // may have created.
 func (o *observer) executed(f *effect, answered time.Duration, likely ...string) {
 	if f == nil {
@@ -166,14 +168,14 @@ func (o *observer) executed(f *effect, answered time.Duration, likely ...string)
 	o.brink = min(max(2*took, o.brink-o.brink/64, leastBrink), mostBrink)
 }
 
-// restarting notes that a server is being started where one was killed.
+// restarting notes that the node's server is being started again.
 func (o *observer) restarting() {
 	if o != nil {
 		o.reborn.Store(max(int64(o.node.clock()), 1))
 	}
 }
 
-// unchanged drops the effect of a command that did nothing.
+// unchanged drops the effect of a command that changed no keys.
 func (o *observer) unchanged(f *effect) {
 	if f != nil {
 		o.effects = slices.DeleteFunc(o.effects, func(other *effect) bool { return other == f })
@@ -181,7 +183,7 @@ func (o *observer) unchanged(f *effect) {
 }
 
 // lost looks at the effect of a command whose answer will not come. It looks twice: the
-// node may read the first look before the command, but not the second.
+// node may execute the first look before the command, but not the second.
 func (o *observer) lost(f *effect) {
 	if f == nil {
 		return
@@ -191,7 +193,8 @@ func (o *observer) lost(f *effect) {
 	o.look(cause{})
 }
 
-// late notes that a blocking command was answered, or never will be. It needs no turn.
+// late notes that a blocking command was answered, or never will be. The node's turn is not
+// needed.
 func (o *observer) late(f *effect) {
 	if f == nil {
 		return
@@ -208,12 +211,12 @@ func (o *observer) rouse() {
 	}
 }
 
-// anyAnswered says whether the effect of an answered command was not looked at yet.
+// anyAnswered reports whether an answered command's effect is still to be looked at.
 func (o *observer) anyAnswered() bool {
 	return slices.ContainsFunc(o.effects, func(f *effect) bool { return f.answered.Load() > 0 })
 }
 
-// nextEnd is when the next key expires, on the history's clock; 0 = none does.
+// nextEnd returns when the next key expires, on the history's clock; 0 = none does.
 func (o *observer) nextEnd() (at time.Duration) {
 	for _, s := range o.last {
 		if s.ends == 0 {
@@ -226,14 +229,14 @@ func (o *observer) nextEnd() (at time.Duration) {
 	return at
 }
 
-// grace is how long after an expiry the observer looks by itself: a busy node removes
-// expired keys a little later.
+// grace is the delay between an expiry and run's look: a busy node removes expired keys a
+// little later.
 const grace = 500 * time.Microsecond
 
-// again is how soon the observer repeats a failed look by itself.
+// again is the delay before run repeats a failed look.
 const again = 20 * time.Millisecond
 
-// run looks when a key has expired, and when it is asked to.
+// run looks when a key has expired, and when asked is set.
 func (o *observer) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -259,7 +262,7 @@ func (o *observer) run() {
 	}
 }
 
-// plan tells run when to look next. Seen says whether the last look succeeded.
+// plan sets the time of run's next look. Seen is true if the last look succeeded.
 func (o *observer) plan(seen bool) {
 	var due time.Duration
 	if end := o.nextEnd(); end > 0 && o.recording && !o.blind {
@@ -289,8 +292,8 @@ func (o *observer) giveUp(why error) {
 	o.log.unseen(o.node.name, why)
 }
 
-// patience bounds how long a look takes: as long as any other question to a node, but
-// less once the trial is ending.
+// patience returns the time limit of a look: that of other admin commands, but less once
+// the trial is ending.
 func (o *observer) patience() time.Duration {
 	if o.ending.Load() {
 		return patience
@@ -298,7 +301,7 @@ func (o *observer) patience() time.Duration {
 	return adminTimeout
 }
 
-// connect returns the present Looker, or a new one.
+// connect returns the present Looker, or a new one on a new connection.
 func (o *observer) connect() (*look.Looker, error) {
 	if o.looker != nil {
 		return o.looker, nil
@@ -319,10 +322,11 @@ func (o *observer) connect() (*look.Looker, error) {
 	return o.looker, err
 }
 
-// dialPatience bounds a dial to a node that is to be looked at.
+// dialPatience bounds the dial of an observer.
 const dialPatience = time.Second
 
-// keep lets end and close reach the connection. After close, it refuses the connection.
+// keep stores the connection for end and close. After close, it closes the connection and
+// returns false.
 func (o *observer) keep(conn net.Conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -352,7 +356,7 @@ func (o *observer) finish() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if !o.node.take(ctx.Done()) {
-		return // it is paused: commands since then wait for its turn, unsent
+		return // the node is paused: later commands wait for its turn, unsent
 	}
 	defer o.node.release()
 	if _, err := o.node.running(); err != nil || o.blind {
@@ -363,7 +367,7 @@ func (o *observer) finish() {
 	}
 }
 
-// end is called before teardown. From then on, a look waits for at most patience.
+// end must be called before teardown. From then on, a look waits for at most patience.
 func (o *observer) end() {
 	if o == nil {
 		return

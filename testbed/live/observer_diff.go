@@ -13,31 +13,32 @@ import (
 // wallClock maps a node's wall clock to the history's clock.
 type wallClock struct {
 	known bool
-	// Bounds of its lead over the history's clock, by all looks since it was set.
+	// Bounds of the node's lead over the history's clock, from all looks since its clock
+	// was set.
 	least, most time.Duration
 }
 
-// set takes in what the clock showed, and drops earlier bounds if anew, since the clock
-// may have been set. Leapt says that somebody else has set the clock.
+// set narrows the bounds with a sight. If anew, it replaces them, since the harness may
+// have set the clock. Leapt is true if somebody else has set the clock.
 func (w *wallClock) set(s look.Sight, anew bool) (leapt bool) {
 	least, most := s.Time-s.Got, s.Time-s.Sent
 	leapt = w.known && !anew && (least > w.most+clockSlack || most < w.least-clockSlack)
 	if w.known && !anew && least <= w.most && most >= w.least {
 		least, most = max(least, w.least), min(most, w.most)
-	} // else it was set, or has been slewed
+	} // else the clock was set or slewed: replace the bounds
 	w.known, w.least, w.most = true, least, most
 	return leapt
 }
 
-// at is when the clock shows that many milliseconds.
+// at returns the history's time at which the node's clock shows ms milliseconds.
 func (w *wallClock) at(ms int64) time.Duration {
 	return time.Duration(ms)*time.Millisecond - (w.least+w.most)/2
 }
 
-// over is when a key with that expiry is gone: after that millisecond.
+// over returns when a key with that expiry is gone: after that millisecond.
 func (w *wallClock) over(ends int64) time.Duration { return w.at(ends + 1) }
 
-// notBefore is the earliest time that over can be.
+// notBefore returns the earliest time that over can be.
 func (w *wallClock) notBefore(ends int64) time.Duration {
 	return time.Duration(ends+1)*time.Millisecond - w.most
 }
@@ -45,7 +46,7 @@ func (w *wallClock) notBefore(ends int64) time.Duration {
 // jitter is the tolerance, in milliseconds, of an expiry computed from PTTL.
 const jitter = 2
 
-// diff finds out what has changed between two looks, and what changed it.
+// diff compares two looks and attributes each change to its cause.
 type diff struct {
 	*observer
 	cause   cause
@@ -84,19 +85,19 @@ func (d *diff) moved(by history.ChangedBy) {
 	}
 }
 
-// lasting is a content with its expiry by the present clock.
+// lasting returns the content with its expiry converted by the present clock.
 func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
 	k := *content
 	k.Expires = max(d.clock.at(ends), 1)
 	return &k
 }
 
-// since limits a lower bound to the time between the last look and this one.
+// since clamps at to the time between the last look and this one.
 func (d *diff) since(at time.Duration) time.Duration {
 	return min(max(at, d.lastSent), d.sight.Got)
 }
 
-// key compares what the node has under a key with what it had.
+// key compares the key's present state with its state at the last look.
 func (d *diff) key(key string) {
 	was, had := d.last[key]
 	now, has := d.now(key, was)
@@ -118,7 +119,7 @@ func (d *diff) key(key string) {
 	d.commanded(key, was, now, over)
 }
 
-// now is what the node has under a key that held was before.
+// now returns the key's present state; was is its state at the last look.
 func (d *diff) now(key string, was seen) (now seen, has bool) {
 	k, has := d.sight.Keys[key]
 	if !has {
@@ -138,11 +139,11 @@ func (d *diff) now(key string, was seen) (now seen, has bool) {
 	return now, true
 }
 
-// done attributes a change to what was done to the node.
+// done attributes a change to d.cause, or to the key's expiry before a restart.
 func (d *diff) done(key string, was, now seen, over bool) {
 	by := d.cause.by
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
-		by = history.ByExpiry // its durability kept it until its expiry
+		by = history.ByExpiry // the durability kept the key until its expiry
 	}
 	d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// cause is what may have changed keys before a look.
+// cause describes what may have changed keys since the last look.
 type cause struct {
-	// by is what was done to the node since the last look, which saw all earlier changes;
-	// "" = commands, and expiry.
+	// by is the operation on the node since the last look, which saw all earlier changes;
+	// "" = only commands and expiry.
 	by   history.ChangedBy
-	from time.Duration // when that began
-	// only, unless it is nil, are the keys that were affected.
+	from time.Duration // when the operation began
+	// only lists the affected keys; nil = all.
 	only   []string
-	likely []string // keys that may be new
+	likely []string // keys that may have been created
 }
 
-// look reads the node's keys and reports what has changed. It says whether the keys were
-// read.
+// look reads the node's keys and logs the changes. It returns true if it could read the
+// keys.
 func (o *observer) look(c cause) bool {
 	if o == nil || o.blind {
 		return false
@@ -42,7 +42,7 @@ func (o *observer) look(c cause) bool {
 	return err == nil
 }
 
-// sight looks at the node, on a new connection if the old one broke.
+// sight reads the node's keys, on a new connection if the old one broke.
 func (o *observer) sight(c cause) (s look.Sight, err error) {
 	likely := append(slices.Collect(maps.Keys(o.last)), c.likely...)
 	fresh := o.looker == nil
@@ -54,7 +54,7 @@ func (o *observer) sight(c cause) (s look.Sight, err error) {
 	return o.try(likely)
 }
 
-// final says whether every further look will fail, too.
+// final reports whether every further look will fail, too.
 func final(err error) bool {
 	return errors.Is(err, look.ErrRefused) || errors.Is(err, look.ErrTooLarge)
 }
@@ -70,7 +70,7 @@ func (o *observer) try(likely []string) (look.Sight, error) {
 	return l.Look(likely, o.node.clock)
 }
 
-// compare reports how the sight differs from the last one.
+// compare logs the changes since the last sight.
 func (o *observer) compare(c cause, s look.Sight) {
 	began := o.recording
 	o.recording = !s.Replica
@@ -82,7 +82,7 @@ func (o *observer) compare(c cause, s look.Sight) {
 	case started > 0 && began:
 		c.by, c.from = history.ByRestart, time.Duration(started)
 	case !began && len(o.open()) < len(o.effects):
-		c.by, c.from = history.ByUnknown, o.effects[0].from // it was promoted, and a command has run
+		c.by, c.from = history.ByUnknown, o.effects[0].from // after its promotion, a command has run
 	case !began:
 		c.by, c.from = history.ByPromotion, s.Sent
 	}
@@ -96,7 +96,7 @@ func (o *observer) compare(c cause, s look.Sight) {
 	o.log.tell(d.changes)
 }
 
-// open are the effects of commands that may yet run.
+// open returns the effects of commands that may yet run.
 func (o *observer) open() []*effect {
 	var open []*effect
 	for _, f := range o.effects {
@@ -107,7 +107,7 @@ func (o *observer) open() []*effect {
 	return open
 }
 
-// harmlessCommands certainly change no key, whatever their arguments.
+// harmlessCommands never change keys, whatever their arguments.
 var harmlessCommands = map[string]bool{
 	"GET": true, "MGET": true, "STRLEN": true, "GETRANGE": true, "SUBSTR": true, "EXISTS": true, "TYPE": true,
 	"TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true, "DUMP": true, "OBJECT": true, "TOUCH": true,
@@ -121,7 +121,7 @@ var harmlessCommands = map[string]bool{
 	"PUBLISH": true, "SPUBLISH": true, "PUBSUB": true, "TIME": true, "ECHO": true, "INFO": true, "ROLE": true,
 }
 
-// confinedCommands change nothing but keys among their arguments.
+// confinedCommands change only keys among their arguments.
 var confinedCommands = map[string]bool{
 	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "GETEX": true, "APPEND": true,
 	"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "DEL": true, "UNLINK": true, "RENAME": true, "RENAMENX": true,
@@ -132,10 +132,10 @@ var confinedCommands = map[string]bool{
 	"ZADD": true, "ZREM": true, "ZINCRBY": true, "ZREMRANGEBYSCORE": true, "ZREMRANGEBYRANK": true, "ZPOPMIN": true,
 }
 
-// confined says whether the command changes nothing but keys among its arguments.
+// confined reports whether the command changes only keys among its arguments.
 func confined(args []history.Bytes) bool { return confinedCommands[resp.Name(args)] }
 
-// harmless says whether the command certainly changes no key.
+// harmless reports whether the command certainly changes no key.
 func harmless(args []history.Bytes) bool {
 	name := resp.Name(args)
 	return harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
@@ -160,7 +160,7 @@ func likely(args []history.Bytes) []string {
 	return []string{string(args[1])}
 }
 
-// small parses a number of one digit; 0 if it is none.
+// small returns the value of a one-digit number; 0 for anything else.
 func small(n history.Bytes) int {
 	if len(n) != 1 || n[0] < '0' || n[0] > '9' {
 		return 0

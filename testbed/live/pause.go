@@ -9,15 +9,15 @@ import (
 // pause is a pause of a node's server.
 type pause struct {
 	server Server
-	asked  int // number of freezes that are not thawed yet
-	// release gives up the node's turn, once. A pause holds the turn: commands that have
-	// begun are answered before the pause; later commands wait in front of the node, and
-	// so run certainly after the pause.
+	asked  int // number of freezes without a thaw yet
+	// release releases the node's turn, once. A pause holds the turn: commands that have
+	// begun are answered before the pause; later commands wait in front of the node, so
+	// that they certainly run after the pause.
 	release func()
 }
 
-// freeze pauses the node's server until thaw has been called as often as freeze,
-// or until it is killed.
+// freeze pauses the node's server until thaw has been called as often as freeze, or until
+// the server is killed.
 func (n *node) freeze(ctx context.Context) (thaw func() error, err error) {
 	s, err := n.running()
 	if err != nil {
@@ -52,7 +52,7 @@ func (n *node) stop(ctx context.Context, s Server) (*pause, error) {
 	return p, nil
 }
 
-// thaw takes one freeze back.
+// thaw undoes one freeze.
 func (n *node) thaw(p *pause) error {
 	n.pausing.Lock()
 	defer n.pausing.Unlock()
@@ -64,7 +64,7 @@ func (n *node) thaw(p *pause) error {
 	}
 	defer p.release()
 	if now, err := n.running(); err != nil || now != p.server {
-		return nil // killed meanwhile
+		return nil // it was killed during the pause
 	}
 	return p.server.Resume()
 }

@@ -17,66 +17,65 @@ import (
 // servers are Peers.
 type Electing interface {
 	Provider
-	// Elects says whether they can on this machine.
+	// Elects reports whether the servers can do so on this machine.
 	Elects() bool
 }
 
 // Peer is a Server that other servers recognise by its source address.
 type Peer interface {
 	Server
-	// Peer is the IPv4 source address of its connections to other servers, unique in the
-	// trial.
+	// Peer returns the IPv4 source address of the server's connections to other servers. It
+	// is unique in the trial.
 	Peer() string
 }
 
-// doors are where the servers of one trial reach each other. A peer is recognised by its
-// source address (Peer).
-type doors struct {
+// peerProxies are the proxied listeners through which the servers of one trial reach each other.
+// A peer is recognised by its source address (Peer).
+type peerProxies struct {
 	proxies *proxies
-	host    string // Place.Doors
+	host    string // Place.ListenIP
 
 	mu    sync.Mutex
 	peers map[string]string // names of servers by source address
 	met   chan struct{}     // closed and replaced when peers grows
-	all   []*door
+	all   []*peerProxy
 }
 
-func newDoors(p *proxies, host string) *doors {
-	return &doors{proxies: p, host: host, peers: map[string]string{}, met: make(chan struct{})}
+func newPeerProxies(p *proxies, host string) *peerProxies {
+	return &peerProxies{proxies: p, host: host, peers: map[string]string{}, met: make(chan struct{})}
 }
 
-// door is a listener in front of one port of a server, for the other servers of the
-// trial. The server announces the door's address as long as the trial lasts. Each peer
-// gets a proxy of its own behind the door, so that two servers can be partitioned without
-// affecting a third.
-type door struct {
-	doors    *doors
-	name     string // of the server behind it
-	upstream func() (addr string, err error)
-	hear     hearing
-	listener net.Listener
-	closed   chan struct{}
-	serving  sync.WaitGroup
+// peerProxy is a listener in front of one port of a server, for the other servers of the trial.
+// The server announces the peer proxy's address throughout the trial. Each peer has its own proxy
+// behind the peer proxy, so that two servers can be partitioned without affecting a third.
+type peerProxy struct {
+	peerProxies *peerProxies
+	name        string // the name of the server behind the peer proxy
+	upstream    func() (addr string, err error)
+	hear        hearing
+	listener    net.Listener
+	closed      chan struct{}
+	serving     sync.WaitGroup
 
 	mu    sync.Mutex
 	pairs map[string]*proxy     // by peer
-	conns map[net.Conn]struct{} // that close has to end
+	conns map[net.Conn]struct{} // those that close has to end
 }
 
-// hearing is told what a peer says.
+// hearing is called with each command of a peer.
 type hearing func(peer string, args []history.Bytes)
 
-// open opens a door in front of the server of that name. Upstream is called for each
+// open opens a peer proxy in front of the server of that name. Upstream is called for each
 // connection: it returns the server's address for this program, or an error while the
-// server is down. Hear, unless it is nil, gets each command of a peer before the server
-// does; such a door is for Redis's own protocol only.
-func (d *doors) open(name string, upstream func() (string, error), hear hearing) (*door, error) {
+// server is down. Hear, unless nil, gets each command of a peer before the server does;
+// with it, the peer proxy carries only Redis's client protocol.
+func (d *peerProxies) open(name string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("door of %s: %w", name, err)
+		return nil, fmt.Errorf("peer proxy of %s: %w", name, err)
 	}
-	one := &door{
-		doors: d, name: name, upstream: upstream, hear: hear, listener: l, closed: make(chan struct{}),
+	one := &peerProxy{
+		peerProxies: d, name: name, upstream: upstream, hear: hear, listener: l, closed: make(chan struct{}),
 		pairs: map[string]*proxy{}, conns: map[net.Conn]struct{}{},
 	}
 	d.mu.Lock()
@@ -86,8 +85,8 @@ func (d *doors) open(name string, upstream func() (string, error), hear hearing)
 	return one, nil
 }
 
-// meet says which server comes from an address from now on.
-func (d *doors) meet(addr, name string) {
+// meet notes that connections from addr come from the server of that name.
+func (d *peerProxies) meet(addr, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.peers[addr] = name
@@ -95,9 +94,9 @@ func (d *doors) meet(addr, name string) {
 	d.met = make(chan struct{})
 }
 
-// shut stops accepting connections. After it, the proxies can be closed, and then the
-// doors.
-func (d *doors) shut() {
+// shut stops accepting connections. Afterwards the caller closes the proxies, then the
+// peer proxies.
+func (d *peerProxies) shut() {
 	for _, one := range d.every() {
 		one.mu.Lock()
 		close(one.closed)
@@ -106,8 +105,8 @@ func (d *doors) shut() {
 	}
 }
 
-// close ends the connections through the doors.
-func (d *doors) close() {
+// close ends the connections through the peer proxies.
+func (d *peerProxies) close() {
 	for _, one := range d.every() {
 		one.mu.Lock()
 		for c := range one.conns {
@@ -118,8 +117,8 @@ func (d *doors) close() {
 	}
 }
 
-// every is all doors; a nil *doors has none.
-func (d *doors) every() []*door {
+// every returns all peer proxies; a nil *peerProxies has none.
+func (d *peerProxies) every() []*peerProxy {
 	if d == nil {
 		return nil
 	}
@@ -128,16 +127,16 @@ func (d *doors) every() []*door {
 	return slices.Clone(d.all)
 }
 
-// addr is the door's address as a server's configuration takes it.
-func (d *door) addr() (host, port string) {
+// addr returns the peer proxy's host and port, for a server's configuration.
+func (d *peerProxy) addr() (host, port string) {
 	host, port, _ = net.SplitHostPort(d.listener.Addr().String())
 	return host, port
 }
 
-// announced is the address by which everybody knows the server.
-func (d *door) announced() string { return d.listener.Addr().String() }
+// announced returns the address that the server announces: the peer proxy's.
+func (d *peerProxy) announced() string { return d.listener.Addr().String() }
 
-func (d *door) accept() {
+func (d *peerProxy) accept() {
 	for {
 		c, err := testbed.Accept(d.listener)
 		if err != nil {
@@ -149,8 +148,9 @@ func (d *door) accept() {
 	}
 }
 
-// track keeps a connection for close. After shut, it closes the connection instead.
-func (d *door) track(c net.Conn) bool {
+// track stores a connection for close. After shut, it closes the connection and returns
+// false.
+func (d *peerProxy) track(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over() {
@@ -161,15 +161,15 @@ func (d *door) track(c net.Conn) bool {
 	return true
 }
 
-func (d *door) drop(c net.Conn) {
+func (d *peerProxy) drop(c net.Conn) {
 	d.mu.Lock()
 	delete(d.conns, c)
 	d.mu.Unlock()
 	c.Close()
 }
 
-// serve carries a peer's connection until both sides have ended.
-func (d *door) serve(far *net.TCPConn) {
+// serve forwards a peer's connection in both directions until both sides have ended.
+func (d *peerProxy) serve(far *net.TCPConn) {
 	defer d.drop(far)
 	peer := d.who(far)
 	if peer == "" {
@@ -177,7 +177,7 @@ func (d *door) serve(far *net.TCPConn) {
 	}
 	at, err := d.from(peer)
 	if err != nil {
-		return // it is down: the peer will try again
+		return // the server is down: the peer will try again
 	}
 	c, err := net.Dial("tcp4", at)
 	if err != nil || !d.track(c) {
@@ -189,15 +189,15 @@ func (d *door) serve(far *net.TCPConn) {
 	back.Go(func() {
 		io.Copy(far, near)
 		far.CloseWrite()
-		io.Copy(io.Discard, near) // a proxy whose receiver does not read is stuck
+		io.Copy(io.Discard, near) // else the proxy would be stuck in a write
 	})
 	d.requests(peer, far, near)
 	near.CloseWrite()
 	back.Wait()
 }
 
-// requests carries the peer's commands until the peer has ended.
-func (d *door) requests(peer string, far, near *net.TCPConn) {
+// requests forwards the peer's commands until the peer has ended.
+func (d *peerProxy) requests(peer string, far, near *net.TCPConn) {
 	if d.hear == nil {
 		io.Copy(near, far)
 		return
@@ -217,20 +217,20 @@ func (d *door) requests(peer string, far, near *net.TCPConn) {
 	}
 }
 
-// introduction bounds how long an unknown peer waits to be identified: a server may
-// connect before its start has returned.
+// introduction bounds how long an unknown peer waits for meet: a server may connect before
+// its start has returned.
 const introduction = 10 * time.Second
 
-// who tells which server a connection comes from; "" if it is none of this
-// trial's.
-func (d *door) who(c net.Conn) string {
+// who returns the name of the server that a connection comes from; "" if no server of this
+// trial has that address.
+func (d *peerProxy) who(c net.Conn) string {
 	addr, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 	patience := time.NewTimer(introduction)
 	defer patience.Stop()
 	for {
-		d.doors.mu.Lock()
-		name, met := d.doors.peers[addr], d.doors.met
-		d.doors.mu.Unlock()
+		d.peerProxies.mu.Lock()
+		name, met := d.peerProxies.peers[addr], d.peerProxies.met
+		d.peerProxies.mu.Unlock()
 		if name != "" {
 			return name
 		}
@@ -244,9 +244,9 @@ func (d *door) who(c net.Conn) string {
 	}
 }
 
-// from returns the listen address of the peer's proxy. The proxy then leads to the server's
-// present address; the error may be upstream's.
-func (d *door) from(peer string) (addr string, err error) {
+// from makes the peer's proxy lead to the server's present address and returns the proxy's
+// listen address. The error may be upstream's.
+func (d *peerProxy) from(peer string) (addr string, err error) {
 	upstream, err := d.upstream()
 	if err != nil {
 		return "", err
@@ -266,8 +266,8 @@ func (d *door) from(peer string) (addr string, err error) {
 	return p.Listen, nil
 }
 
-// over says whether the door is shut. mu is held.
-func (d *door) over() bool {
+// over reports whether the peer proxy is shut. mu is held.
+func (d *peerProxy) over() bool {
 	select {
 	case <-d.closed:
 		return true
@@ -276,12 +276,12 @@ func (d *door) over() bool {
 	}
 }
 
-// nowhere is where a proxy leads before its server has started.
+// nowhere is a proxy's upstream before its server has started.
 const nowhere = "127.0.0.1:0"
 
-// pair returns the proxy between that peer and this server; upstream is from the peer to
-// the server. The proxy exists before either has started.
-func (d *door) pair(peer string) (*proxy, error) {
+// pair returns the proxy between that peer and this server, and opens it if necessary. The
+// upstream direction is from the peer to the server. Neither needs to run.
+func (d *peerProxy) pair(peer string) (*proxy, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p := d.pairs[peer]; p != nil {
@@ -290,7 +290,7 @@ func (d *door) pair(peer string) (*proxy, error) {
 	if d.over() {
 		return nil, net.ErrClosed
 	}
-	p, err := d.doors.proxies.open(peer+"-"+d.name, loopback, nowhere)
+	p, err := d.peerProxies.proxies.open(peer+"-"+d.name, loopback, nowhere)
 	if err != nil {
 		return nil, err
 	}
@@ -298,18 +298,18 @@ func (d *door) pair(peer string) (*proxy, error) {
 	return p, nil
 }
 
-// entry is a peer's way to the server behind a door.
+// entry names a proxy: a peer's, behind a peer proxy.
 type entry struct {
-	peer string
-	door *door
+	peer      string
+	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all entries, or none: it opens missing proxies before it shuts
-// the first. The undos are in the order of the entries.
+// disturbAll cuts or holds all entries, or none: it opens missing proxies first, which may
+// fail. The undos are in the order of the entries.
 func disturbAll(entries []entry, d testbed.Direction, how func(*valve) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range entries {
-		p, err := one.door.pair(one.peer)
+		p, err := one.peerProxy.pair(one.peer)
 		if err != nil {
 			return nil, err
 		}

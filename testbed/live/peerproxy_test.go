@@ -21,13 +21,13 @@ import (
 // sources are where peers come from.
 var sources = map[string]string{"a": "127.3.2.1", "b": "127.3.2.2"}
 
-// lobby is a door in front of a server that echoes lines.
+// lobby is a peer proxy in front of a server that echoes lines.
 type lobby struct {
 	*testing.T
-	doors  *doors
-	door   *door
-	server atomic.Value // its address as a string; "" while it is down
-	heard  chan string
+	peerProxies *peerProxies
+	peerProxy   *peerProxy
+	server      atomic.Value // its address as a string; "" while it is down
+	heard       chan string
 }
 
 func newLobby(t *testing.T) *lobby {
@@ -37,10 +37,10 @@ func newLobby(t *testing.T) *lobby {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	l := &lobby{T: t, heard: make(chan string, 100)}
 	proxies := newProxies(mustLive(t))
-	l.doors = newDoors(proxies, loopback)
+	l.peerProxies = newPeerProxies(proxies, loopback)
 	l.serve()
 	var err error
-	l.door, err = l.doors.open("server", func() (string, error) {
+	l.peerProxy, err = l.peerProxies.open("server", func() (string, error) {
 		if addr := l.server.Load().(string); addr != "" {
 			return addr, nil
 		}
@@ -50,13 +50,13 @@ func newLobby(t *testing.T) *lobby {
 		t.Fatal(err)
 	}
 	for name, addr := range sources {
-		l.doors.meet(addr, name)
+		l.peerProxies.meet(addr, name)
 	}
 	t.Cleanup(func() {
 		proxies.heal()
-		l.doors.shut()
+		l.peerProxies.shut()
 		proxies.close()
-		l.doors.close()
+		l.peerProxies.close()
 	})
 	return l
 }
@@ -92,7 +92,7 @@ type visit struct {
 
 func (l *lobby) visit(peer string) *visit {
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(sources[peer])}}
-	c, err := from.Dial("tcp4", l.door.announced())
+	c, err := from.Dial("tcp4", l.peerProxy.announced())
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (v *visit) hearsNothing() {
 	}
 }
 
-func TestADoorTellsPeersApart(t *testing.T) {
+func TestAPeerProxyTellsPeersApart(t *testing.T) {
 	l := newLobby(t)
 	for _, d := range []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both} {
 		a, b := l.visit("a"), l.visit("b")
@@ -130,7 +130,7 @@ func TestADoorTellsPeersApart(t *testing.T) {
 			v.say("ONE")
 			v.hears("ONE")
 		}
-		pair, err := l.door.pair("a")
+		pair, err := l.peerProxy.pair("a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestADoorTellsPeersApart(t *testing.T) {
 	}
 }
 
-func TestADoorHearsWhatPeersSay(t *testing.T) {
+func TestAPeerProxyHearsWhatPeersSay(t *testing.T) {
 	l := newLobby(t)
 	a := l.visit("a")
 	a.say("slaveof")
@@ -157,7 +157,7 @@ func TestADoorHearsWhatPeersSay(t *testing.T) {
 	}
 }
 
-func TestADoorLeadsToWhereItsServerIs(t *testing.T) {
+func TestAPeerProxyLeadsToWhereItsServerIs(t *testing.T) {
 	l := newLobby(t)
 	l.visit("a").say("ONE")
 	<-l.heard
@@ -167,14 +167,14 @@ func TestADoorLeadsToWhereItsServerIs(t *testing.T) {
 	a.hears("TWO")
 }
 
-func TestADoorIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
+func TestAPeerProxyIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
 	l := newLobby(t)
 	up := l.server.Swap("")
 	if _, err := l.visit("a").replies.ReadByte(); err != io.EOF {
 		t.Errorf("while the server is down: got %v, want %v", err, io.EOF)
 	}
 	l.server.Store(up)
-	c, err := net.Dial("tcp4", l.door.announced())
+	c, err := net.Dial("tcp4", l.peerProxy.announced())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,25 +182,25 @@ func TestADoorIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
 	stranger := &visit{l, c, bufio.NewReader(c)}
 	stranger.say("ONE")
 	stranger.hearsNothing()
-	l.doors.meet(loopback, "c")
+	l.peerProxies.meet(loopback, "c")
 	stranger.hears("ONE")
 }
 
 func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
 	l := newLobby(t)
-	gone, err := newDoors(newProxies(mustLive(t)), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
+	gone, err := newPeerProxies(newProxies(mustLive(t)), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone.doors.shut()
-	defer gone.doors.close()
+	gone.peerProxies.shut()
+	defer gone.peerProxies.close()
 	a := l.visit("a")
-	if _, err := disturbAll([]entry{{"a", l.door}, {"a", gone}}, testbed.Both, (*valve).hold); !errors.Is(err, net.ErrClosed) {
+	if _, err := disturbAll([]entry{{"a", l.peerProxy}, {"a", gone}}, testbed.Both, (*valve).hold); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
 	a.say("PING")
 	a.hears("PING")
-	undos, err := disturbAll([]entry{{"a", l.door}, {"b", l.door}}, testbed.Both, (*valve).hold)
+	undos, err := disturbAll([]entry{{"a", l.peerProxy}, {"b", l.peerProxy}}, testbed.Both, (*valve).hold)
 	if err != nil || len(undos) != 2 {
 		t.Fatalf("got %d undos, %v, want two", len(undos), err)
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// proxies are all toxiproxy proxies of one trial, one per link. No HTTP server
-// runs; toxiproxy says nothing.
+// proxies are all toxiproxy proxies of one trial, one per link. toxiproxy's HTTP server
+// does not run, and its log is discarded.
 type proxies struct {
 	server *toxiproxy.ApiServer
-	died   func(error) // called when a proxy accepts no connections any more
+	died   func(error) // called if a proxy stops accepting connections
 
 	mu  sync.Mutex
 	all []*proxy
@@ -33,16 +33,15 @@ func newProxies(died func(error)) *proxies {
 type proxy struct {
 	*toxiproxy.Proxy
 	valves map[testbed.Direction]*valve
-	// refused gets a value when an accepted connection is closed because upstream was not
-	// reached.
+	// refused gets a value when the proxy closes an accepted connection because it could
+	// not reach upstream.
 	refused chan struct{}
 
 	mu     sync.Mutex
 	resets int
 }
 
-// open starts a proxy on a free port of host, an IPv4 address of this machine, in
-// front of upstream.
+// open starts a proxy to upstream, on a free port of host, an IPv4 address of this machine.
 func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	one := &proxy{
 		Proxy:  toxiproxy.NewProxy(p.server, name, net.JoinHostPort(host, "0"), upstream),
@@ -66,34 +65,35 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	return one, nil
 }
 
-// Messages that toxiproxy only logs. One cause of both is a lack of file descriptors.
+// Log messages of toxiproxy, which reports these errors in no other way. A lack of file
+// descriptors causes both.
 const (
 	saysRefused = "Unable to open connection to upstream"
-	saysDied    = "Error while accepting client" // it takes no other after that
+	saysDied    = "Error while accepting client" // the proxy then accepts no others
 )
 
-// listener is a zerolog.Hook that hears what is logged.
+// listener is a zerolog.Hook that gets each log message.
 type listener func(message string)
 
 // Run implements zerolog.Hook.
 func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) { l(message) }
 
-// hear handles a log message about a proxy; toxiproxy goes on when hear returns.
+// hear handles a log message about a proxy; the proxy waits until hear returns.
 func (p *proxies) hear(one *proxy, message string) {
 	switch message {
 	case saysRefused:
 		select {
 		case one.refused <- struct{}{}:
-		default: // nobody waited for the last one
+		default: // nobody has received the last value
 		}
 	case saysDied:
 		p.died(fmt.Errorf("proxy %s takes no connections any more", one.Name))
 	}
 }
 
-// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and
-// it listens on another port: the old port may be taken by then. Its valves stay as they
-// are.
+// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and the
+// proxy listens on another port, since the old one may be taken by then. Its valves are not
+// changed.
 func (p *proxy) lead(upstream string) error {
 	if p.Upstream == upstream && p.Enabled { // written only here
 		return nil
@@ -109,7 +109,7 @@ func (p *proxy) lead(upstream string) error {
 	return nil
 }
 
-// heal opens all valves; what they held is dropped.
+// heal opens all valves; messages that they held are dropped.
 func (p *proxies) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *proxies) close() {
 	}
 }
 
-// add adds a toxic, named after its type, to a direction.
+// add adds a toxic of that type to a direction of the proxy; its name is type_direction.
 func (p *proxy) add(kind string, d testbed.Direction) (toxics.Toxic, error) {
 	spec := fmt.Sprintf(`{"name":"%s_%s","type":%[1]q,"stream":%[2]q}`, kind, d)
 	w, err := p.Toxics.AddToxicJson(strings.NewReader(spec))
@@ -137,10 +137,10 @@ func (p *proxy) add(kind string, d testbed.Direction) (toxics.Toxic, error) {
 	return w.Toxic, nil
 }
 
-// resetType is toxiproxy's own toxic that resets connections made after it.
+// resetType is toxiproxy's toxic that resets connections made after it was added.
 const resetType = "reset_peer"
 
-// reset resets the connections that are made until it is undone.
+// reset makes the proxy reset new connections until undone.
 func (p *proxy) reset() (undo func(context.Context) error, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,14 +173,14 @@ func (p *proxy) shut(d testbed.Direction, how func(*valve) (undo func())) (undo 
 	}
 }
 
-// open ends all that shuts the link; what is held is dropped.
+// open opens the proxy's valves; held messages are dropped.
 func (p *proxy) open() {
 	for _, d := range directions(testbed.Both) {
 		p.valves[d].open()
 	}
 }
 
-// caught counts the messages that were ever cut or held.
+// caught returns how many messages in the directions were ever cut or held.
 func (p *proxy) caught(d testbed.Direction) int {
 	n := 0
 	for _, one := range directions(d) {
@@ -189,7 +189,7 @@ func (p *proxy) caught(d testbed.Direction) int {
 	return n
 }
 
-// directions that d stands for.
+// directions returns the directions that d stands for.
 func directions(d testbed.Direction) []testbed.Direction {
 	if d == testbed.Both {
 		return []testbed.Direction{testbed.Upstream, testbed.Downstream}

@@ -17,12 +17,12 @@ import (
 type syncLink struct {
 	replica, primary *node
 	proxy            *proxy
-	host             string // the replica's name for this machine; "" = the proxy's address
+	host             string // this machine's host name for the replica; "" = use the proxy's address
 }
 
 // follow opens the link from a replica to a primary.
 func (e *env) follow(replica, primary *node) (*syncLink, error) {
-	proxy, err := e.proxies.open(replica.name+"-"+primary.name, e.place.Doors(), primary.addr())
+	proxy, err := e.proxies.open(replica.name+"-"+primary.name, e.place.ListenIP(), primary.addr())
 	if err != nil {
 		return nil, err
 	}
@@ -36,14 +36,13 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 	return s, nil
 }
 
-// address that the replica is told, as host and port.
+// address returns the host and port for the replica's REPLICAOF.
 func (s *syncLink) address() (host, port string) {
 	host, port, _ = net.SplitHostPort(s.proxy.Listen)
 	return cmp.Or(s.host, host), port
 }
 
-// replicate makes n0 the primary of all other nodes and returns when they are in
-// sync.
+// replicate makes n0 the primary of all other nodes and returns when these are in sync.
 func (e *env) replicate(ctx context.Context) error {
 	e.mu.Lock()
 	e.primary = e.nodes[0]
@@ -56,8 +55,8 @@ func (e *env) replicate(ctx context.Context) error {
 	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		// After its first copy a replica may get nothing for up to a second: only a
-		// second write tells whether it follows.
+		// After its first copy, a replica may receive no writes for up to a second: only a
+		// second write shows that it follows.
 		return errors.Join(replicated(ctx, conn), replicated(ctx, conn))
 	})
 }
@@ -78,11 +77,11 @@ func replicated(ctx context.Context, c *redis.Conn) error {
 	return nil
 }
 
-// wayTo is the address at which a replica finds its primary: the primary's door,
-// or else a link that is opened for it.
+// wayTo returns the address by which a replica reaches its primary: the primary's peer proxy or,
+// without peer proxies, a new link.
 func (e *env) wayTo(replica, primary *node) (host, port string, err error) {
-	if e.watchers != nil {
-		host, port = e.watchers.doors[primary].addr()
+	if e.sentinels != nil {
+		host, port = e.sentinels.peerProxies[primary].addr()
 		return host, port, nil
 	}
 	s, err := e.follow(replica, primary)
@@ -93,7 +92,7 @@ func (e *env) wayTo(replica, primary *node) (host, port string, err error) {
 	return host, port, nil
 }
 
-// demote tells a running node to follow another.
+// demote makes a running node a replica of another.
 func (e *env) demote(ctx context.Context, replica, primary *node) error {
 	host, port, err := e.wayTo(replica, primary)
 	if err != nil {
@@ -106,7 +105,8 @@ func (e *env) demote(ctx context.Context, replica, primary *node) error {
 	return nil
 }
 
-// rejoin returns the arguments with which a killed node has to be started.
+// rejoin returns the arguments with which a killed node must be started: a replica's follow
+// the present primary.
 func (e *env) rejoin(n *node) (args []string, err error) {
 	e.mu.Lock()
 	primary := e.primary
@@ -128,7 +128,7 @@ func (e *env) rejoin(n *node) (args []string, err error) {
 	return []string{"--replicaof", host, port}, nil
 }
 
-// syncLink finds the link between a replica and its primary, nil if there is none.
+// syncLink returns the link between a replica and its primary, nil if there is none.
 func (e *env) syncLink(l testbed.Link) *syncLink {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,9 +140,9 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturb cuts or holds a link between servers. Hits counts the commands that were
-// stopped, without those of an idle link. A replica that lost commands reconnects and
-// asks for them.
+// disturb cuts or holds a link between servers. Hits is the number of messages that were
+// stopped, without those of an idle link. A replica that lost commands reconnects and asks
+// for them.
 func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)
@@ -153,9 +153,9 @@ func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Un
 	})
 }
 
-// StopReplication implements testbed.Nodes: what the primary executes from now
-// on waits on the way to its replicas. Hits counts the writes that at
-// least one replica had to wait for.
+// StopReplication implements testbed.Nodes: from now on, writes wait on the way from the
+// primary to its replicas. Hits is the number of writes that at least one replica had to
+// wait for.
 func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	e.mu.Lock()
 	primary := e.primary
@@ -179,12 +179,12 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 }
 
 // Promote implements testbed.Nodes. Writes that the replica has not received are lost,
-// also those that StopReplication holds. The other replicas follow the new primary; the
-// old one, if it still runs, keeps no replicas and no clients.
+// including those that StopReplication holds. The other replicas follow the new primary;
+// the old primary, if it still runs, loses its replicas and clients.
 func (e ownEnv) Promote(ctx context.Context, node string) error {
 	heir, old, err := e.heir(node)
 	if err == nil {
-		err = e.crown(ctx, heir, e.clients)
+		err = e.promoteFor(ctx, heir, e.clients)
 	}
 	if err == nil {
 		err = e.rally(ctx, heir, old)
@@ -195,7 +195,7 @@ func (e ownEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// heir finds a replica and the primary that it is to replace.
+// heir returns the named replica and the primary that it is to replace.
 func (e *env) heir(node string) (heir, old *node, err error) {
 	if heir, err = e.node(node); err != nil {
 		return nil, nil, err
@@ -208,9 +208,9 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	return heir, e.primary, nil
 }
 
-// crown makes a replica the primary and moves these clients to it. After it, neither
-// primary has replicas.
-func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
+// promoteFor makes a replica the primary and moves these clients to it. It closes the old
+// primary's links to replicas, so that neither primary has any.
+func (e *env) promoteFor(ctx context.Context, heir *node, moved []*client) error {
 	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return err
 	}
@@ -225,13 +225,13 @@ func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
 	e.mu.Unlock()
 	err := move(ctx, moved, heir)
 	for _, s := range former {
-		s.proxy.open() // what it holds is lost
+		s.proxy.open() // held writes are lost
 		s.proxy.Stop()
 	}
 	return err
 }
 
-// move leads the clients to another node.
+// move makes the clients' links lead to another node.
 func move(ctx context.Context, clients []*client, to *node) error {
 	var errs []error
 	for _, c := range clients {
@@ -242,7 +242,7 @@ func move(ctx context.Context, clients []*client, to *node) error {
 	return errors.Join(errs...)
 }
 
-// rally makes all running nodes follow the new primary, except the old one.
+// rally makes all running nodes, except the old primary, follow the new primary.
 func (e *env) rally(ctx context.Context, heir, old *node) error {
 	for _, r := range e.nodes {
 		if r == heir || r == old {

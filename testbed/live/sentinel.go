@@ -17,62 +17,63 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Configuration of Sentinels. With shorter timeouts they take a busy machine for a dead
+// Configuration of Sentinels. With shorter timeouts, a busy machine would look like a dead
 // primary.
 const (
 	watched         = "lockstorm" // the Sentinels' name for the primary
 	quorum          = 2
 	downAfter       = time.Second
 	failoverTimeout = 3 * time.Second
-	// stagger is by how much each Sentinel's down-after time exceeds the previous one's:
-	// if all saw a primary die at one moment, each would vote for itself, and the next
-	// election comes after twice the failover timeout.
+	// stagger is the difference between the down-after times of successive Sentinels. If
+	// all noticed a primary's death at one moment, each would vote for itself, and the next
+	// election would come only after twice the failover timeout.
 	stagger = 300 * time.Millisecond
-	// untilReady replaces downAfter while servers start: nothing is to fail over then.
+	// untilReady replaces downAfter while servers start, so that Sentinels do not fail
+	// over.
 	untilReady = 10 * time.Minute
 )
 
-// watchers are the Sentinels of a trial.
-type watchers struct {
-	all    []*node
-	doors  map[*node]*door // of Sentinels and nodes
-	asides []*aside        // of clients to Sentinels
-	counts *elections
+// sentinels are the Sentinels of a trial.
+type sentinels struct {
+	all         []*node
+	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
+	links       []*sentinelLink      // links from clients to Sentinels
+	counts      *elections
 }
 
-// servers are the Sentinels; a nil *watchers has none.
-func (w *watchers) servers() []*node {
+// servers returns the Sentinels; a nil *sentinels has none.
+func (w *sentinels) servers() []*node {
 	if w == nil {
 		return nil
 	}
 	return w.all
 }
 
-// announce opens a door for each server and has the server announce it. It must run
-// before the servers are started.
+// announce opens a peer proxy for each server and makes the server announce its address.
+// It must run before the servers are started.
 func (e *env) announce() error {
-	e.doors = newDoors(e.proxies, e.place.Doors())
-	e.watchers = &watchers{doors: map[*node]*door{}}
-	e.watchers.counts = newElections(e)
+	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
+	e.sentinels = &sentinels{peerProxies: map[*node]*peerProxy{}}
+	e.sentinels.counts = newElections(e)
 	for i := range testbed.Sentinels {
 		n := e.newServer(fmt.Sprintf("s%d", i))
 		n.sentinel = true
-		e.watchers.all = append(e.watchers.all, n)
+		e.sentinels.all = append(e.sentinels.all, n)
 	}
-	for _, n := range slices.Concat(e.nodes, e.watchers.all) {
-		n.doors = e.doors
+	for _, n := range slices.Concat(e.nodes, e.sentinels.all) {
+		n.peerProxies = e.peerProxies
 		var hear hearing
 		if !n.sentinel {
-			hear = e.watchers.counts.hearing(n)
+			hear = e.sentinels.counts.hearing(n)
 		}
-		d, err := e.doors.open(n.name, n.reach, hear)
+		d, err := e.peerProxies.open(n.name, n.reach, hear)
 		if err != nil {
 			return err
 		}
-		e.watchers.doors[n] = d
+		e.sentinels.peerProxies[n] = d
 	}
 	for i, n := range e.nodes {
-		host, port := e.watchers.doors[n].addr()
+		host, port := e.sentinels.peerProxies[n].addr()
 		n.args = []string{
 			"--replica-announce-ip", host, "--replica-announce-port", port, "--replica-priority", strconv.Itoa(priorities[i]),
 		}
@@ -80,11 +81,11 @@ func (e *env) announce() error {
 	return nil
 }
 
-// priorities make Sentinels prefer n1 and never promote n2, so that the new primary is
-// not random.
+// priorities are the nodes' replica priorities. Sentinels prefer n1 and never promote n2,
+// so that the new primary is not random.
 var priorities = []int{100, 10, 0}
 
-// reach returns the node's address, or an error while it is down.
+// reach returns the node's address, or an error while the node is down.
 func (n *node) reach() (string, error) {
 	if _, err := n.running(); err != nil {
 		return "", err
@@ -92,11 +93,11 @@ func (n *node) reach() (string, error) {
 	return n.addr(), nil
 }
 
-// surveil starts the Sentinels of nodes that follow n0, and returns when they
-// could fail over.
+// surveil starts the Sentinels and returns when they are ready to fail over. The other
+// nodes already replicate n0.
 func (e *env) surveil(ctx context.Context) error {
 	starting, sctx := errgroup.WithContext(ctx)
-	for _, s := range e.watchers.all {
+	for _, s := range e.sentinels.all {
 		starting.Go(func() error {
 			if err := e.instruct(s); err != nil {
 				return fmt.Errorf("configuration of %s: %w", s.name, err)
@@ -110,7 +111,7 @@ func (e *env) surveil(ctx context.Context) error {
 	if err := starting.Wait(); err != nil {
 		return err
 	}
-	for i, s := range e.watchers.all {
+	for i, s := range e.sentinels.all {
 		patience := downAfter + time.Duration(i)*stagger
 		err := s.ask(ctx, func(c *redis.Client) error {
 			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", patience.Milliseconds()).Err()
@@ -128,8 +129,8 @@ func (e *env) instruct(s *node) error {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
 	}
-	host, port := e.watchers.doors[s].addr()
-	primary, at := e.watchers.doors[e.nodes[0]].addr()
+	host, port := e.sentinels.peerProxies[s].addr()
+	primary, at := e.sentinels.peerProxies[e.nodes[0]].addr()
 	lines := []string{
 		"sentinel myid " + sentinelID(s),
 		"sentinel announce-ip " + host,
@@ -140,12 +141,12 @@ func (e *env) instruct(s *node) error {
 		fmt.Sprintf("sentinel parallel-syncs %s %d", watched, testbed.Replicas),
 	}
 	for _, n := range e.nodes[1:] {
-		host, port := e.watchers.doors[n].addr()
+		host, port := e.sentinels.peerProxies[n].addr()
 		lines = append(lines, fmt.Sprintf("sentinel known-replica %s %s %s", watched, host, port))
 	}
-	for _, other := range e.watchers.all {
+	for _, other := range e.sentinels.all {
 		if other != s {
-			host, port := e.watchers.doors[other].addr()
+			host, port := e.sentinels.peerProxies[other].addr()
 			lines = append(lines, fmt.Sprintf("sentinel known-sentinel %s %s %s %s", watched, host, port, sentinelID(other)))
 		}
 	}
@@ -153,10 +154,10 @@ func (e *env) instruct(s *node) error {
 	return os.WriteFile(filepath.Join(s.dir, sentinelConfig), []byte(text), 0o644)
 }
 
-// sentinelConfig is the file of ServerOptions.Sentinel.
+// sentinelConfig is the name of a Sentinel's configuration file.
 const sentinelConfig = "sentinel.conf"
 
-// sentinelID is 40 hexadecimal digits.
+// sentinelID returns a Sentinel's id: 40 hexadecimal digits.
 func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 
 // watchful waits until a Sentinel reaches all others and knows the replicas' state.
@@ -164,28 +165,21 @@ func (e *env) watchful(ctx context.Context, s *node) error {
 	patience, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
 	return s.ask(ctx, func(c *redis.Client) error {
-		for {
-			why, err := unready(ctx, c)
-			if err != nil || why == "" {
-				return err
-			}
-			select {
-			case <-time.After(pollEvery):
-			case <-patience.Done():
-				return fmt.Errorf("%s is not ready after %v: %s", s.name, untilWatchful, why)
-			}
+		if err := until(patience, func() (string, error) { return unready(ctx, c) }); err != nil {
+			return fmt.Errorf("wait for %s to be ready: %w", s.name, err)
 		}
+		return nil
 	})
 }
 
-// untilWatchful bounds how long a Sentinel may take to be ready: it retries what it
-// missed only after ten seconds.
+// untilWatchful bounds how long a Sentinel may take to be ready. It repeats a failed
+// request only after ten seconds.
 const untilWatchful = 30 * time.Second
 
 // pollEvery is the pause between two polls of a server.
 const pollEvery = 20 * time.Millisecond
 
-// unready says what a Sentinel still lacks, "" if nothing.
+// unready returns the reason why a Sentinel is not ready, "" if it is.
 func unready(ctx context.Context, c *redis.Client) (string, error) {
 	s := asSentinel(c)
 	others, err := s.list(ctx, "SENTINELS")
@@ -213,12 +207,12 @@ func unready(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// sentinelClient asks a Sentinel.
+// sentinelClient sends Sentinel's own commands.
 type sentinelClient struct{ *redis.Client }
 
 func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
 
-// list returns what the Sentinel knows of each of the SENTINELS or REPLICAS.
+// list returns the Sentinel's view of each server; whom is SENTINELS or REPLICAS.
 func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]string, error) {
 	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", whom, watched)
 	err := s.Process(ctx, cmd)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,11 +11,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// dials are ways to connect, by the address that a server announces.
+// dials maps the address that a server announces to a function that connects to the server.
 type dials map[string]func(context.Context) (net.Conn, error)
 
-// reachWatched gives a client its links to all nodes and to all Sentinels, and the
-// one go-redis client that finds the primary with their help.
+// reachWatched gives a client its links to all nodes and Sentinels, and the go-redis client
+// that asks the Sentinels for the primary.
 func (e *env) reachWatched(c *client, id int) error {
 	known := dials{}
 	for i, n := range e.nodes {
@@ -25,9 +24,9 @@ func (e *env) reachWatched(c *client, id int) error {
 			return err
 		}
 		c.links = append(c.links, l)
-		addr := e.watchers.doors[n].announced()
+		addr := e.sentinels.peerProxies[n].announced()
 		known[addr] = func(ctx context.Context) (net.Conn, error) {
-			e.watchers.counts.reaching(id, n)
+			e.sentinels.counts.reaching(id, n)
 			conn, err := l.dial(ctx, id)
 			if err != nil {
 				return nil, err
@@ -36,18 +35,18 @@ func (e *env) reachWatched(c *client, id int) error {
 		}
 	}
 	var sentinels []string
-	for _, s := range e.watchers.all {
-		way := &aside{client: id, gate: e.gate, sentinel: s}
+	for _, s := range e.sentinels.all {
+		way := &sentinelLink{client: id, gate: e.gate, sentinel: s}
 		var err error
 		if way.proxy, err = e.proxies.open(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr()); err != nil {
 			return err
 		}
-		e.watchers.asides = append(e.watchers.asides, way)
-		addr := e.watchers.doors[s].announced()
+		e.sentinels.links = append(e.sentinels.links, way)
+		addr := e.sentinels.peerProxies[s].announced()
 		sentinels, known[addr] = append(sentinels, addr), way.dial
 	}
 	o := testbed.FailoverOptions(watched, sentinels, e.setup.CommandTimeout)
-	c.ReachSentinel(o, e.watchers.doors[e.nodes[0]].announced(), func(ctx context.Context, addr string) (net.Conn, error) {
+	c.ReachSentinel(o, e.sentinels.peerProxies[e.nodes[0]].announced(), func(ctx context.Context, addr string) (net.Conn, error) {
 		dial := known[addr]
 		if dial == nil {
 			return nil, fmt.Errorf("dial %s: c%d has no link to it", addr, id)
@@ -57,24 +56,16 @@ func (e *env) reachWatched(c *client, id int) error {
 	return nil
 }
 
-// warmWatched warms connections of a client that asks Sentinels first. It retries,
-// because the client asks them with the short timeout of commands.
+// warmWatched warms the connections of a client that uses Sentinels. It retries, because
+// the client asks the Sentinels with the short timeout of commands.
 func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
-	for end := time.Now().Add(adminTimeout); ; {
-		err := warmUp(ctx, r, connections)
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
-			return err
-		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	return until(ctx, func() (string, error) { return retried(warmUp(ctx, r, connections)) })
 }
 
-// nameplate is a connection that shows the node's announced address as its remote
-// address: go-redis closes connections to other addresses than the primary's.
+// nameplate is a connection whose remote address is the node's announced address: go-redis
+// closes connections to any address but the primary's.
 type nameplate struct {
 	*gate.Conn
 	addr string
@@ -83,8 +74,8 @@ type nameplate struct {
 // RemoteAddr implements net.Conn.
 func (n nameplate) RemoteAddr() net.Addr { return testbed.Address(n.addr) }
 
-// aside is the link between a client and a Sentinel.
-type aside struct {
+// sentinelLink is the link from a client to a Sentinel.
+type sentinelLink struct {
 	client   int
 	gate     *gate.Gate
 	sentinel *node
@@ -93,7 +84,7 @@ type aside struct {
 }
 
 // dial makes one connection through the gate.
-func (a *aside) dial(ctx context.Context) (net.Conn, error) {
+func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
 		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.proxy.Listen)
 		if err != nil {
@@ -103,12 +94,12 @@ func (a *aside) dial(ctx context.Context) (net.Conn, error) {
 		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil
 	})
 	if err != nil {
-		return nil, err // not a nil *Conn
+		return nil, err // a nil interface, not a nil *Conn
 	}
 	return c, nil
 }
 
-// leads says whether the aside is that link.
-func (a *aside) leads(l testbed.Link) bool {
+// leads reports whether it is that link.
+func (a *sentinelLink) leads(l testbed.Link) bool {
 	return l.From == fmt.Sprintf("c%d", a.client) && l.To == a.sentinel.name
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,27 +12,27 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watchedEnv is a world whose primary is elected by Sentinels.
-type watchedEnv struct {
+// sentinelEnv is a world whose Sentinels elect the primary.
+type sentinelEnv struct {
 	ownEnv
 	*elections
 }
 
 var (
-	_ testbed.Nodes      = watchedEnv{}
-	_ testbed.SplitBrain = watchedEnv{}
-	_ testbed.Elections  = watchedEnv{}
+	_ testbed.Nodes      = sentinelEnv{}
+	_ testbed.SplitBrain = sentinelEnv{}
+	_ testbed.Elections  = sentinelEnv{}
 )
 
-// Promote implements testbed.Nodes. It only waits until every Sentinel says that this
-// node is the primary; the caller must cause the failover.
-func (e watchedEnv) Promote(ctx context.Context, node string) error {
+// Promote implements testbed.Nodes. It only waits until every Sentinel reports this node as
+// the primary; the caller must cause the failover.
+func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
 	if e.present() == n {
-		if old, _ := e.rivals(); old == nil && e.chosen(ctx, e.watchers.all[0], n) == nil {
+		if old, _ := e.rivals(); old == nil && e.chosen(ctx, e.sentinels.all[0], n) == nil {
 			return fmt.Errorf("promote: node %s is the primary", node)
 		}
 	}
@@ -43,52 +42,44 @@ func (e watchedEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// await returns when every Sentinel calls the node the primary. The error contains the
+// await waits until every Sentinel reports the node as the primary. The error contains the
 // state of the first Sentinel that does not.
 func (e *env) await(ctx context.Context, n *node) error {
-	for _, s := range e.watchers.all {
-		for {
-			why := e.chosen(ctx, s, n)
-			if why == nil {
-				break
-			}
-			select {
-			case <-time.After(pollEvery):
-			case <-ctx.Done():
-				return fmt.Errorf("%s did not make %s the primary: %w, %w", s.name, n.name, why, ctx.Err())
-			}
+	for _, s := range e.sentinels.all {
+		if err := until(ctx, func() (string, error) { return retried(e.chosen(ctx, s, n)) }); err != nil {
+			return fmt.Errorf("%s did not make %s the primary: %w", s.name, n.name, err)
 		}
 	}
 	return nil
 }
 
-// chosen is nil if the Sentinel calls the node the primary; else it contains the
-// Sentinel's state.
+// chosen returns nil if the Sentinel reports the node as the primary, else an error with
+// the Sentinel's state.
 func (e *env) chosen(ctx context.Context, s, n *node) error {
 	return s.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
 		addr, err := asSentinel(c).primary(ctx)
-		if err == nil && addr != e.watchers.doors[n].announced() {
+		if err == nil && addr != e.sentinels.peerProxies[n].announced() {
 			err = errors.New(asSentinel(c).state(ctx))
 		}
 		return err
 	})
 }
 
-// present is the node that was promoted last.
+// present returns the present primary: the node that was promoted last.
 func (e *env) present() *node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.primary
 }
 
-// StopReplication implements testbed.Nodes. It holds only what the primary sends to its
-// replicas, not what it sends to others.
-func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
+// StopReplication implements testbed.Nodes. It holds only data from the primary to its
+// replicas.
+func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
 	var entries []entry
 	for _, r := range e.nodes {
 		if r != primary {
-			entries = append(entries, entry{r.name, e.watchers.doors[primary]})
+			entries = append(entries, entry{r.name, e.sentinels.peerProxies[primary]})
 		}
 	}
 	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
@@ -106,7 +97,7 @@ func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) error {
+func (e sentinelEnv) Kill(ctx context.Context, node string, down func() error) error {
 	failed := e.killed(node)
 	if err := e.ownEnv.Kill(ctx, node, down); err != nil {
 		failed()
@@ -117,9 +108,9 @@ func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) er
 	return nil
 }
 
-// Restart implements testbed.Nodes. An old primary is started as a replica: Sentinels
+// Restart implements testbed.Nodes. It starts a replaced primary as a replica; Sentinels
 // would take ten seconds to demote it.
-func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
+func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
 		return lost, err
@@ -127,7 +118,7 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // even if it was replaced, its restart explains elections
+	failed := e.killed(node) // a restart explains elections, even that of a replaced node
 	defer func() {
 		if err == nil {
 			e.restarted(node)
@@ -137,15 +128,16 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	}()
 	var args []string
 	if primary := e.present(); primary != n {
-		host, port := e.watchers.doors[primary].addr()
+		host, port := e.sentinels.peerProxies[primary].addr()
 		args = []string{"--replicaof", host, port}
 	}
 	return n.restart(e.ctx, args...)
 }
 
-// Pause implements testbed.Nodes. When resumed, a replaced primary executes the waiting
-// commands and is then made a replica, which Sentinels would do ten seconds later.
-func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+// Pause implements testbed.Nodes. When the undo resumes a replaced primary, that primary
+// executes the waiting commands; then the undo makes it a replica. Sentinels would do so
+// only ten seconds later.
+func (e sentinelEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	healed := e.provoke()
 	resume, err := e.ownEnv.Pause(ctx, node)
 	if err != nil {
@@ -159,9 +151,9 @@ func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	}), nil
 }
 
-// Unplug implements testbed.Unplugger. When plugged in, a replaced primary is made a
-// replica, as after Pause.
-func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
+// Unplug implements testbed.Unplugger. The undo makes a replaced primary a replica, as that
+// of Pause does.
+func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	healed := e.provoke()
 	plug, err := e.ownEnv.Unplug(ctx, node)
 	if err != nil {
@@ -175,9 +167,9 @@ func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, erro
 	}), nil
 }
 
-// retire makes the old primary, if it still runs, a replica of the new one and ends its
-// connections, as Sentinels do after some time.
-func (e watchedEnv) retire(ctx context.Context) error {
+// retire makes the old primary, if it still runs, a replica of the new one and closes its
+// connections. Sentinels would do so later.
+func (e sentinelEnv) retire(ctx context.Context) error {
 	old, heir := e.rivals()
 	if old == nil {
 		return nil
@@ -190,7 +182,7 @@ func (e watchedEnv) retire(ctx context.Context) error {
 	}
 	defer old.release()
 	e.deposed(old)
-	host, port := e.watchers.doors[heir].addr()
+	host, port := e.sentinels.peerProxies[heir].addr()
 	err := old.ask(ctx, func(c *redis.Client) error {
 		_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.ReplicaOf(ctx, host, port)
@@ -206,20 +198,20 @@ func (e watchedEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for the links among nodes and Sentinels. On a link
-// of a replaced primary, the undo makes that primary a replica, as after Pause.
-func (e watchedEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+// Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a
+// replaced primary, the undo makes that primary a replica, as that of Pause does.
+func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
 }
 
-// Hold implements testbed.Network, also for the links among nodes and Sentinels.
-func (e watchedEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+// Hold implements testbed.Network, also for links among nodes and Sentinels.
+func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
 }
 
 type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
 
-func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
 	pair, err := e.pair(l)
 	switch {
 	case err != nil:
@@ -227,7 +219,7 @@ func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	case pair == nil:
 		return otherwise(ctx, l, d)
 	case !slices.Contains(directionsKnown, d):
-		return otherwise(ctx, l, d) // it refuses the direction
+		return otherwise(ctx, l, d) // returns an error for the unknown direction
 	}
 	healed := e.provoke()
 	undo := pair.disturb(d, how)
@@ -243,17 +235,17 @@ func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 
 var directionsKnown = []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}
 
-// pair finds the proxy of a link between two servers, or between a client and a
-// Sentinel; nil if it is neither.
-func (e watchedEnv) pair(l testbed.Link) (*proxy, error) {
-	for n, d := range e.watchers.doors {
+// pair returns the proxy of a link between two servers, or between a client and a Sentinel;
+// nil for any other link.
+func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
+	for n, d := range e.sentinels.peerProxies {
 		if n.name != l.To {
 			continue
 		}
-		if i := slices.IndexFunc(e.watchers.asides, func(a *aside) bool { return a.leads(l) }); i >= 0 {
-			return e.watchers.asides[i].proxy, nil
+		if i := slices.IndexFunc(e.sentinels.links, func(a *sentinelLink) bool { return a.leads(l) }); i >= 0 {
+			return e.sentinels.links[i].proxy, nil
 		}
-		if !slices.ContainsFunc(slices.Concat(e.nodes, e.watchers.all), func(p *node) bool { return p.name == l.From && p != n }) {
+		if !slices.ContainsFunc(slices.Concat(e.nodes, e.sentinels.all), func(p *node) bool { return p.name == l.From && p != n }) {
 			return nil, nil
 		}
 		return d.pair(l.From)

@@ -10,16 +10,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Split implements testbed.SplitBrain by a network partition: on one side the primary,
-// one Sentinel, and the clients that stay; on the other the replicas, the majority of
-// Sentinels, and the given clients. The given clients are not served until the majority
-// has promoted the node, some two seconds later.
+// Split implements testbed.SplitBrain by a network partition. One side has the primary, one
+// Sentinel, and the other clients; the other side has the replicas, the majority of the
+// Sentinels, and the given clients. The given clients are not served until the majority has
+// promoted the node, about two seconds later.
 //
-// The undo waits for the promotion, heals the network, waits until all Sentinels agree,
-// and makes the old primary a replica at once; Sentinels would do that ten seconds later.
-// Hits counts the writes that the old primary acknowledged after the cut; 0 if nobody was
+// The undo waits for the promotion, heals the network, waits until all Sentinels agree, and
+// makes the old primary a replica; Sentinels would do that only ten seconds later. Hits is
+// the number of writes that the old primary acknowledged after the cut; 0 if no node was
 // promoted in time.
-func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	heir, old, err := e.ownEnv.heir(node)
 	if err != nil {
 		return nil, fmt.Errorf("split brain: %w", err)
@@ -38,7 +38,7 @@ func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (test
 		heal()
 		if err != nil {
 			old.closeLedger()
-			return 0, nil // there were no two primaries
+			return 0, nil // there were never two primaries
 		}
 		err = e.await(ctx, heir)
 		err = errors.Join(err, e.retire(ctx))
@@ -50,14 +50,14 @@ func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (test
 	}), nil
 }
 
-// fallApart cuts the primary, one Sentinel, and the clients not in others off from the
-// rest.
-func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (heal func(), err error) {
+// fallApart cuts the network in two. The primary, one Sentinel, and the clients that are
+// not in others are on one side; everything else is on the other.
+func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (heal func(), err error) {
 	if !old.take(ctx.Done()) {
 		return nil, ctx.Err()
 	}
 	defer old.release()
-	if _, err := old.running(); err == nil { // else it will acknowledge nothing
+	if _, err := old.running(); err == nil { // a dead node acknowledges no writes
 		if err := old.openLedger(ctx); err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (hea
 		}
 		healed()
 	}
-	minority := []string{old.name, e.watchers.all[0].name}
+	minority := []string{old.name, e.sentinels.all[0].name}
 	for id, c := range e.clients {
 		if !slices.Contains(others, id) {
 			minority = append(minority, c.Locks().ID)
@@ -91,20 +91,20 @@ func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (hea
 	return heal, nil
 }
 
-// way is the link between two ends.
+// way is a link and its two ends.
 type way struct {
 	from, to string
 	proxy    func() (*proxy, error)
 }
 
-// ways are all links of the world.
+// ways returns all links of the world.
 func (e *env) ways() []way {
 	var all []way
-	servers := slices.Concat(e.nodes, e.watchers.all)
+	servers := slices.Concat(e.nodes, e.sentinels.all)
 	for _, to := range servers {
 		for _, from := range servers {
 			if from != to {
-				all = append(all, way{from.name, to.name, func() (*proxy, error) { return e.watchers.doors[to].pair(from.name) }})
+				all = append(all, way{from.name, to.name, func() (*proxy, error) { return e.sentinels.peerProxies[to].pair(from.name) }})
 			}
 		}
 	}
@@ -113,26 +113,24 @@ func (e *env) ways() []way {
 			all = append(all, way{c.Locks().ID, e.nodes[i].name, func() (*proxy, error) { return l.proxy, nil }})
 		}
 	}
-	for _, a := range e.watchers.asides {
+	for _, a := range e.sentinels.links {
 		all = append(all, way{fmt.Sprintf("c%d", a.client), a.sentinel.name, func() (*proxy, error) { return a.proxy, nil }})
 	}
 	return all
 }
 
-// patienceWithElections is how long an election may take: the first attempt sometimes
-// fails, and the next comes after twice the failover timeout.
+// patienceWithElections bounds how long an election may take: the first attempt sometimes
+// fails, and the next one comes after twice the failover timeout.
 const patienceWithElections = downAfter + 2*failoverTimeout + 5*time.Second
 
-// elects waits until the node is a primary.
-func (e watchedEnv) elects(ctx context.Context, n *node) error {
+// elects waits until the node is the primary.
+func (e sentinelEnv) elects(ctx context.Context, n *node) error {
 	ctx, cancel := context.WithTimeout(ctx, patienceWithElections)
 	defer cancel()
-	for e.present() != n {
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return ctx.Err()
+	return until(ctx, func() (string, error) {
+		if e.present() != n {
+			return n.name + " is not the primary", nil
 		}
-	}
-	return nil
+		return "", nil
+	})
 }

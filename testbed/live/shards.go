@@ -15,43 +15,45 @@ import (
 
 // cluster tracks the master of each shard, which the nodes elect.
 //
-// The tap notices an election: before a former replica executes a client's command, it is
-// asked for its role. Changes of role between commands do not matter.
+// The tap notices elections: before a former replica executes a client's command, the tap
+// asks the node for its role. Changes of role between commands do not matter.
 type cluster struct {
-	env    *env
-	doors  map[*node]*door // by which replicas and clients know them
-	buses  map[*node]*door
-	shards []*shard
+	env         *env
+	peerProxies map[*node]*peerProxy // whose addresses replicas and clients know
+	buses       map[*node]*peerProxy
+	shards      []*shard
 	*provocation
 
-	mu     sync.Mutex // guards the shards as well
+	mu     sync.Mutex // guards the shards, too
 	record func(history.Op)
 	early  []history.Op  // events before OnElection
-	pauses map[*node]int // number of faults that silence a node
+	pauses map[*node]int // number of faults that pause or unplug a node
 }
 
-// shard is a third of the slots, and who has it.
+// shard is a third of the slots, with its nodes.
 type shard struct {
-	key    string // in one of its slots
+	key    string // a key in one of the shard's slots
 	nodes  []*node
 	master *node
-	heir   *node        // elected while master still runs; else nil
+	heir   *node        // elected while master still ran; else nil
 	moved  map[int]bool // clients that reached heir
 }
 
-// shardKeys are in slots of the first, the second and the third shard.
+// shardKeys are keys in slots of the first, second and third shard.
 var shardKeys = [testbed.Masters]string{"sync-0", "sync-2", "sync-3"}
 
-// clientsAsk is how soon after an election clients have asked the new master: waiters for
-// a lock retry all the time, after a command's timeout at the latest.
+// clientsAsk bounds the time from an election to a client's first command to the new
+// master. Clients that wait for a lock keep retrying, at the latest after a command's
+// timeout.
 const clientsAsk = 2 * time.Second
 
 func newCluster(e *env) *cluster {
-	// A master stays marked as failed for two timeouts after it can be reached again. A
-	// replica that stands for election by then waits for up to a second, and has two
-	// timeouts to win. The election is noticed when a client asks the new master.
+	// A master stays marked as failed for two timeouts after it becomes reachable again. A
+	// replica that starts an election in that time first waits for up to a second, and then
+	// has two timeouts to win. We notice the election when a client sends the new master a
+	// command.
 	why := provocation{grace: 4*nodeTimeout + time.Second + clientsAsk}
-	c := &cluster{env: e, provocation: &why, doors: map[*node]*door{}, buses: map[*node]*door{}, pauses: map[*node]int{}}
+	c := &cluster{env: e, provocation: &why, peerProxies: map[*node]*peerProxy{}, buses: map[*node]*peerProxy{}, pauses: map[*node]int{}}
 	for i := range testbed.Masters {
 		c.shards = append(c.shards, &shard{
 			key: shardKeys[i], nodes: []*node{e.nodes[i], e.nodes[i+testbed.Masters]}, master: e.nodes[i], moved: map[int]bool{},
@@ -60,7 +62,7 @@ func newCluster(e *env) *cluster {
 	return c
 }
 
-// shardOf is the node's shard.
+// shardOf returns the node's shard.
 func (c *cluster) shardOf(n *node) *shard {
 	for _, s := range c.shards {
 		for _, other := range s.nodes {
@@ -72,7 +74,7 @@ func (c *cluster) shardOf(n *node) *shard {
 	return nil
 }
 
-// present is the master that was elected last. cluster.mu is held.
+// present returns the master that was elected last. cluster.mu is held.
 func (s *shard) present() *node {
 	if s.heir != nil {
 		return s.heir
@@ -80,7 +82,7 @@ func (s *shard) present() *node {
 	return s.master
 }
 
-// masters are the present ones, in the order of their shards.
+// masters returns the present masters, in the order of their shards.
 func (c *cluster) masters() []*node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +114,8 @@ func (c *cluster) tell(op history.Op) {
 	c.record(op)
 }
 
-// admit is called before a node executes a client's command, while it executes no other.
+// admit returns a function that notices elections. It is called before node n executes a
+// client's command, with n's turn held.
 func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	return func(client int, args []history.Bytes) {
 		if !resp.Counts(args) {
@@ -141,7 +144,8 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	}
 }
 
-// elected: the node has become a master, maybe unknown to the present one. mu is held.
+// elected notes that the node has become a master. The previous one may not know it yet. mu
+// is held.
 func (c *cluster) elected(s *shard, n *node) {
 	lost := s.present().name
 	if !c.explains() {
@@ -165,7 +169,7 @@ func (c *cluster) unite(s *shard) {
 	clear(s.moved)
 }
 
-// gone: the node was killed or has stepped down.
+// gone notes that the node was killed or has stepped down.
 func (c *cluster) gone(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +178,7 @@ func (c *cluster) gone(n *node) {
 	}
 }
 
-// rules: the node is a master, which may not have been noticed yet.
+// rules notes that the node is a master, unless that is known already.
 func (c *cluster) rules(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +187,8 @@ func (c *cluster) rules(n *node) {
 	}
 }
 
-// rivals are the masters of the node's shard, the present one last.
+// rivals returns the previous and the present master of the node's shard; both are the same
+// unless two are in power.
 func (c *cluster) rivals(n *node) (old, present *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +196,7 @@ func (c *cluster) rivals(n *node) (old, present *node) {
 	return s.master, s.present()
 }
 
-// isMaster asks the node for its role. With an error the role is unknown.
+// isMaster asks the node for its role. After an error the role is unknown.
 func (n *node) isMaster(ctx context.Context) (master bool, err error) {
 	err = n.ask(ctx, func(c *redis.Client) error {
 		role, err := c.Do(ctx, "ROLE").Slice()

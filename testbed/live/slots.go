@@ -13,13 +13,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Migrate implements testbed.Slots for topologies without slots: it fails.
+// Migrate implements testbed.Slots for topologies without slots. It always fails.
 func (e ownEnv) Migrate(context.Context, string, string, func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
 	return nil, fmt.Errorf("move slots: a %s topology has none", e.setup.Topology)
 }
 
-// Migrate implements testbed.Slots, in the steps of the specification of Redis
-// Cluster: SETSLOT IMPORTING and MIGRATING, MIGRATE, SETSLOT NODE.
+// Migrate implements testbed.Slots with the steps that the specification of Redis Cluster
+// prescribes: SETSLOT IMPORTING and MIGRATING, MIGRATE, SETSLOT NODE.
 func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
 	m, err := e.migration(ctx, from, to)
 	if err != nil {
@@ -46,11 +46,11 @@ type migration struct {
 	from, to     *node
 	fromID, toID string
 	slots        []int64
-	way          *proxy // by which from reaches to
-	keys         int    // moved
+	way          *proxy // through which from reaches to
+	keys         int    // number of moved keys
 }
 
-// migration finds out what there is to move.
+// migration returns a migration of the slots in which from has keys.
 func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
 	m := &migration{clusterEnv: e}
 	var err error
@@ -109,7 +109,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	m.way, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.Doors(), m.to.addr())
+	m.way, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr())
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	)
 }
 
-// set tells a node about the slots; id is that of the other node, if the state has
+// set sets the state of the slots at a node; id is the id of a node, if the state needs
 // one.
 func (m *migration) set(ctx context.Context, n *node, state string, id ...any) error {
 	return n.ask(ctx, func(c *redis.Client) error {
@@ -141,7 +141,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	defer cancel()
 	pair := []*node{m.from, m.to}
 	slices.SortFunc(pair, func(a, b *node) int { return slices.Index(m.nodes, a) - slices.Index(m.nodes, b) })
-	for _, n := range pair { // in a fixed order, against deadlocks
+	for _, n := range pair { // in a fixed order, to avoid deadlocks
 		if !n.take(ctx.Done()) {
 			return fmt.Errorf("%s is busy: %w", n.name, ctx.Err())
 		}
@@ -161,8 +161,8 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		}
 		return nil
 	})
-	// Whatever MIGRATE answered: it may have failed halfway, and keys that expired
-	// meanwhile have not moved.
+	// Check even after a success or an error: MIGRATE may have failed halfway, and keys
+	// that expired meanwhile have not moved.
 	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
 	for _, n := range pair {
 		n.observer.look(cause{by: history.ByMigration, from: from, only: names(gone), likely: names(gone)})
@@ -172,15 +172,15 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	}
 	m.keys = len(gone)
 	if len(gone) > 0 && moved != nil {
-		// The move is told once it is done, but before a client can see it: neither node
-		// executes a command until its turn is given back.
+		// Report the move after it is done, but before a client can see it: neither node
+		// executes a client's command until its turn is released.
 		err = moved(m.from.name, m.to.name, gone)
 	}
 	return errors.Join(failed, err)
 }
 
-// order returns the keys that the slots have now, and the commands that move them: one
-// per slot, as MIGRATE requires.
+// order returns the keys that are in the slots now, and the commands that move them: one
+// MIGRATE per slot, as Redis requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
 	host, port, err := net.SplitHostPort(m.way.Listen)
 	if err != nil {
@@ -212,8 +212,8 @@ func (m *migration) order(ctx context.Context) (keys []history.KeyState, command
 }
 
 // arrived returns the keys that are on the new master and no longer on the old one. A key
-// that is on both counts as the old one's. Until ownership moves, the new master answers
-// only after ASKING.
+// on both has not moved. Until the slots' ownership moves, the new master answers only
+// after ASKING.
 func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there []history.KeyState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
@@ -244,8 +244,8 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 	return there, err
 }
 
-// abandon ends a failed move. A slot goes to the new master if the old one has none of
-// its keys. All slots stay if no key has moved or the old master does not answer.
+// abandon ends a failed move. The new master gets the slots in which the old one has no
+// keys any more. All slots stay if no key has moved or the old master does not answer.
 func (m *migration) abandon(ctx context.Context) error {
 	if m.way == nil {
 		return nil
@@ -267,7 +267,7 @@ func (m *migration) abandon(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// left are the slots that the old master still has keys of.
+// left returns the slots in which the old master still has keys.
 func (m *migration) left(ctx context.Context) (slots []int64, err error) {
 	err = m.from.ask(ctx, func(c *redis.Client) error {
 		for _, slot := range m.slots {
@@ -299,7 +299,7 @@ func (m *migration) finish(ctx context.Context) error {
 	}
 	for _, n := range told {
 		if _, err := n.running(); err != nil {
-			continue // it hears of it from the others
+			continue // it will learn of the move from the others
 		}
 		if err := m.set(ctx, n, "NODE", m.toID); err != nil {
 			return err

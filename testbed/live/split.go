@@ -13,8 +13,8 @@ import (
 )
 
 // Split implements testbed.SplitBrain. It is atomic for clients: the old primary executes
-// nothing between its last write that the new one may have received and the first write
-// that is counted.
+// no command between its last write that the new primary may have received and the first
+// write that counts as a hit.
 func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	if e.setup.SharedLinks {
 		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
@@ -47,26 +47,26 @@ func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.
 	return unite, nil
 }
 
-// part makes a second primary for these clients.
+// part makes heir a second primary and moves these clients to it.
 func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error {
 	if !old.take(ctx.Done()) {
 		return ctx.Err()
 	}
 	defer old.release()
-	if _, err := old.running(); err == nil { // else it will acknowledge nothing
+	if _, err := old.running(); err == nil { // a dead node acknowledges no writes
 		if err := old.openLedger(ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.crown(ctx, heir, moved); err != nil {
+	if err := e.promoteFor(ctx, heir, moved); err != nil {
 		old.closeLedger()
 		return err
 	}
 	return nil
 }
 
-// unite moves all clients to the present primary and makes the old one its
-// replica, if it runs and has not become one.
+// unite moves all clients to the present primary. It makes the old primary a replica of it,
+// if the old one runs and is not a replica yet.
 func (e *env) unite(ctx context.Context, old *node) error {
 	e.mu.Lock()
 	primary := e.primary
@@ -82,18 +82,18 @@ func (e *env) unite(ctx context.Context, old *node) error {
 	return errors.Join(err, e.demote(ctx, old, primary))
 }
 
-// ledger counts the answered commands that changed a node's data since it was opened.
-// After each answer it asks the node for its number of changes: a write command may
-// change nothing, and an expiry is no command.
+// ledger counts the answered commands that changed a node's data since the ledger was
+// opened. After each answer it asks the node for its number of changes, since a write
+// command may change nothing. Expiries do not count: they are not commands.
 type ledger struct {
 	client *redis.Client
 
 	mu      sync.Mutex
-	changes int // as the node counts them
+	changes int // the node's last count
 	writes  int
 }
 
-// openLedger begins to count the node's writes. At most one ledger may be open.
+// openLedger starts counting the node's writes. At most one ledger may be open.
 func (n *node) openLedger(ctx context.Context) error {
 	c, err := n.admin()
 	if err != nil {
@@ -108,10 +108,11 @@ func (n *node) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// closeLedger ends the count and returns it, also after the node was killed.
+// closeLedger ends the count and returns it, even after the node was killed.
 func (n *node) closeLedger() int { return n.ledger.Load().close() }
 
-// answered is called between an answer of the node and its delivery.
+// answered updates the count. It is called after the node has answered and before the
+// answer is forwarded.
 func (l *ledger) answered() {
 	if l == nil {
 		return
@@ -119,7 +120,7 @@ func (l *ledger) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, err := changes(context.Background(), l.client)
-	if err == nil && now > l.changes { // else the node is gone, or the count has ended
+	if err == nil && now > l.changes { // err: node gone or ledger closed
 		l.writes++
 		l.changes = now
 	}
@@ -130,14 +131,14 @@ func (l *ledger) close() int {
 	if l == nil {
 		return 0
 	}
-	l.client.Close() // ends a wait for a node that does not answer
+	l.client.Close() // ends a pending question to the node
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes
 }
 
-// changes is how often commands have changed a node's data since it was started.
-// No trial lets Redis save its data to a file, which would set the count back.
+// changes returns how often commands have changed a node's data since its start. Redis
+// resets that count when it saves an RDB file, which it never does in a trial.
 func changes(ctx context.Context, c *redis.Client) (int, error) {
 	info, err := c.InfoMap(ctx, "persistence").Result()
 	if err != nil {

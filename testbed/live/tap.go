@@ -14,10 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// pair is one connection seen from the tap, in front of the node: far leads to the proxy,
-// server to Redis. The tap reads the commands and replies that pass and feeds each node
-// one command at a time, so that the order of execution is known. It forwards a complete
-// command even if the client has gone.
+// pair is the tap's end of one client connection: far leads to the proxy, server to Redis.
+// The tap reads commands and replies, and gives each node one command at a time, so that
+// the order of execution is known. It forwards a complete command even if the client has
+// gone.
 type pair struct {
 	gate   *gate.Conn
 	client int
@@ -31,18 +31,18 @@ type pair struct {
 	server  net.Conn // nil before attach
 	ended   bool     // cut was called
 	replies resp.Replies
-	expect  int           // number of the command that the node is executing for us
-	got     chan struct{} // closed when it is answered
-	served  time.Duration // when it was answered
+	expect  int           // number of the command that the node is executing; 0 = none
+	got     chan struct{} // closed when that command is answered
+	served  time.Duration // when that command was answered
 	reply   resp.Message
 
-	blocked map[int]*effect // of blocking commands, by number; guarded by mu
+	blocked map[int]*effect // effects of blocking commands, by number
 
 	queuing bool     // after MULTI, before EXEC or DISCARD; guarded by the node's turn
-	queued  []string // keys that queued commands may create
+	queued  []string // keys that the queued commands may create
 }
 
-// serve carries the connection until both sides have ended.
+// serve forwards commands and replies until both sides have ended.
 func (p *pair) serve() {
 	defer p.far.Close()
 	server, err := p.node.dial(context.Background())
@@ -62,7 +62,8 @@ func (p *pair) serve() {
 	p.abandon()
 }
 
-// attach keeps the connection to the node, unless cut came first.
+// attach stores the connection to the node. If cut was called before, it closes the
+// connection and returns false.
 func (p *pair) attach(server net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +76,7 @@ func (p *pair) attach(server net.Conn) bool {
 	return true
 }
 
-// cut ends the connection from the node's side.
+// cut closes the connection to the node.
 func (p *pair) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +86,7 @@ func (p *pair) cut() {
 	}
 }
 
-// sever tells the gate and the proxy that the node's side has ended. It is called
+// sever tells the gate and the proxy that the node's side has ended. It must be called
 // once.
 func (p *pair) sever() {
 	close(p.broken)
@@ -93,9 +94,8 @@ func (p *pair) sever() {
 	p.far.CloseWrite()
 }
 
-// requests hands commands to the node until the proxy closes its side; once the
-// node's side is broken it only reads on, because a proxy whose receiver does
-// not read is stuck for ever.
+// requests hands commands to the node until the proxy closes its side. Once the node's side
+// has ended, it discards what it reads: otherwise the proxy would be stuck in a write.
 func (p *pair) requests(server net.Conn) {
 	r := resp.NewReader(p.far)
 	for server != nil {
@@ -113,7 +113,7 @@ func (p *pair) requests(server net.Conn) {
 	io.Copy(io.Discard, r)
 }
 
-// subscribes are the commands that do not get exactly one reply.
+// subscribes are the commands that may get more or fewer replies than one.
 var subscribes = map[string]bool{
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
 	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
@@ -127,7 +127,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 	}
 	defer p.node.release()
 	if _, err := p.node.running(); err != nil {
-		return false // it was killed; the connection has not noticed yet
+		return false // killed, but the connection is still open
 	}
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
@@ -157,12 +157,18 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 		p.ran(f, args)
 		return true
 	case <-p.broken:
+		select {
+		case <-got: // both
+			p.ran(f, args)
+			return true
+		default:
+		}
 		p.node.observer.lost(f)
 		return false
 	}
 }
 
-// ran looks at the effect of an answered command.
+// ran handles the effect of an answered command.
 func (p *pair) ran(f *effect, args []history.Bytes) {
 	p.mu.Lock()
 	reply, served := p.reply, p.served
@@ -185,7 +191,7 @@ func (p *pair) ran(f *effect, args []history.Bytes) {
 	}
 }
 
-// abandon: the blocking commands will not be answered any more.
+// abandon notes that blocking commands will not be answered any more.
 func (p *pair) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +201,7 @@ func (p *pair) abandon() {
 	clear(p.blocked)
 }
 
-// answers carries what the node says to the proxy, until the node's side ends.
+// answers forwards the node's messages to the proxy until the node's side ends.
 func (p *pair) answers(server net.Conn) {
 	r := resp.NewReader(server)
 	for {
@@ -219,7 +225,8 @@ func (p *pair) answers(server net.Conn) {
 			p.node.aof.answered(p.node.clock())
 			p.node.ledger.Load().answered()
 		}
-		p.far.Write(m) // if the proxy has gone, the reply is lost
+		// Before the client has the reply: then it may hang up, and what the command did
+		// would count as unanswered.
 		p.mu.Lock()
 		if number > 0 && number == p.expect {
 			p.reply, p.served = m, served
@@ -227,5 +234,6 @@ func (p *pair) answers(server net.Conn) {
 			p.expect = 0
 		}
 		p.mu.Unlock()
+		p.far.Write(m) // an error means that the proxy has gone: the reply is lost
 	}
 }

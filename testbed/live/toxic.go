@@ -16,40 +16,38 @@ const valveType = "lockstorm_valve"
 
 func init() { toxics.Register(valveType, new(valve)) }
 
-// valve is a toxic of ours that is on each direction of each proxy from the
-// beginning, open, and can be shut in two ways: cut drops what comes, hold keeps
-// it until it is released.
+// valve is our own toxic. Each direction of each proxy has an open one from the beginning.
+// It can be shut in two ways: cut drops data, hold keeps data back until released.
 //
-// Toxiproxy's own timeout and latency would be added and removed instead. But
-// timeout, when it is removed, closes every connection, also those that lost
-// nothing, and until then lets the end of a connection through; latency forgets
-// to hold what it has when another toxic is added; of two toxics on one
-// direction the second is not removed from a connection that the first closed;
-// and a receiver that breaks off leaves the goroutines of the connection stuck
-// for ever, because nobody takes their data. A valve always takes it.
+// Toxiproxy's own toxics timeout and latency would be added and removed instead, and have
+// faults. Timeout lets the end of a connection through, and closes every connection when it
+// is removed, including those that lost nothing. Latency forgets the data that it holds
+// when another toxic is added. Of two toxics on one direction, the second is not removed
+// from a connection that the first closed. And if a receiver breaks off, the connection's
+// goroutines are stuck for ever, because nobody takes their data. A valve always takes it.
 type valve struct {
 	mu      sync.Mutex
 	cuts    int
 	holds   int
-	one     map[int]int   // holds of single connections, by their number
-	conns   int           // that were made so far
+	one     map[int]int   // holds of single connections, by number
+	conns   int           // number of connections so far
 	drops   int           // how often open was called
-	changed chan struct{} // closed and replaced when any of the above changes
-	caught  bytes.Buffer  // what was cut or held
+	changed chan struct{} // closed and replaced when cuts, holds, one or drops changes
+	caught  bytes.Buffer  // data that was cut or held
 }
 
-// mode is a valve's state at one moment.
+// mode is a valve's state for one connection at one moment.
 type mode struct {
 	cut, hold bool
 	drops     int
 	changed   <-chan struct{}
 }
 
-// catchLimit bounds what is kept for counting.
+// catchLimit bounds the bytes that are kept for counting messages.
 const catchLimit = 1 << 20
 
-// mode returns the state for a connection, and keeps the data just received if it is
-// stopped.
+// mode returns the state for a connection. If the valve is shut, it keeps the data, just
+// received, for counting.
 func (v *valve) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -73,19 +71,18 @@ func (v *valve) change(by func()) {
 	v.changed = make(chan struct{})
 }
 
-// cut drops what comes from now on, until undone. The undo closes the
-// connections that lost something.
+// cut drops new data until undone. The undo closes the connections that lost data.
 func (v *valve) cut() (undo func()) {
 	return v.shut(&v.cuts)
 }
 
-// hold keeps what comes from now on, until undone.
+// hold keeps back new data until undone.
 func (v *valve) hold() (undo func()) {
 	return v.shut(&v.holds)
 }
 
-// holdOne is hold for the connection of that number alone, from 1. Others
-// overtake what it keeps.
+// holdOne is hold for a single connection, by number from 1. Data of other connections may
+// overtake the held data.
 func (v *valve) holdOne(conn int) (undo func()) {
 	var opened int
 	v.change(func() {
@@ -116,11 +113,11 @@ func (v *valve) shut(how *int) (undo func()) {
 	}
 }
 
-// open ends all that shuts the valve, and drops what is held.
+// open ends all cuts and holds, and drops held data.
 func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 }) }
 
-// messages counts what was caught so far, without the idle traffic of a primary and its
-// replicas.
+// messages returns the number of messages caught so far, without the idle traffic between a
+// primary and its replicas.
 func (v *valve) messages() int {
 	v.mu.Lock()
 	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))
@@ -147,16 +144,16 @@ func (v *valve) messages() int {
 	}
 }
 
-// hello is the channel on which Sentinels announce themselves every two seconds, through
-// a primary to its replicas.
+// hello is the channel on which Sentinels announce themselves every two seconds. The
+// primary replicates these messages.
 const hello = "__sentinel__:hello"
 
 // flow is a valve's state on one connection.
 type flow struct {
-	conn  int // its number on the link, from 1, in the order of dialling
+	conn  int // the connection's number on the link, from 1, in the order of dialling
 	drops int
-	queue []*stream.StreamChunk // received and not sent yet
-	lost  bool                  // something was dropped
+	queue []*stream.StreamChunk // received but not sent yet
+	lost  bool                  // data was dropped
 	ended bool                  // the sender has closed
 }
 
@@ -169,12 +166,12 @@ func (v *valve) NewState() any {
 	return &flow{conn: v.conns, drops: v.drops}
 }
 
-// patience bounds how long data of a closed sender is offered to a receiver that may have
-// gone.
+// patience bounds how long data of a sender that has closed waits for a receiver, which may
+// have gone, too.
 const patience = time.Second
 
-// Pipe implements toxics.Toxic. It returns when it is interrupted, to be called
-// again later with the same state, or when the connection has ended.
+// Pipe implements toxics.Toxic. It returns when the connection has ended or when it is
+// interrupted; then toxiproxy calls it again later with the same state.
 func (v *valve) Pipe(stub *toxics.ToxicStub) {
 	f := stub.State.(*flow)
 	input := stub.Input
@@ -185,7 +182,7 @@ func (v *valve) Pipe(stub *toxics.ToxicStub) {
 		output, head := f.next(stub, m)
 		if f.over(m) {
 			stub.Close()
-			for !f.ended { // the sender must not be stuck
+			for !f.ended { // take the sender's data, so that it is not stuck
 				f.ended = <-stub.Input == nil
 			}
 			return
@@ -212,7 +209,7 @@ func (v *valve) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if it must not be sent any more.
+// obey drops the queue if the valve was opened or cut since.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
@@ -220,7 +217,7 @@ func (f *flow) obey(m mode) {
 	f.drops = m.drops
 }
 
-// next is the output and the next chunk, nil if nothing may be sent now.
+// next returns the output and the next chunk, or nil if nothing may be sent now.
 func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk, *stream.StreamChunk) {
 	if m.cut || m.hold || len(f.queue) == 0 {
 		return nil, nil
@@ -228,13 +225,13 @@ func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk,
 	return stub.Output, f.queue[0]
 }
 
-// over says whether the connection ends. While the valve is shut, no end reaches the
-// other side.
+// over reports whether to close the connection. While the valve is shut, the other side
+// does not learn of the end.
 func (f *flow) over(m mode) bool {
 	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
 }
 
-// take receives one chunk, nil for the end.
+// take queues or drops one chunk; nil = the sender has closed.
 func (f *flow) take(v *valve, chunk *stream.StreamChunk) {
 	if chunk == nil {
 		f.ended = true

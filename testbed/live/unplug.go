@@ -11,11 +11,11 @@ import (
 // Pluggable is a Server on a network of its own.
 type Pluggable interface {
 	Server
-	// Unplug takes it off the network. Connections to it break.
+	// Unplug takes the server off the network. Connections to the server break.
 	Unplug() error
-	// Plug brings it back on the network, under its old address for other servers. Its
-	// Addr may change. If it has been killed, the next start in its place is on the
-	// network.
+	// Plug brings the server back on the network. Other servers reach it at its old
+	// address, but its Addr may change. If the server was killed, the next server in its
+	// place starts on the network.
 	Plug() error
 }
 
@@ -40,8 +40,8 @@ func (e ownEnv) Unplug(_ context.Context, node string) (testbed.Undo, error) {
 	}
 	n.monitor.lost()
 	return once(func(context.Context) (int, error) {
-		// The network outlives a server: a server killed meanwhile has to restart on it,
-		// and a restarted server is another Pluggable.
+		// Plug in the latest server: the unplugged one may have been restarted meanwhile,
+		// as another Pluggable on the same network.
 		if now, ok := n.latest().(Pluggable); ok {
 			p = now
 		}

@@ -1,4 +1,4 @@
-// Package process runs trials on redis-server processes of its own.
+// Package process runs trials on redis-server processes that it starts.
 package process
 
 import (
@@ -13,15 +13,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// Options of the testbed. The zero value is good.
+// Options are those of the testbed. The zero value is usable.
 type Options struct {
-	// Temp is where the nodes' directories are made and removed again; "" =
-	// the system's directory for temporary files.
+	// Temp is the directory in which the nodes' directories are made and removed; "" = the
+	// system's directory for temporary files.
 	Temp string
 }
 
-// New returns the testbed, or an error if there is no redis-server that it
-// could run.
+// New returns the testbed, or an error if no usable redis-server is installed.
 func New(o Options) (*live.Testbed, error) {
 	if _, _, err := redisserver.Find(); err != nil {
 		return nil, err
@@ -44,14 +43,14 @@ func (provider) Clocks() error {
 
 func (provider) Open(context.Context) (live.Place, error) { return place{}, nil }
 
-// Elects implements live.Electing: Linux has all of 127.0.0.0/8, other systems only the
-// addresses that were configured.
+// Elects implements live.Electing. Servers need different source addresses: Linux has all
+// of 127.0.0.0/8, other systems only configured addresses.
 func (provider) Elects() bool { return runtime.GOOS == "linux" }
 
-// place implements live.Place: the loopback interface.
+// place implements live.Place on the loopback interface.
 type place struct{}
 
-func (place) Doors() string { return "127.0.0.1" }
+func (place) ListenIP() string { return "127.0.0.1" }
 
 func (place) Close() error { return nil }
 
@@ -80,9 +79,9 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 // sources counts the servers of this program.
 var sources atomic.Uint32
 
-// newSource returns a loopback address for the connections of one server, which no other
-// server alive shares: other programs count from elsewhere. It is "" on systems that have
-// no such choice.
+// newSource returns a loopback address as the source of one server's connections, "" on
+// systems other than Linux. No other live server has the same address: the addresses of
+// other programs start elsewhere, by process id.
 func newSource() string {
 	if !(provider{}).Elects() {
 		return ""

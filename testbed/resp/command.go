@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Args returns the arguments of a command: an array of bulk strings.
+// Args returns the arguments of a command. The message must be an array of bulk strings.
 func (m Message) Args() ([]history.Bytes, error) {
 	args, n, err := Cut(m, nil)
 	if err == nil && n != len(m) {
@@ -18,7 +18,7 @@ func (m Message) Args() ([]history.Bytes, error) {
 	return args, err
 }
 
-// AppendCommand appends a command as clients send it.
+// AppendCommand appends a command to b, as an array of bulk strings.
 func AppendCommand(b []byte, args ...string) []byte {
 	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), crlf...)
 	for _, arg := range args {
@@ -30,8 +30,8 @@ func AppendCommand(b []byte, args ...string) []byte {
 
 var errNoCommand = fmt.Errorf("%w: a command is an array of bulk strings", ErrMalformed)
 
-// Cut splits the first command off b: its arguments and its length on the
-// wire, which is 0 while it is incomplete. Memory comes from t unless it is nil.
+// Cut parses the first command in b and returns its arguments and its length in b, 0 while
+// the command is incomplete. Memory comes from t, unless t is nil.
 func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
 	count, n, err := bulk(b, '*')
 	if n == 0 || err != nil {
@@ -71,8 +71,8 @@ func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
 	return args, n, nil
 }
 
-// bulk reads the first line of b, which has that kind and a length. It returns the
-// length, and the line's own, which is 0 while the line is incomplete.
+// bulk parses the first line of b: kind, then a number. It returns the number as length and
+// the length of the line itself, 0 while the line is incomplete.
 func bulk(b []byte, kind byte) (length, line int, err error) {
 	if len(b) == 0 {
 		return 0, 0, nil
@@ -95,14 +95,14 @@ func bulk(b []byte, kind byte) (length, line int, err error) {
 	return length, end + 1, nil
 }
 
-// Texts makes many small strings and lists of them in few pieces of memory. The
+// Texts allocates many small strings, and lists of strings, in few pieces of memory. The
 // zero value is ready for use.
 type Texts struct {
 	chars strings.Builder
 	lists []history.Bytes
 }
 
-// Sizes of the pieces, which grow with use: most connections carry little.
+// Bounds of the pieces' sizes. Pieces grow with use, since most connections carry little.
 const (
 	leastText = 256
 	mostText  = 8 << 10
@@ -129,19 +129,19 @@ func (t *Texts) list(n int) []history.Bytes {
 	return t.lists[from : from+n : from+n]
 }
 
-// class of a command.
+// class is the class of a command.
 type class int
 
 const (
 	ordinary class = iota
-	// subscription turns a connection into a stream of messages, with as many
-	// confirmations as it has arguments.
+	// subscription turns a connection into a stream of messages. Each argument gets a
+	// confirmation.
 	subscription
-	// handshake is another command that libraries send on their own account.
+	// handshake is any other command that libraries send of their own accord.
 	handshake
 )
 
-// classes of the commands that are not ordinary.
+// classes lists the commands that are not ordinary.
 var classes = map[string]class{
 	"SUBSCRIBE": subscription, "PSUBSCRIBE": subscription, "SSUBSCRIBE": subscription,
 	"UNSUBSCRIBE": subscription, "PUNSUBSCRIBE": subscription, "SUNSUBSCRIBE": subscription,
@@ -149,7 +149,7 @@ var classes = map[string]class{
 	"COMMAND": handshake, "READONLY": handshake, "READWRITE": handshake, "CLUSTER": handshake, "ASKING": handshake, "QUIT": handshake, "RESET": handshake,
 }
 
-// classOf is Name and a look into classes, but makes no string.
+// classOf returns classes[Name(args)] without allocating a string.
 func classOf(args []history.Bytes) class {
 	var upper [len("PUNSUBSCRIBE")]byte
 	if len(args) == 0 || len(args[0]) > len(upper) {
@@ -166,11 +166,11 @@ func classOf(args []history.Bytes) class {
 	return classes[string(name)]
 }
 
-// Counts says whether a command is one of the recipe's own and so has a number
-// in its step: handshakes, PING and subscriptions have none.
+// Counts reports whether a command is one of the recipe's own, and so has a number in its
+// step. Handshakes, PING and subscriptions have none.
 func Counts(args []history.Bytes) bool { return classOf(args) == ordinary }
 
-// Name is a command's name in upper case, "" if there are no arguments.
+// Name returns a command's name in upper case, "" if there are no arguments.
 func Name(args []history.Bytes) string {
 	if len(args) == 0 {
 		return ""
@@ -178,12 +178,12 @@ func Name(args []history.Bytes) string {
 	return strings.ToUpper(string(args[0]))
 }
 
-// blocking are the commands that Redis answers when something happens or the time is up.
+// blocking are the commands that Redis answers only after an event or a timeout.
 var blocking = map[string]bool{
 	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
 	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
 }
 
-// Blocks says whether Redis may execute other commands between the start of this one and
-// its answer.
+// Blocks reports whether Redis may execute other commands between the start of this command
+// and its answer.
 func Blocks(args []history.Bytes) bool { return blocking[Name(args)] }

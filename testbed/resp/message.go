@@ -15,24 +15,24 @@ import (
 // Message is one complete RESP message, as on the wire.
 type Message []byte
 
-// ErrMalformed is in every error for bytes that are not RESP.
+// ErrMalformed is wrapped by every error for bytes that are not RESP.
 var ErrMalformed = errors.New("malformed RESP")
 
-// Lengths that no Redis would send or accept, beyond which a message is malformed.
+// Limits of lengths. A message beyond them is malformed: no Redis sends or accepts it.
 const (
 	maxBulk     = 512 << 20
 	maxElements = 1 << 24
 )
 
-// readBuffer bounds the length of a simple string, an error or a header: Lua
-// errors are the longest of them.
+// readBuffer bounds the length of a simple string, an error or a header. Lua errors are the
+// longest.
 const readBuffer = 16 << 10
 
 // NewReader returns a reader with a buffer that is large enough for Read.
 func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBuffer) }
 
-// Read reads one message. Its error is r's own if that failed, be it in
-// the middle of a message.
+// Read reads one message. If r fails, even in the middle of a message, Read returns r's
+// error.
 func Read(r *bufio.Reader) (Message, error) {
 	if _, err := r.Peek(1); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Read(r *bufio.Reader) (Message, error) {
 	return m, nil
 }
 
-// readLong reads a message that is not in the buffer as a whole.
+// readLong reads a message that is not completely in the buffer.
 func readLong(r *bufio.Reader) (Message, error) {
 	var m Message
 	for left := 1; left > 0; left-- {
@@ -69,7 +69,7 @@ func readLong(r *bufio.Reader) (Message, error) {
 		if left += children; left > maxElements {
 			return nil, fmt.Errorf("%w: more than %d elements", ErrMalformed, maxElements)
 		}
-		for end := len(m) + body; len(m) < end; { // in pieces: the length may be a lie
+		for end := len(m) + body; len(m) < end; { // in pieces: the length may be false
 			from := len(m)
 			m = append(m, make([]byte, min(end-from, readBuffer))...)
 			n, err := io.ReadFull(r, m[from:])
@@ -87,7 +87,7 @@ func readLong(r *bufio.Reader) (Message, error) {
 	return m, nil
 }
 
-// scan returns the length of the first message in b, 0 while it is incomplete.
+// scan returns the length of the first message in b, 0 while the message is incomplete.
 func scan(b []byte) (n int, err error) {
 	for left := 1; left > 0; left-- {
 		end := bytes.IndexByte(b[n:], '\n') + 1
@@ -116,8 +116,8 @@ var (
 	errUnended = fmt.Errorf("%w: a string is longer than its length", ErrMalformed)
 )
 
-// element says what follows the first line of a value: so many bytes of a text
-// with the line's end after it, or so many values.
+// element parses the first line of a value and returns what follows it: body bytes of text,
+// including CRLF, or children values.
 func element(line []byte) (body, children int, err error) {
 	if len(line) < 3 || line[len(line)-2] != '\r' {
 		return 0, 0, fmt.Errorf("%w: %.40q", ErrMalformed, line)
@@ -154,7 +154,7 @@ func element(line []byte) (body, children int, err error) {
 	return 0, 0, fmt.Errorf("%w: %.40q", ErrMalformed, line)
 }
 
-// number reads a length; -1 is the only negative one.
+// number parses a length; -1 is the only valid negative one.
 func number(head []byte) (n int, ok bool) {
 	if string(head) == "-1" {
 		return -1, true
@@ -173,7 +173,7 @@ func number(head []byte) (n int, ok bool) {
 
 // Compact returns a reply in the form of history.Command.Reply.
 func (m Message) Compact() history.Bytes {
-	switch string(m) { // most of them
+	switch string(m) { // the most frequent replies
 	case "+OK\r\n":
 		return "OK"
 	case ":0\r\n":
@@ -189,7 +189,7 @@ func (m Message) Compact() history.Bytes {
 	return history.Bytes(b.String())
 }
 
-// compact writes one value and returns what follows it.
+// compact writes the first value in m to b and returns the rest of m.
 func compact(b *strings.Builder, m []byte) (rest []byte) {
 	kind, head, rest := header(m)
 	switch kind {
@@ -235,7 +235,7 @@ func compact(b *strings.Builder, m []byte) (rest []byte) {
 	return rest
 }
 
-// header splits a message into its kind, the rest of its first line, and what follows.
+// header splits a message into its kind, the rest of its first line, and the other lines.
 func header(m []byte) (kind byte, head, rest []byte) {
 	line, rest, found := bytes.Cut(m, []byte("\r\n"))
 	if !found || len(line) == 0 {
@@ -244,7 +244,7 @@ func header(m []byte) (kind byte, head, rest []byte) {
 	return line[0], line[1:], rest
 }
 
-// body splits off rest the text whose length is in head.
+// body splits rest into a text, whose length is in head, and the bytes after it.
 func body(head, rest []byte) (text, after []byte) {
 	n, err := strconv.Atoi(string(head))
 	if err != nil || n < 0 || n+2 > len(rest) {

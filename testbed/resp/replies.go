@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/queue"
 )
 
-// Replies pairs the replies of one connection with its commands. The zero value
-// is a connection on which nothing was sent. It must not be used concurrently.
+// Replies matches the replies on one connection to its commands. The zero value is for a
+// new connection. Replies must not be used concurrently.
 type Replies struct {
 	sent       int
 	subscribed bool
@@ -17,8 +17,8 @@ type Replies struct {
 
 type awaited struct {
 	number   int    // of the command, from 1
-	confirms string // the name of a subscription, in upper case
-	left     int    // messages until it is answered
+	confirms string // for a subscription, its name in upper case
+	left     int    // messages until the command is answered
 }
 
 // Sent notes that a command was sent and returns its number on the
@@ -35,12 +35,11 @@ func (r *Replies) Sent(args []history.Bytes) int {
 	return r.sent
 }
 
-// Idle says whether every command was answered, and no messages can come unasked.
+// Idle reports whether every command was answered and no unrequested messages can come.
 func (r *Replies) Idle() bool { return !r.subscribed && len(r.waiting.Live()) == 0 }
 
-// Received notes a message from the node and returns the number of the command
-// that it answers; 0 if it answers none, as a published message, or not yet all
-// of it.
+// Received notes a message from the node and returns the number of the command whose answer
+// it completes; 0 if there is none, for example for a published message.
 func (r *Replies) Received(m Message) int {
 	if len(m) == 0 || len(r.waiting.Live()) == 0 {
 		return 0
@@ -65,7 +64,8 @@ func (r *Replies) Received(m Message) int {
 	return number
 }
 
-// pushKind is the first element of an array or a push, in upper case.
+// pushKind returns the first element of an array or a push, in upper case; "" for other
+// messages.
 func pushKind(m Message) string {
 	kind, _, rest := header(m)
 	if kind != '*' && kind != '>' {

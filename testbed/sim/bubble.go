@@ -11,21 +11,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// The beginnings of synctest's messages that all goroutines of a bubble wait for ever,
-// and that some still do when its main function has returned.
+// Prefixes of synctest's messages: all goroutines of a bubble are blocked for ever, or some
+// still are after its main function has returned.
 const (
 	blocked = "deadlock: all goroutines in bubble are blocked"
 	leaked  = "deadlock: main bubble goroutine has exited"
 )
 
-// bubble runs f in a bubble of testing/synctest: its clock moves on only when
-// all its goroutines wait for something in the bubble. A panic of f and a
-// deadlock of the bubble become a *testbed.Breakdown; clean says whether
-// nothing of the bubble is left behind. A panic in another goroutine that f
-// started ends the process, as everywhere in Go.
+// bubble runs f in a bubble of testing/synctest, whose clock advances only when all its
+// goroutines wait for something in the bubble. A panic of f and a deadlock of the bubble
+// become a *testbed.Breakdown; clean reports whether all of the bubble's goroutines have
+// ended. As everywhere in Go, a panic in a goroutine that f started ends the process.
 //
-// The package testing is only needed to call synctest: the zero testing.T is never
-// reported to anybody.
+// Package testing is needed only to call synctest; nobody reads the zero testing.T.
 func bubble(f func() error) (clean bool, err error) {
 	ended := false
 	defer func() {
@@ -36,8 +34,8 @@ func bubble(f func() error) (clean bool, err error) {
 		clean = false
 		switch text := fmt.Sprint(p); {
 		case ended && strings.HasPrefix(text, leaked):
-			// The trial itself is over: what the code under test left behind
-			// can do nothing any more, and belongs to nobody.
+			// The trial itself is over: goroutines that the code under test left blocked
+			// can do no harm.
 		case !ended && strings.HasPrefix(text, blocked):
 			err = &testbed.Breakdown{
 				Kind: history.FDeadlock, Stack: stacks(),
@@ -60,7 +58,7 @@ func bubble(f func() error) (clean bool, err error) {
 	return true, err
 }
 
-// stacks shows what goroutines are doing, up to a megabyte.
+// stacks returns the stacks of all goroutines, up to a megabyte.
 func stacks() string {
 	b := make([]byte, 1<<20)
 	return string(b[:runtime.Stack(b, true)])

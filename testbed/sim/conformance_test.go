@@ -9,5 +9,8 @@ import (
 )
 
 func TestSimKeepsWhatTestbedsPromise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: with the race detector this takes minutes; make test runs it without")
+	}
 	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return sim.New() })
 }

@@ -14,35 +14,35 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// conn is one connection: the client's end, below the gate, and what the node
-// knows of it. The world's lock guards it.
+// conn is one connection: the client's end, below the gate, and the node's end. The world's
+// lock guards it.
 type conn struct {
 	link    *link
 	server  *server
 	gc      *gate.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
-	joint   *joint // the group of dials that it belongs to; nil if none, or its result is known
+	joint   *joint // its group of dials; nil if none, or once the result is known
 	up      flow
 	down    flow
 
 	// The client's end.
 	deliver func(resp.Message, error) // nil until the gate asks for it
-	err     error                     // why nothing more will come
+	err     error                     // why the client can read nothing more
 	closed  bool
 	sent    int // requests
 
 	// The node's end.
 	session *node.Session // nil before the connection is made and after it ended
-	ended   bool          // nothing of it will run any more
-	seen    uint64        // writes of the node when the last command ran, for WAIT
-	waiting *waiting      // in a WAIT
-	behind  []*packet     // requests that came meanwhile
+	ended   bool          // the node runs no more of its requests
+	seen    uint64        // number of the node's writes after the last command, for WAIT
+	waiting *waiting      // its WAIT in progress, or nil
+	behind  []*packet     // requests that arrived during the WAIT
 }
 
 var _ gate.Pusher = (*conn)(nil)
 
-// id is the connection's number, 0 for none.
+// id returns the connection's number, 0 if c is nil.
 func (c *conn) id() int {
 	if c == nil {
 		return 0
@@ -61,7 +61,7 @@ func (c *conn) OnMessage(deliver func(resp.Message, error)) {
 	}
 }
 
-// Read implements net.Conn. Nobody reads: what comes is delivered.
+// Read implements net.Conn. It always fails: messages go to OnMessage's function.
 func (c *conn) Read([]byte) (int, error) { return 0, errPushed }
 
 // Write implements net.Conn. The gate writes whole requests, one by one.
@@ -92,7 +92,7 @@ func words(args []history.Bytes) []string {
 	return text
 }
 
-// Close implements net.Conn. What was sent arrives all the same.
+// Close implements net.Conn. Requests that were already sent still arrive.
 func (c *conn) Close() error {
 	w := c.link.world
 	w.mu.Lock()
@@ -106,7 +106,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// receive takes what the node sent to the client's end.
+// receive handles a packet from the node at the client's end.
 func (c *conn) receive(p *packet) {
 	switch p.kind {
 	case opening:
@@ -123,17 +123,17 @@ func (c *conn) receive(p *packet) {
 	}
 }
 
-// dial ends the client's waiting for the connection.
+// dial ends the client's wait for the connection, with this result.
 func (c *conn) dial(err error) {
 	c.result(func() {
 		select {
 		case c.dialled <- err:
-		default: // it has been told already
+		default: // the result has already been delivered
 		}
 	})
 }
 
-// fail ends the client's end: it will read nothing more.
+// fail closes the client's end with an error: the client reads nothing more.
 func (c *conn) fail(err error) {
 	c.link.forget(c)
 	if c.err != nil {
@@ -148,8 +148,7 @@ func (c *conn) fail(err error) {
 // errPushed is the error of a read that bypasses the gate.
 var errPushed = errors.New("this connection delivers what comes")
 
-// abort ends both ends at once, with whatever is under way in between. The
-// client reads err.
+// abort closes both ends immediately and loses the packets in flight. The client reads err.
 func (c *conn) abort(err error) {
 	c.server.hangUp(c)
 	c.dial(errReset)
@@ -170,7 +169,7 @@ func (c *conn) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(c.server.index+1)), Port: 6379}
 }
 
-// Deadlines are the gate's business: it reads ahead, and writing never waits.
+// The gate handles deadlines: it reads ahead, and writes never block.
 
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(time.Time) error { return nil }

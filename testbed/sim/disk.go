@@ -8,24 +8,24 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// disk is what a node's append-only file would keep over a kill: a prefix of
-// what it executed.
+// disk is the part of a node's append-only file that survives a kill: a prefix of its
+// writes.
 type disk struct {
 	durability testbed.Durability
 	durable    node.Snapshot // as of the last fsync
-	pending    []write       // since then, in order
-	began      time.Duration // when fsyncs began to be counted
-	lost       history.Lost  // told at the next start
+	pending    []write       // writes since the last fsync, in order
+	began      time.Duration // start of the fsync period
+	lost       history.Lost  // reported at the next start
 }
 
-// write is the data after a command that changed it.
+// write is the node's data after a change.
 type write struct {
 	at    time.Duration
 	after node.Snapshot
-	asked bool // by a client
+	asked bool // a client asked for the change
 }
 
-// wrote notes that the data have changed.
+// wrote notes a change of the data. Asked says whether a client caused it.
 func (d *disk) wrote(s *server, asked bool) {
 	switch d.durability {
 	case testbed.EverySec:
@@ -36,7 +36,7 @@ func (d *disk) wrote(s *server, asked bool) {
 	}
 }
 
-// sync makes durable what was written before the last fsync.
+// sync makes the writes before the last fsync durable.
 func (d *disk) sync(at time.Duration) {
 	last := testbed.LastFsync(d.began, at)
 	for len(d.pending) > 0 && d.pending[0].at <= last {
@@ -45,7 +45,7 @@ func (d *disk) sync(at time.Duration) {
 	}
 }
 
-// die is the process's end.
+// die notes the data that are lost when the process ends.
 func (d *disk) die(s *server) {
 	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {
@@ -63,7 +63,7 @@ func (d *disk) die(s *server) {
 	}
 }
 
-// load gives a new process what the disk kept.
+// load loads the durable data into a new process.
 func (d *disk) load(s *server) (lost history.Lost) {
 	d.began = now()
 	s.node.Reload(s.wall(), d.durable, s.serves())

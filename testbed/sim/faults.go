@@ -9,8 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// once makes an undo of end, which is called the first time only, with the
-// world's lock held.
+// once returns an undo whose first call runs end, with the world's lock held.
 func (w *world) once(end func() int) testbed.Undo {
 	done, hits := false, 0
 	return func(context.Context) (int, error) {
@@ -34,9 +33,9 @@ func (w *world) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (te
 	return w.shut(l, d, false)
 }
 
-// shut blocks a link in a direction. Hits counts the recipe's commands and
-// replies that were stopped, of both ways if both are shut; then also attempts to
-// connect, since nothing else may be left to try.
+// shut blocks a link in one direction or both. Hits counts the recipe's commands and
+// replies that were stopped. If both directions are blocked, Hits also counts attempts to
+// connect, since clients may be able to do nothing else.
 func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +64,7 @@ func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Un
 	}), nil
 }
 
-// find returns the ways of a link in a direction.
+// find returns the ways of a link in one direction or both.
 func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 	var up, down *way
 	if of := w.link(l); of != nil {
@@ -88,8 +87,9 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }
 
-// link finds a client's link, nil if there is none. After a promotion, and while two
-// primaries serve, a client's only link goes by the name of every node.
+// link finds a client's link, nil if there is none. In a replicated topology a client's
+// only link matches the name of every node, after a promotion and while two primaries
+// serve.
 func (w *world) link(l testbed.Link) *link {
 	for _, c := range w.clients {
 		if c.Locks().ID != l.From {
@@ -107,7 +107,6 @@ func (w *world) link(l testbed.Link) *link {
 	return nil
 }
 
-// resets is a fault that resets a link's connections.
 type resets struct{ hits int }
 
 // refuse resets a connection that is being made.
@@ -116,10 +115,9 @@ func (r *resets) refuse(c *conn) {
 	c.abort(errReset)
 }
 
-// Reset implements testbed.Network. Hits counts the connections on which
-// something was under way, and those that were refused; an idle one that is
-// replaced at its next use disturbs nobody. Whether a request that has not
-// arrived yet survives is a seeded choice.
+// Reset implements testbed.Network. Hits counts connections with a message in flight and
+// refused connections, but not idle ones, whose loss harms nobody. The seed decides whether
+// a request in flight survives.
 func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +143,8 @@ func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) 
 	}), nil
 }
 
-// reset ends the client's end at once; the node's end follows at once too or
-// after what is under way to it.
+// reset closes the client's end immediately. It closes the node's end either immediately or
+// after the packets in flight to the node.
 func (c *conn) reset() {
 	w := c.link.world
 	if mix(w.setup.Seed, uint64(c.link.up.id), uint64(c.number), c.up.sent)%2 == 0 {

@@ -23,52 +23,57 @@ type packet struct {
 	args   []string     // of a request
 	number int          // of a request on its connection, from 1
 	data   resp.Message // of a reply
-	// matters says that a fault which stops the packet has hit something: a
-	// recipe's own command or its reply, or a client's write for a replica.
+	// matters says that stopping the packet counts as a hit: it is a recipe's own command
+	// or reply, or replicates a client's write.
 	matters bool
-	copy    *state // what a primary sends its replica
-	offset  uint64 // what a replica acknowledges
+	copy    *state // data from a primary to its replica
+	offset  uint64 // of the primary's writes
+	// freed is the number of the way's latest block when the packet was released from a
+	// hold; 0 = it was never held.
+	freed int
 }
 
 type kind int
 
 const (
-	opening kind = iota // a connection is asked for, or granted
+	opening kind = iota // a connection is requested or accepted
 	message             // a request or a reply
-	closing             // an end says that it will send nothing more
-	refusal             // an end says that there is no such connection
-	copying             // replication: data, or its acknowledgement
+	closing             // an end will send nothing more
+	refusal             // the connection is refused
+	copying             // replication data or acknowledgement
 )
 
 // way is one direction of a link.
 type way struct {
 	world   *world
-	id      int // unique; also its place within every tick
+	id      int // unique; decides the way's place within every tick
 	deliver func(*packet)
 	blocks  []*block
-	resume  func() // after something was dropped; nil for a client's link
+	placed  int    // number of blocks so far
+	resume  func() // called after a drop; nil for a client's link
 }
 
 // block is a fault in force on a way.
 type block struct {
+	number  int // among the way's blocks, from 1
 	drop    bool
 	conn    int     // only this connection; 0 = all
-	server  *server // to this node, if conn is given: each counts its own
-	dials   bool    // attempts to connect are hits, too
+	server  *server // node of conn: each node numbers its own connections
+	dials   bool    // attempts to connect count as hits
 	held    []*packet
 	dropped bool
 	lost    []*conn // that lost data, in the order of their first loss
 	hits    int
 }
 
-// latencies of one message: from least, up to spread more.
+// A message's latency lies between least and least + spread.
 const (
 	least  = 50 * time.Microsecond
 	spread = 150 * time.Microsecond
 )
 
-// send puts a packet on its way. Its latency is a hash of the packet, not a draw from a
-// generator, for which goroutines would race. The world's lock is held.
+// send sends a packet. Its latency is a hash of the packet: goroutines would race for draws
+// from a random generator. The world's lock is held.
 func (y *way) send(p *packet, f *flow) {
 	p.way, p.seq = y, f.sent
 	f.sent++
@@ -84,14 +89,14 @@ func (y *way) send(p *packet, f *flow) {
 
 // flow keeps one direction of one connection in order.
 type flow struct {
-	sent     uint64        // packets, ever
-	expected uint64        // the packet that arrives next
-	last     time.Duration // when the last one sent is to arrive
-	severed  bool          // something was lost, and nothing arrives after it
+	sent     uint64        // number of packets
+	expected uint64        // number of the next packet to arrive
+	last     time.Duration // arrival time of the last packet sent
+	severed  bool          // a packet was lost: later ones do not arrive
 }
 
-// mix hashes numbers as splitmix64 does: every bit of the result depends on
-// every bit of each.
+// mix hashes numbers as splitmix64 does: every bit of the result depends on every input
+// bit.
 func mix(values ...uint64) uint64 {
 	var h uint64
 	for _, v := range values {
@@ -114,7 +119,7 @@ func (p *packet) flow() *flow {
 	return &p.conn.down
 }
 
-// arrive takes a packet through the faults in force to the end of its way.
+// arrive delivers a packet, unless a fault in force or an earlier loss stops it.
 func (y *way) arrive(p *packet) {
 	f := p.flow()
 	if f.severed {
@@ -142,7 +147,11 @@ func (y *way) arrive(p *packet) {
 		}
 		return
 	}
-	if p.seq > f.expected { // held packets, which arrive soon, come first
+	if p.seq > f.expected { // held packets arrive first
+		if b := y.holding(p); b != nil { // perhaps not soon: the packet waits for them there
+			b.held = append(b.held, p)
+			return
+		}
 		y.world.schedule.add(&event{at: align(now()+tick, y.id), way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		return
 	}
@@ -150,18 +159,38 @@ func (y *way) arrive(p *packet) {
 	y.deliver(p)
 }
 
-// stops says whether the block is in the packet's way.
+// stops reports whether the block stops the packet. A hold that was placed after the
+// packet's release from another one does not: what a hold releases arrives, however soon the
+// next hold follows. Else a packet might be held, released and held again without end.
 func (b *block) stops(p *packet) bool {
+	return b.concerns(p) && (b.drop || p.freed == 0 || b.number <= p.freed)
+}
+
+// concerns reports whether the packet is on the block's connection.
+func (b *block) concerns(p *packet) bool {
 	return b.conn == 0 || p.conn != nil && p.conn.number == b.conn && p.conn.server == b.server
 }
 
-// block puts a fault in force; the returned function ends it. What was held
-// arrives soon after, in order; connections that lost data end.
+// holding returns the first hold in force on the packet's connection, nil if there is none.
+func (y *way) holding(p *packet) *block {
+	for _, b := range y.blocks {
+		if !b.drop && b.concerns(p) {
+			return b
+		}
+	}
+	return nil
+}
+
+// block puts a fault in force; the returned function ends it. Held packets then arrive
+// soon, in order, and connections that lost data are closed.
 func (y *way) block(b *block) (lift func()) {
+	y.placed++
+	b.number = y.placed
 	y.blocks = append(y.blocks, b)
 	return func() {
 		y.blocks = slices.DeleteFunc(y.blocks, func(o *block) bool { return o == b })
 		for i, p := range b.held {
+			p.freed = y.placed
 			at := align(now()+time.Duration(i+1)*tick, y.id)
 			y.world.schedule.add(&event{at: at, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		}
@@ -172,7 +201,7 @@ func (y *way) block(b *block) (lift func()) {
 	}
 }
 
-// link is the two ways between one client and the node that it is meant to use.
+// link is the pair of ways between a client and the node that it uses.
 type link struct {
 	world    *world
 	client   int
@@ -180,7 +209,7 @@ type link struct {
 	up, down *way
 	conns    []*conn // not ended yet, in the order of dialling
 	resets   []*resets
-	joint    *joint // the last dials that were begun at one instant
+	joint    *joint // the latest dials that began at the same instant
 }
 
 func (w *world) newLink(client int, target *server) *link {
@@ -199,13 +228,13 @@ func (w *world) newWay(deliver func(*packet)) *way {
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	c, err := l.open(ctx, false)
 	if err != nil {
-		return nil, err // not a nil *Conn
+		return nil, err // c would be a non-nil net.Conn
 	}
 	return c, nil
 }
 
-// open is dial; jointly makes the connection indistinguishable from others that are asked
-// for at this instant.
+// open dials. Jointly makes the connection indistinguishable from others that are dialled
+// at the same instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.world.mu.Lock()
 	name := l.target.name
@@ -215,8 +244,8 @@ func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	})
 }
 
-// connect is the part of dialling below the gate. Its failure costs time too:
-// code that tries again at once would stop the clock.
+// connect is the part of dialling below the gate. A failure takes virtual time too:
+// otherwise code that retries immediately would stop the clock.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Conn, error) {
 	w := l.world
 	w.mu.Lock()
@@ -247,7 +276,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Co
 	}
 }
 
-// retarget leads the link to another node and ends its connections to the old one.
+// retarget connects the link to another node and closes its connections to the old one.
 func (l *link) retarget(to *server) {
 	if l.target == to {
 		return
@@ -256,8 +285,8 @@ func (l *link) retarget(to *server) {
 	l.world.abort(l.down, l.conns)
 }
 
-// abort closes connections soon, one after another: their clients must not all be
-// woken at one instant.
+// abort closes connections soon, one after another: it must not wake all their clients at
+// the same instant.
 func (w *world) abort(y *way, conns []*conn) {
 	for i, c := range conns {
 		w.schedule.add(&event{
@@ -273,6 +302,6 @@ var (
 	errPipe    = os.NewSyscallError("write", syscall.EPIPE)
 )
 
-// address of a client's link to the node of that index: an IP literal, so that no name is
-// looked up.
+// address returns the address of the node with this index: an IP literal, so that clients
+// look up no name.
 func address(index int) string { return fmt.Sprintf("10.0.0.%d:6379", index+1) }

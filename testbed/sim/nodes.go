@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// server finds a node by name. Mu is held.
+// server finds a node by name. The world's lock is held.
 func (w *world) server(name string) (*server, error) {
 	for _, s := range w.servers {
 		if s.name == name {
@@ -29,7 +30,7 @@ func (w *world) running(name string) (*server, error) {
 	return s, err
 }
 
-// Pause implements testbed.Nodes. Hits counts the commands that waited.
+// Pause implements testbed.Nodes. Hits counts the commands that arrived during the pause.
 func (w *world) Pause(_ context.Context, node string) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,8 +61,8 @@ func (w *world) Kill(_ context.Context, node string, down func() error) error {
 	return nil
 }
 
-// Restart implements testbed.Nodes. A replica, and a primary that another has
-// replaced, comes back as a replica of the present primary and takes its data.
+// Restart implements testbed.Nodes. A replica or a replaced primary comes back as a replica
+// of the current primary and takes over its data.
 func (w *world) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +79,7 @@ func (w *world) Restart(ctx context.Context, node string) (lost history.Lost, er
 	lost = s.start()
 	switch {
 	case w.primary == nil:
-	case s == w.primary: // its replicas take what it has now
+	case s == w.primary: // its replicas load its present data
 		for _, st := range s.streams {
 			st.send(false)
 		}
@@ -88,35 +89,27 @@ func (w *world) Restart(ctx context.Context, node string) (lost history.Lost, er
 	return lost, nil
 }
 
-// Times that a process takes to start: from least, up to spread more.
+// A process takes between startLeast and startLeast + startSpread to start.
 const (
 	startLeast  = 5 * time.Millisecond
 	startSpread = 45 * time.Millisecond
 )
 
-// startUp is how long the process takes to start; nobody can connect meanwhile.
+// startUp returns how long the process takes to start; nobody can connect meanwhile.
 func (s *server) startUp() time.Duration {
 	h := mix(s.world.setup.Seed, uint64(s.index), uint64(s.executed))
 	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
 }
 
-// sleep lets go of mu for a while.
+// sleep waits for d with mu unlocked. Mu is held before and after.
 func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Unlock()
 	defer w.mu.Lock()
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep.For(ctx, d)
 }
 
-// StopReplication implements testbed.Nodes: what the primary executes from now
-// on waits on the way to its replicas. Hits counts the writes that at
-// least one replica had to wait for.
+// StopReplication implements testbed.Nodes: it holds back the primary's later writes from
+// its replicas. Hits counts the writes that at least one replica had to wait for.
 func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,9 +133,9 @@ func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
 	}), nil
 }
 
-// Promote implements testbed.Nodes. Data that the replica has not received is lost, what
-// StopReplication holds included. The other replicas follow the new primary; the old one,
-// if it still runs, keeps neither replicas nor clients.
+// Promote implements testbed.Nodes. Data that the replica has not received is lost,
+// including writes that StopReplication holds. The other replicas follow the new primary;
+// the old one, if it still runs, keeps neither replicas nor clients.
 func (w *world) Promote(_ context.Context, node string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +161,7 @@ func (w *world) promote(node string) (*server, error) {
 	if old == nil || old == s {
 		return nil, fmt.Errorf("promote: node %s is not a replica", node)
 	}
-	s.expire() // out of sight: a replica deletes nothing
+	s.expire() // a replica hides expired keys, but deletes none
 	s.leave()
 	s.node.SetReadOnly(false)
 	s.written = old.written
@@ -277,7 +270,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, j
 	return keys, nil
 }
 
-// Evict implements testbed.Memory. Replicas are told, as by Redis.
+// Evict implements testbed.Memory. As in Redis, replicas delete the evicted keys too.
 func (w *world) Evict(_ context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -287,7 +280,7 @@ func (w *world) Evict(_ context.Context, node string, evicted func([]history.Key
 	}
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {
-		s.wrote(true) // a held copy of it counts as hit, like a client's write
+		s.wrote(true) // StopReplication counts it like a client's write
 		if evicted != nil {
 			err = evicted(keys)
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// Libraries that use our dialler choose a connection before anybody sees what they send.
-// If several goroutines of a client choose at one instant, luck decides who gets which:
-// connections opened at one instant are alike, and so are idle ones of a pool. The
-// simulation keeps them alike: dials of one instant complete at one instant, and a
-// connection gets its number only when all that is sent, and its order, are known.
+// Libraries that use our dialler choose a connection before the simulation sees their
+// command. If several goroutines of a client choose at the same instant, the Go scheduler
+// decides who gets which of several equal connections. So the simulation keeps such
+// connections equal: dials that begin at the same instant complete at the same instant, and
+// a connection gets its number only when all commands and their order are known.
 
-// ordered is a connection whose writes pass a turnstile.
+// ordered is a connection whose writes go through a turnstile.
 type ordered struct {
 	*gate.Conn
 	stile  turnstile
@@ -37,7 +37,7 @@ func (c *ordered) Close() error {
 	return c.Conn.Close()
 }
 
-// order is the link's dialler for libraries that build their own clients.
+// order returns the link's dialler for libraries that build their own clients.
 func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c, err := l.open(ctx, true)
@@ -48,8 +48,9 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// settle gives mine, whose turn it is, the first of its own connection and the waiting
-// turns' connections that resemble it. The world's lock is held.
+// settle chooses the connection of mine, the turn that goes on now: among its own and those
+// of waiting turns that resemble it, the one with the lowest number. The two turns swap
+// connections. The world's lock is held.
 func (w *world) settle(mine *turn) {
 	if mine.conn == nil {
 		return
@@ -74,7 +75,7 @@ func (w *world) settle(mine *turn) {
 	}
 }
 
-// below is the connection below a client's end, nil if it has ended.
+// below returns the connection below gc, nil if it has ended.
 func (l *link) below(gc *gate.Conn) *conn {
 	for _, c := range l.conns {
 		if c.gc == gc {
@@ -84,26 +85,26 @@ func (l *link) below(gc *gate.Conn) *conn {
 	return nil
 }
 
-// resembles says whether two connections differ only in their numbers.
+// resembles reports whether two idle connections differ only in their numbers.
 func (c *conn) resembles(o *conn) bool {
 	return c.server == o.server && c.idle() && o.idle() && c.session.Resembles(o.session)
 }
 
-// idle says whether the connection is good, and nothing is under way on it.
+// idle reports whether the connection works and has no packet in flight.
 func (c *conn) idle() bool {
 	return !c.closed && c.err == nil && !c.ended && c.session != nil && c.deliver != nil && c.waiting == nil &&
 		!c.up.severed && !c.down.severed && c.up.sent == c.up.expected && c.down.sent == c.down.expected
 }
 
-// joint is a client's dials to one node at one instant. Their results are all told at one
-// instant, when the last one is known.
+// joint is a client's dials to one node at the same instant. All results are delivered at
+// the same instant, when the last one is known.
 type joint struct {
 	since time.Duration
-	open  int // results that are not known yet
+	open  int // number of unknown results
 	tell  []func()
 }
 
-// join adds a dial to those that its client began at this instant.
+// join adds a dial to the joint of its link at this instant.
 func (l *link) join(c *conn) {
 	if l.joint == nil || l.joint.since != now() {
 		l.joint = &joint{since: now()}
@@ -112,8 +113,8 @@ func (l *link) join(c *conn) {
 	c.joint.open++
 }
 
-// leave takes a dial out, so that the others do not wait for its result: a fault stopped
-// it, or nobody waits for it any more.
+// leave removes a dial from its joint, so that the others do not wait for its result: a
+// fault stopped the dial, or its caller gave up.
 func (c *conn) leave() {
 	if j := c.joint; j != nil {
 		c.joint = nil
@@ -121,8 +122,8 @@ func (c *conn) leave() {
 	}
 }
 
-// result calls tell, which ends the wait for the connection, at once or together with the
-// others' waits.
+// result calls tell, which delivers a dial's result, immediately or, in a joint, when all
+// results are known.
 func (c *conn) result(tell func()) {
 	j := c.joint
 	if j == nil {
@@ -134,7 +135,7 @@ func (c *conn) result(tell func()) {
 	j.less()
 }
 
-// less notes that one more result is known.
+// less notes that one more result is known, and delivers all after the last.
 func (j *joint) less() {
 	if j.open--; j.open > 0 {
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// replication is a server's part in it.
+// replication is a server's replication state.
 type replication struct {
-	primary *server   // that it follows; nil for a primary
-	written uint64    // changes of a primary's data, its predecessors' included
-	asked   uint64    // changes that a client asked for
+	primary *server   // of this replica; nil for a primary
+	written uint64    // changes of a primary's data, including its predecessors'
+	asked   uint64    // changes caused by clients
 	streams []*stream // to its replicas
 	waits   []*waiting
 }
@@ -20,7 +20,7 @@ type replication struct {
 // stream is the link between a replica and its primary.
 type stream struct {
 	primary, replica *server
-	up, down         *way // acknowledgements, data
+	up, down         *way // up carries acknowledgements, down data
 	toReplica        flow
 	toPrimary        flow
 	acked            uint64
@@ -28,13 +28,13 @@ type stream struct {
 	gone             bool
 }
 
-// state is a primary's data, as its replicas get it.
+// state is a copy of a primary's data for a replica.
 type state struct {
 	stream *stream
 	data   node.Snapshot
 }
 
-// streamOf finds the stream that a way belongs to.
+// streamOf returns the stream of a way.
 func (w *world) streamOf(y *way) *stream {
 	i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.up == y || s.down == y })
 	return w.streams[i]
@@ -47,7 +47,7 @@ func (s *stream) flow(y *way) *flow {
 	return &s.toPrimary
 }
 
-// replicate makes one server follow another: it gets all data, soon.
+// replicate makes replica follow primary, and sends it all data.
 func (w *world) replicate(replica, primary *server) {
 	replica.leave()
 	replica.primary = primary
@@ -55,7 +55,7 @@ func (w *world) replicate(replica, primary *server) {
 	st := &stream{primary: primary, replica: replica}
 	st.down = w.newWay(func(p *packet) { replica.copied(p) })
 	st.up = w.newWay(func(p *packet) { primary.acknowledged(p) })
-	// Whoever missed something on either way asks for it again.
+	// After a loss on either way, the primary sends all data again.
 	resume := func() { st.send(false) }
 	st.down.resume, st.up.resume = resume, resume
 	w.streams = append(w.streams, st)
@@ -63,7 +63,7 @@ func (w *world) replicate(replica, primary *server) {
 	st.send(false)
 }
 
-// leave ends a replica's following.
+// leave makes a replica stop following its primary.
 func (s *server) leave() {
 	if s.primary == nil {
 		return
@@ -75,7 +75,7 @@ func (s *server) leave() {
 	s.primary = nil
 }
 
-// send gives the replica the data as they are now.
+// send sends the replica the primary's present data.
 func (st *stream) send(asked bool) {
 	p := st.primary
 	st.down.send(&packet{
@@ -83,8 +83,7 @@ func (st *stream) send(asked bool) {
 	}, &st.toReplica)
 }
 
-// wrote says that the data have changed: because a client asked for it, or by
-// themselves.
+// wrote handles a change of the data. Asked says whether a client caused it.
 func (s *server) wrote(asked bool) {
 	s.written++
 	if asked {
@@ -97,7 +96,7 @@ func (s *server) wrote(asked bool) {
 	s.expireLater()
 }
 
-// expire deletes what has expired, and tells replicas and sessions.
+// expire deletes expired keys, and informs replicas and sessions.
 func (s *server) expire() {
 	before := s.node.Writes()
 	pushes := s.node.Expire(s.wall())
@@ -110,11 +109,12 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is the longest time that a primary keeps an expired key that nobody asks
-// for: Redis looks for such keys ten times a second.
+// activeExpiry is the longest time that a primary keeps an expired key that no command
+// reads: Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 
-// expireLater schedules the next key's deletion soon after its deadline.
+// expireLater schedules the deletion of the next key to expire, within activeExpiry after
+// its deadline.
 func (s *server) expireLater() {
 	next := s.node.NextExpiry()
 	if next.IsZero() || s.primary != nil {
@@ -135,7 +135,7 @@ func (s *server) expireLater() {
 	}})
 }
 
-// copied takes what the primary sent.
+// copied handles data from the primary.
 func (s *server) copied(p *packet) {
 	switch {
 	case p.copy.stream.gone || s.down:
@@ -146,7 +146,7 @@ func (s *server) copied(p *packet) {
 	}
 }
 
-// follow makes the primary's data the replica's own.
+// follow replaces the replica's data with the primary's.
 func (s *server) follow(p *packet) {
 	st := p.copy.stream
 	if st.gone {
@@ -157,7 +157,7 @@ func (s *server) follow(p *packet) {
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }
 
-// acknowledged takes a replica's acknowledgement.
+// acknowledged handles a replica's acknowledgement.
 func (s *server) acknowledged(p *packet) {
 	if s.frozen() && !s.down {
 		s.backlog = append(s.backlog, p)
@@ -166,7 +166,7 @@ func (s *server) acknowledged(p *packet) {
 	s.heard(p)
 }
 
-// heard notes a replica's offset, and answers the WAITs that waited for it.
+// heard notes a replica's offset, and answers the WAITs that it satisfies.
 func (s *server) heard(p *packet) {
 	st := s.world.streamOf(p.way)
 	st.acked, st.heard = max(st.acked, p.offset), true
@@ -177,7 +177,7 @@ func (s *server) heard(p *packet) {
 	}
 }
 
-// replicas counts the replicas that have a write.
+// replicas counts the replicas that have all writes up to offset.
 func (s *server) replicas(offset uint64) int {
 	n := 0
 	for _, st := range s.streams {
@@ -193,11 +193,11 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
-	over     bool // its time ended while the node was frozen
+	over     bool // it timed out while the node was frozen
 }
 
 // wait runs WAIT: it answers when enough replicas have every write up to the connection's
-// last command, or when its time is over (https://redis.io/commands/wait). The node
+// last command, or after the command's timeout (https://redis.io/commands/wait). The node
 // itself refuses invalid arguments.
 func (s *server) wait(p *packet) {
 	reply, _ := s.run(p)
@@ -228,13 +228,13 @@ func (s *server) wait(p *packet) {
 // maxWait is more milliseconds than any trial lasts.
 const maxWait = 1 << 40
 
-// answer ends a WAIT, and runs what its connection sent meanwhile.
+// answer ends a WAIT, and runs the requests that its connection sent meanwhile.
 func (s *server) answer(w *waiting) {
 	c := w.request.conn
 	if c.waiting != w || s.down {
 		return
 	}
-	if s.frozen() { // it is answered when the node goes on
+	if s.frozen() { // the WAIT is answered when the node resumes
 		w.over = true
 		return
 	}

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// epoch is when every bubble begins, says testing/synctest. It is the trial's
-// start and, unskewed, what every wall clock shows then.
+// epoch is the time at which every bubble begins (testing/synctest). It is the trial's
+// start, and the time of every unskewed wall clock then.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// now is the time since the trial's start. Only for use in a bubble.
+// now returns the time since the trial's start. It works only in a bubble.
 func now() time.Duration { return time.Since(epoch) }
 
-// event is a packet that arrives, or something else that happens at an instant.
+// event is the arrival of a packet, or a function call, at an instant.
 type event struct {
 	at time.Duration
-	// Of two events that were meant for one instant, the smaller goes first.
+	// Events scheduled for the same instant happen in the order of these fields.
 	way, conn int
 	seq       uint64
 
-	packet *packet // arrives by its way, if not nil
-	do     func()  // called otherwise; with the world's lock held
+	packet *packet // the packet that arrives; may be nil
+	do     func()  // called if packet is nil, with the world's lock held
 }
 
 func (e *event) compare(o *event) int {
@@ -43,27 +43,26 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// tick is the unit of the network's time: two events of one way are at least this far
-// apart, and each way has an instant of its own within every tick. So an event shares its
-// instant with no other event, and with no timer that was set for whole ticks by code
-// that another way woke.
+// tick is the unit of the network's time. Two events of the same way are at least a tick
+// apart, and each way has its own instant within every tick. So no two events share an
+// instant, and no event shares one with a timer that code woken by another way sets for
+// whole ticks.
 const tick = time.Microsecond
 
-// Places within a tick. Ways have the first ones, a little apart from each other: what
-// clients do beside the network, as their staggers, falls in between. Turns have the
-// others.
+// Places within a tick. Ways have the first ones, with gaps for other events of clients,
+// such as their staggers. Turns have the rest.
 const (
 	apart       = 2
 	placesOfWay = 100
 	turnPlaces  = tick - placesOfWay
 )
 
-// align moves an instant to the next one that belongs to the way of that number.
+// align returns the first instant, not before at, that belongs to this way.
 func align(at time.Duration, way int) time.Duration {
 	return alignTo(at, time.Duration(way)*apart%(placesOfWay-apart))
 }
 
-// alignTo moves an instant to the next one at that place within a tick.
+// alignTo returns the first instant, not before at, with this place within a tick.
 func alignTo(at, place time.Duration) time.Duration {
 	over := (at - place) % tick
 	if over < 0 {
@@ -75,8 +74,8 @@ func alignTo(at, place time.Duration) time.Duration {
 	return at
 }
 
-// schedule makes events happen, one after the other, each at an instant of its
-// own: what one sets off is over before the next. The world's lock guards it.
+// schedule makes events happen one by one, each at its own instant: all consequences of an
+// event are over before the next. The world's lock guards it.
 type schedule struct {
 	events agenda
 	timer  *time.Timer
@@ -120,8 +119,8 @@ func (s *schedule) arm() {
 	s.timer.Reset(max(0, next-now()))
 }
 
-// next takes the next event off the agenda if it is due. An event whose instant another
-// has taken is put off.
+// next removes the next event from the agenda if it is due. It postpones an event whose
+// instant is already taken.
 func (s *schedule) next(at time.Duration) *event {
 	for len(s.events) > 0 {
 		e := s.events[0]
@@ -140,8 +139,8 @@ func (s *schedule) next(at time.Duration) *event {
 	return nil
 }
 
-// run is the scheduler's goroutine: it is the only one that makes the world's
-// events happen, and ends when the schedule is closed.
+// run is the scheduler's goroutine. Only it makes the world's events happen; it ends when
+// the schedule is closed.
 func (w *world) run() {
 	for {
 		select {
@@ -149,10 +148,10 @@ func (w *world) run() {
 		case <-w.schedule.stop:
 			return
 		}
-		// Whatever happened before this instant is over: everybody waits.
+		// All earlier activity is over: every other goroutine waits.
 		w.gate.Number()
 		w.mu.Lock()
-		w.schedule.due = 0 // the timer has fired: any next instant is another
+		w.schedule.due = 0 // the timer has fired, so arm must set it again
 		if e := w.schedule.next(now()); e != nil {
 			w.happen(e)
 		}
@@ -178,8 +177,8 @@ func (w *world) happen(e *event) {
 	e.do()
 }
 
-// interruptEvery is how many events pass between two looks at whether the
-// campaign was interrupted: its context lives outside the bubble.
+// interruptEvery is the number of events between two polls of the campaign's context, which
+// lives outside the bubble.
 const interruptEvery = 64
 
 // close ends the scheduler. The world's lock is held.

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// server is one Redis node as a process: it may be down, frozen, behind a wrong
-// clock, a primary or a replica. The world's lock guards it.
+// server is the process of one Redis node. It may be down or frozen, have a wrong clock,
+// and be a primary or a replica. The world's lock guards it.
 type server struct {
 	world    *world
 	name     string
@@ -20,24 +20,24 @@ type server struct {
 	node     *node.Node
 	down     bool
 	pauses   []*freeze
-	backlog  []*packet     // that came while it was frozen, or catching up
-	catching bool          // up with the backlog, since a pause ended
-	skew     time.Duration // by which its wall clock is ahead
-	executed int           // commands, the one that runs included
-	ran      int           // commands, without it
+	backlog  []*packet     // that came while frozen or catching up
+	catching bool          // working off the backlog after a pause
+	skew     time.Duration // by which the wall clock is ahead
+	executed int           // commands, including the running one
+	ran      int           // commands, without the running one
 	conns    []*conn       // with a session, in the order of connecting
 	disk     disk
-	expiring time.Duration // when it next deletes what has expired; 0 = nothing to
+	expiring time.Duration // time of the next deletion of an expired key; 0 = none
 	replication
 }
 
 // freeze is a pause in force.
 type freeze struct{ hits int }
 
-// wall is the node's wall clock.
+// wall returns the time of the node's wall clock.
 func (s *server) wall() time.Time { return epoch.Add(now() + s.skew) }
 
-// receive takes what a client sent to the node's end.
+// receive handles a packet from a client at the node's end.
 func (s *server) receive(p *packet) {
 	c := p.conn
 	switch {
@@ -46,7 +46,7 @@ func (s *server) receive(p *packet) {
 		return
 	case s.down || c.ended:
 		return
-	case p.kind == opening: // the kernel does this, frozen or not
+	case p.kind == opening: // the kernel accepts even for a frozen process
 		s.accept(c)
 		return
 	case s.frozen():
@@ -71,7 +71,7 @@ func (s *server) accept(c *conn) {
 	c.link.down.send(&packet{conn: c, kind: opening}, &c.down)
 }
 
-// handle does what a request asks for, or ends a connection.
+// handle executes a request, or closes a connection.
 func (s *server) handle(p *packet) {
 	c := p.conn
 	switch {
@@ -79,13 +79,13 @@ func (s *server) handle(p *packet) {
 	case p.kind == closing:
 		s.hangUp(c)
 	case c.waiting != nil:
-		c.behind = append(c.behind, p) // Redis answers a connection in order
+		c.behind = append(c.behind, p) // Redis runs a connection's requests in order
 	default:
 		s.execute(p)
 	}
 }
 
-// execute runs one command. Nothing else in the world happens meanwhile.
+// execute runs one command, atomically.
 func (s *server) execute(p *packet) {
 	c := p.conn
 	s.executed++
@@ -95,7 +95,7 @@ func (s *server) execute(p *packet) {
 		s.wait(p)
 		return
 	}
-	s.expire() // separate from the command's own changes
+	s.expire() // before and apart from the command's changes
 	before := s.node.Writes()
 	reply, pushes := s.run(p)
 	if s.node.Writes() != before {
@@ -115,14 +115,13 @@ func (s *server) execute(p *packet) {
 	}
 }
 
-// run has the node execute a command.
 func (s *server) run(p *packet) (reply []byte, pushes []node.Push) {
 	reply, pushes = p.conn.session.Exec(s.wall(), p.args)
 	s.ran = s.executed
 	return reply, pushes
 }
 
-// drop closes a connection from the node's side.
+// drop closes a connection at the node's end and informs the client.
 func (s *server) drop(c *conn) {
 	s.hangUp(c)
 	c.link.down.send(&packet{conn: c, kind: closing}, &c.down)
@@ -134,14 +133,14 @@ func (s *server) reply(p *packet, data resp.Message) {
 	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
 }
 
-// replies answers a request with a message for each of its arguments.
+// replies answers an (UN)SUBSCRIBE command, with one message for each of its arguments.
 func (s *server) replies(p *packet, data []byte) {
 	r := resp.NewReader(bytes.NewReader(data))
 	var all []resp.Message
 	for {
 		m, err := resp.Read(r)
 		if err != nil {
-			break // all of it was read
+			break // end of the reply
 		}
 		all = append(all, m)
 	}
@@ -161,7 +160,7 @@ func (s *server) push(p node.Push) {
 	c.link.down.send(&packet{conn: c, kind: message, data: p.Message, matters: true}, &c.down)
 }
 
-// hangUp ends the node's end of a connection.
+// hangUp closes the node's end of a connection.
 func (s *server) hangUp(c *conn) {
 	if c.ended {
 		return
@@ -176,7 +175,7 @@ func (s *server) hangUp(c *conn) {
 	c.gc.NodeEnded()
 }
 
-// kill ends the process: its connections break, what waits for it is gone.
+// kill ends the process: its connections break, and its backlog is lost.
 func (s *server) kill() {
 	s.down = true
 	s.node.Unwatch()
@@ -187,7 +186,7 @@ func (s *server) kill() {
 	}
 }
 
-// start brings a killed process back with what its disk kept.
+// start restarts a killed process with the durable data of its disk.
 func (s *server) start() (lost history.Lost) {
 	s.down = false
 	s.pauses = nil
@@ -197,17 +196,16 @@ func (s *server) start() (lost history.Lost) {
 	return lost
 }
 
-// frozen says whether new requests have to wait: the node is paused, or still works off
-// its backlog.
+// frozen reports whether new requests must wait: the node is paused or still works off its
+// backlog.
 func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 
-// serving is how long a node that works off a backlog takes for one command. A
-// frozen node that goes on is busy for a while: the clients that it answers first
-// go on before the last ones are served.
+// serving is the time that a node takes for each command of a backlog. So after a pause the
+// clients that it answers first go on before it serves the last ones.
 const serving = 20 * tick
 
-// thaw ends a pause: the backlog runs from now on, in order, each request by the clock of
-// its execution.
+// thaw ends a pause. The backlog then runs in order; each request sees the clock at its
+// execution.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
@@ -220,8 +218,8 @@ func (s *server) thaw(f *freeze) {
 	}
 }
 
-// catchUp runs the first request of the backlog, and then the others. It ends with the
-// backlog or at the next pause.
+// catchUp runs the first request of the backlog and schedules the next, until the backlog
+// is empty or the node is paused again.
 func (s *server) catchUp() {
 	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
 		s.catching = false
@@ -243,7 +241,7 @@ func (s *server) catchUp() {
 	})
 }
 
-// overdue answers the WAITs whose time ended while the node was frozen.
+// overdue answers the WAITs that timed out while the node was frozen.
 func (s *server) overdue() {
 	for _, w := range slices.Clone(s.waits) {
 		if w.over {

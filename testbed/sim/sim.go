@@ -2,16 +2,14 @@
 // no waiting.
 //
 // A trial's body, its recipe and its Redis client run unmodified in a bubble of
-// testing/synctest, whose clock moves on when everybody waits. Connections are
-// in memory; what they carry arrives by virtual time, one packet at an instant,
-// after latencies that are a hash of the seed and of what the packet is. Redis
-// nodes are miniredis, driven by the one goroutine that makes packets arrive. So
-// a trial is a pure function of its setup and body: the same history and the
-// same commands on any machine.
+// testing/synctest, whose clock advances when all goroutines wait. Connections are in
+// memory. Packets arrive in virtual time, each at its own instant; their latencies are a
+// hash of the seed and the packet's identity. Redis nodes are miniredis; the single
+// goroutine that delivers packets runs their commands. So a trial is a pure function of its
+// setup and body: its history and commands are the same on any machine.
 //
-// What is not covered: one bubble has one clock, so skew reaches only code that
-// takes its clock from locks.Client; the connections and steps of a paused
-// client stand still, its own timers do not.
+// Limits: a bubble has one clock, so clock skew affects only code that uses the clock of
+// locks.Client. A pause stops a client's connections and steps, but not its timers.
 package sim
 
 import (
@@ -24,8 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Testbed runs trials, several at once if asked. It keeps nodes for use in later
-// trials.
+// Testbed runs trials; it is safe for concurrent use. It reuses nodes in later trials.
 type Testbed struct {
 	mu   sync.Mutex
 	idle []*node.Node
@@ -52,19 +49,19 @@ func (*Testbed) Capabilities() []testbed.Capability {
 	}
 }
 
-// Clock implements testbed.Testbed: the clock of the bubble in which it is read.
+// Clock implements testbed.Testbed. The clock works only in a trial's bubble.
 func (*Testbed) Clock() func() time.Duration { return now }
 
-// RealTime says that time is not the machine's.
+// RealTime returns false: time is virtual.
 func (*Testbed) RealTime() bool { return false }
 
-// WatchesKeys says that changes of nodes' keys are seen.
+// WatchesKeys returns true: the testbed records changes of nodes' keys.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. The body's context ends when ctx does, seen
-// from time to time, and when the trial has used up its time: then the error is a
-// *testbed.Breakdown. It ends too when more happened than a trial may cost, or
-// when a node was asked for what it cannot do; these are the testbed's own errors.
+// Run implements testbed.Testbed. The body's context ends soon after ctx, or when the trial
+// exceeds its time limit: then the error is a *testbed.Breakdown. It also ends when the
+// trial exceeds its budget of events, or when a client sends a command that nodes do not
+// support; these errors are the testbed's own.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	s, err := s.Complete()
 	if err != nil {
@@ -84,7 +81,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// take returns n nodes as new. They are made outside of bubbles.
+// take returns n empty nodes. It creates them outside of bubbles.
 func (t *Testbed) take(n int) ([]*node.Node, error) {
 	t.mu.Lock()
 	have := min(n, len(t.idle))

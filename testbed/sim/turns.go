@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -11,28 +12,33 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// turnstile is in front of a client's connections to one node: it lets commands that
-// several goroutines send at one instant go on one by one, in an order that does not
-// depend on the Go scheduler. Otherwise they would race for the connections of the pool.
-// Equal commands of one client to one node may change places: they cannot be told apart.
+// turnstile guards a client's connections to one node. Commands that several goroutines
+// send at the same instant pass one by one, in an order that does not depend on the Go
+// scheduler: otherwise they would race for the connections of the pool. Equal commands of
+// one client to one node may swap places, since they are indistinguishable.
 //
-// A client's own go-redis clients pass it before they choose a connection, other
-// libraries when they write to one (ordered).
+// A go-redis client passes the turnstile before it chooses a connection; other libraries
+// pass it when they write to one (ordered).
 type turnstile struct {
 	world        *world
 	client, node int
+	*room
+}
+
+func (w *world) turnstile(client, node int) turnstile {
+	return turnstile{world: w, client: client, node: node, room: &room{}}
 }
 
 // turn is a goroutine that waits at a turnstile.
 type turn struct {
 	turnstile
-	text  func() string // what it sends
-	conn  *gate.Conn    // over which, if that has been chosen
+	text  func() string // of its commands
+	conn  *gate.Conn    // its connection, if already chosen
 	since time.Duration
 	next  chan struct{} // closed when it may go on
 }
 
-// turns are those of all clients.
+// turns are the turns of all clients.
 type turns struct {
 	waiting []*turn
 	called  uint64
@@ -41,11 +47,21 @@ type turns struct {
 var _ redis.Hook = turnstile{}
 
 // DialHook implements redis.Hook.
-func (turnstile) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (t turnstile) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		t.dial()
+		defer t.leave()
+		return next(ctx, network, addr)
+	}
+}
 
 // ProcessHook implements redis.Hook.
 func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := t.enter(ctx); err != nil {
+			return err
+		}
+		defer t.leave()
 		t.pass(&turn{text: func() string { return text(cmd) }}, nil)
 		return next(ctx, cmd)
 	}
@@ -54,6 +70,10 @@ func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements redis.Hook.
 func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if err := t.enter(ctx); err != nil {
+			return err
+		}
+		defer t.leave()
 		t.pass(&turn{text: func() string { return text(cmds...) }}, nil)
 		return next(ctx, cmds)
 	}
@@ -67,7 +87,7 @@ func text(cmds ...redis.Cmder) string {
 	return text
 }
 
-// pass returns when it is the caller's turn, or when ended is closed.
+// pass blocks until it is the caller's turn, or until ended is closed.
 func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	w := t.world
 	w.mu.Lock()
@@ -90,14 +110,14 @@ func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	}
 }
 
-// callNext soon lets the next waiting turn go on. The world's lock is held.
+// callNext schedules the next waiting turn. The world's lock is held.
 func (w *world) callNext() {
-	// Timeouts count from here. Each turn has a place of its own, so that its timeouts do
-	// not end together with other turns' events.
+	// Timeouts count from here. Each turn has its own place, so that its timeouts do not
+	// coincide with other turns' events.
 	w.turns.called++
 	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
-		// Of turns that begin at this very instant, some may be missing yet.
+		// Skip turns that began at this instant: others may still be added.
 		all, first, instant := w.turns.waiting, -1, now()
 		for i, t := range all {
 			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {
@@ -115,12 +135,12 @@ func (w *world) callNext() {
 	}})
 }
 
-// compare orders turns by who sends what to whom.
+// compare orders turns by client, node and command text.
 func (t *turn) compare(o *turn) int {
 	return cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node), cmp.Compare(t.text(), o.text()))
 }
 
-// dismiss lets everybody go on: the trial is over.
+// dismiss lets all waiting turns go on: the trial is over.
 func (w *world) dismiss() {
 	for _, t := range w.turns.waiting {
 		close(t.next)

@@ -9,13 +9,13 @@ import (
 
 var _ node.Witness = (*server)(nil)
 
-// serves says whether clients use the node, or would if it were up.
+// serves reports whether clients use the node, or would if it were up.
 func (s *server) serves() bool { return s.world.primary == nil || s.world.primary == s }
 
 // Ends implements node.Witness.
 func (s *server) Ends(deadline time.Time) time.Duration { return deadline.Sub(epoch) - s.skew }
 
-// Changed implements node.Witness: it reports the change with the present time.
+// Changed implements node.Witness: it reports the change to the trial's setup.
 func (s *server) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
 	exec := s.ran
 	if by == history.ByCommand {

@@ -16,24 +16,24 @@ import (
 // world is the running simulation of one trial.
 type world struct {
 	setup  testbed.Setup
-	outer  context.Context // of the campaign; lives outside the bubble
-	ctx    context.Context // of the trial
+	outer  context.Context // the campaign's, from outside the bubble
+	ctx    context.Context // the trial's
 	cancel context.CancelCauseFunc
 	gate   *gate.Gate
 
-	mu       sync.Mutex // guards the rest, and all of the network and the nodes
+	mu       sync.Mutex // guards the fields below, the network and the nodes
 	schedule schedule
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
-	broken   error         // why the trial was ended, if the world ended it
+	broken   error         // why the world ended the trial; nil if it did not
 	ways     int
 	servers  []*server
 	streams  []*stream
 	primary  *server // of a replicated topology
 	clients  []*client
 	turns    turns
-	changes  int // of keys, reported so far
+	changes  int // number of reported changes of keys
 }
 
 var (
@@ -47,7 +47,7 @@ var (
 	_ testbed.SplitBrain = (*world)(nil)
 )
 
-// live is a trial from beginning to end, in its bubble.
+// live runs a trial from beginning to end, in its bubble.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error) error {
 	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
@@ -79,12 +79,12 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	return err
 }
 
-// aftermath is how long goroutines of the code under test have to notice that
-// all is over: the bubble's clock stands still once its main function returns.
+// aftermath is the time for goroutines of the code under test to notice the trial's end:
+// the bubble's clock stops when its main function returns.
 const aftermath = 10 * time.Second
 
-// bodyPlace is the place within a tick at which the body, and so the nemesis's timers,
-// start: no way has it.
+// bodyPlace is the place within a tick at which the body starts, and so the nemesis's
+// timers. No way has this place.
 const bodyPlace = placesOfWay - apart/2
 
 // build makes the nodes and the clients with their links.
@@ -117,9 +117,8 @@ func (w *world) build(nodes []*node.Node) {
 	}
 }
 
-// stagger is how long a goroutine of a client waits before it goes on, so that no two of
-// the client's go on at one instant: the time depends on the connection, and each has
-// another one.
+// stagger returns how long a goroutine of a client waits before it goes on. The time
+// differs for each connection, so that no two goroutines go on at the same instant.
 func (w *world) stagger(client int, node string, conn int) time.Duration {
 	at := 0
 	for i, s := range w.servers {
@@ -130,11 +129,11 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 	places := len(w.servers) + 1
 	place := client%clientsInTurn*places + at
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
-	return time.Duration(turns)*tick + 1 // off the instants of the way that woke them
+	return time.Duration(turns)*tick + 1 // differs from the instants of the way that woke them
 }
 
-// clientsInTurn is how many clients have turns of their own. More are seldom
-// woken at one instant, and nobody should wait long.
+// clientsInTurn is the number of clients with distinct staggers. More clients are seldom
+// woken at the same instant, and long staggers would slow them down.
 const clientsInTurn = 16
 
 // serving returns the nodes that clients use now, in the order of
@@ -157,13 +156,13 @@ func (w *world) warmUp() error {
 	return nil
 }
 
-// tearDown ends everything.
+// tearDown closes all connections and ends the schedule.
 func (w *world) tearDown() {
 	w.cancel(nil)
 	w.gate.Close()
 	for _, c := range w.clients {
 		for _, r := range c.Locks().Nodes {
-			r.Close() // its error: the gate has closed its connections already
+			r.Close() // fails harmlessly: the gate has closed the connections
 		}
 	}
 	w.mu.Lock()
@@ -186,30 +185,29 @@ func (w *world) tearDown() {
 }
 
 // eventsPerClient is the budget of events in a trial of usual length: hundreds of times
-// its need.
+// more than a trial needs.
 const (
 	eventsPerClient = 300_000
 	usualLimit      = time.Minute
 )
 
-// abandon ends the trial for that reason, unless it has been ended already. Mu is
-// held.
+// abandon ends the trial for this reason, unless it has already ended. Mu is held.
 func (w *world) abandon(why error) {
 	if w.broken != nil {
 		return
 	}
 	w.broken = why
 	w.cancel(why)
-	go w.gate.Close() // waits for goroutines that wait for mu
+	go w.gate.Close() // Close waits for goroutines that need mu
 }
 
-// exhausted ends a trial that has used up its budget of events. That is too much
-// for us, and proves nothing of the code under test.
+// exhausted ends a trial that has used up its budget of events. This is the testbed's
+// limit, not a flaw of the code under test.
 func (w *world) exhausted() {
 	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
 }
 
-// overdue ends a trial that has used up its time.
+// overdue ends a trial that has exceeded its time limit.
 func (w *world) overdue() {
 	b := &testbed.Breakdown{
 		Kind: history.FRunaway, Stack: stacks(),
@@ -228,8 +226,8 @@ type client struct {
 	links []*link // in the order of locks.Client.Nodes
 }
 
-// clientBuffer is the size of the buffers of a client's connection. They are most of the
-// cost of setting up a trial; messages may be longer.
+// clientBuffer is the size of each buffer of a client's connection. These buffers are most
+// of the cost of setting up a trial. Messages may be longer.
 const clientBuffer = 2 << 10
 
 // newClient makes client id with a link to every node that clients use. Mu is
@@ -240,11 +238,11 @@ func (w *world) newClient(id int) *client {
 		l := w.newLink(id, s)
 		c.links = append(c.links, l)
 		o := testbed.RedisOptions(address(i), w.setup.CommandTimeout)
-		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one stands for none
-			o.DialTimeout = timeout // only faults are slow here
+		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one means none
+			o.DialTimeout = timeout // only faults delay a dial
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
-		stile := turnstile{world: w, client: id, node: i}
+		stile := w.turnstile(id, i)
 		c.ReachApart(o, l.dial, l.order(stile)).AddHook(stile)
 	}
 	return c
@@ -261,6 +259,14 @@ func (w *world) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) { retu
 
 // PauseClient implements testbed.Clients.
 func (w *world) PauseClient(client int) (testbed.Undo, error) { return w.gate.PauseClient(client) }
+
+// SlowWork implements testbed.Clients.
+func (w *world) SlowWork(client int) (testbed.Undo, error) { return w.gate.SlowWork(client) }
+
+// HangWork implements testbed.Clients.
+func (w *world) HangWork(client int, hangs func() error) (testbed.Undo, error) {
+	return w.gate.HangWork(client, hangs)
+}
 
 // CrashClient implements testbed.Clients.
 func (w *world) CrashClient(client int) error { return w.gate.CrashClient(client) }

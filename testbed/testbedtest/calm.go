@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// calmTries bounds how often a machine that stalls is given another chance.
+// calmTries bounds how often calm repeats a body on a machine that stalls.
 const calmTries = 5
 
-// calm runs body as run does, in a new world if the last one told of an unasked
-// election: servers that were not scheduled have elected somebody before body could
-// provoke it, and what is found then says nothing of the testbed. The last try
-// counts, whatever it tells: a testbed in which that happens each time is broken.
+// calm runs body as run does, and again in a new world if the last one reported an election
+// that no fault explains. Then the machine was too busy to schedule a server, and failures
+// say nothing about the testbed. The last try always counts: a testbed with such an
+// election every time is broken.
 func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history.Command {
 	s.Helper()
 	for try := 1; ; try++ {
@@ -32,7 +32,7 @@ func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history
 	}
 }
 
-// hearing is one try.
+// hearing runs body once, for calm.
 func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*world, *election)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
@@ -48,7 +48,7 @@ func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, 
 	return commands
 }
 
-// findings are kept back until it is known whether they count. Its methods may be
+// findings collects failures until it is known whether they count. Its methods may be
 // called concurrently.
 type findings struct {
 	testing.TB
@@ -69,7 +69,7 @@ func (f *findings) note(text string) {
 	f.all = append(f.all, text)
 }
 
-// report fails the test if there are any.
+// report fails the test if there are findings.
 func (f *findings) report() {
 	f.TB.Helper()
 	for _, text := range f.all {

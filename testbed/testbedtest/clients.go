@@ -11,6 +11,7 @@ var clients = []promise{
 	{name: "a crashed client's commands in flight stay", test: crashes},
 	{name: "a paused client goes on as if nothing had happened", test: pausedClient},
 	{name: "a client's clock is skewed", test: skews},
+	{name: "a client whose work is slow or hangs is alive", test: longWork},
 }
 
 func crashes(s suite) {
@@ -70,5 +71,45 @@ func skews(s suite) {
 				w.Errorf("c0 is ahead of c1 by %v, want %v", got, offset)
 			}
 		}
+	})
+}
+
+func longWork(s suite) {
+	s.run(single, func(w *world) {
+		c := w.Client(0)
+		idle := func(when string) {
+			if done, err := c.Work(w.ctx); done != nil || err != nil {
+				w.Errorf("work %s: got a channel %t, %v, want neither", when, done != nil, err)
+			}
+		}
+		idle("without a fault")
+		w.step(0, "hold")
+		undo, err := w.SlowWork(0)
+		w.must(err)
+		done, err := c.Work(w.ctx)
+		w.must(err)
+		w.mustSet(0, "k", "a slow client is alive")
+		select {
+		case <-done:
+			w.Error("the work is done during the fault")
+		default:
+		}
+		fault{w, undo, nil}.liftAfter(1)
+		<-done
+		idle("after the fault")
+
+		undo, err = w.HangWork(0, func() error { return nil })
+		w.must(err)
+		fault{w, undo, nil}.liftAfter(0)
+		idle("of a client that was spared")
+
+		told := 0
+		undo, err = w.HangWork(0, func() error { told++; return nil })
+		w.must(err)
+		if done, err := c.Work(w.ctx); done != nil || !errors.Is(err, testbed.ErrHung) || told != 1 {
+			w.Errorf("hung work: got a channel %t, %v, told %d times, want %v, told once", done != nil, err, told, testbed.ErrHung)
+		}
+		w.mustSet(0, "k", "a client that hangs is alive")
+		fault{w, undo, nil}.liftAfter(1)
 	})
 }

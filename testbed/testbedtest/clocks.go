@@ -16,16 +16,15 @@ const (
 	jump = time.Minute
 )
 
-// skewNode sets up a key with a life and one without, and makes the node's clock
-// jump.
+// skewNode sets a key that expires and one that does not, and makes the node's clock jump.
 func (w *world) skewNode(by time.Duration) {
 	w.mustSet(0, "lasting", "1")
 	w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
 	w.jump(by, 1)
 }
 
-// jump makes the node's clock jump and checks how many lives it moved, and what
-// the node's clock shows.
+// jump makes the node's clock jump, and checks the number of moved expiries and the time
+// that the node shows.
 func (w *world) jump(to time.Duration, lives int) {
 	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)
@@ -54,9 +53,9 @@ func nodeForward(s suite) {
 	s.run(single, func(w *world) {
 		w.skewNode(jump)
 		w.lives("ended")
-		w.jump(jump, 0) // it stands so already
+		w.jump(jump, 0) // it has that offset already
 		w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
-		w.lives("lives") // time that passes is not affected
+		w.lives("lives") // passing time is not affected
 		time.Sleep(life + time.Second)
 		w.lives("ended")
 		if _, err := w.NodeClocks().SkewNode(w.ctx, "n9", jump, nil); err == nil {
@@ -75,10 +74,10 @@ func nodeBack(s suite) {
 		if want := jump - time.Second; ttl > want || ttl < want-patience {
 			w.Errorf("its remaining life: got %v, want %v", ttl, want)
 		}
-		w.jump(0, 1) // set right
+		w.jump(0, 1) // back to the right time
 		w.lives("ended")
 	})
 }
 
-// NodeClocks is the world's capability.
+// NodeClocks returns the world as a testbed.NodeClocks.
 func (w *world) NodeClocks() testbed.NodeClocks { return w.Env.(testbed.NodeClocks) }

@@ -6,11 +6,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// chain is what a world told of its nodes' keys: whatever befell them, each change
-// found what the one before it had left.
+// chain is the key changes that a world reported. Whatever changed a key, the state before
+// each change must be the state after the previous one.
 type chain []history.KeyChange
 
-// add is Setup.Keys.
+// add implements Setup.Keys.
 func (c *chain) add(k history.KeyChange) { *c = append(*c, k) }
 
 func (c chain) check(t testing.TB) {

@@ -13,7 +13,6 @@ var memories = []promise{
 	{name: "an eviction reaches the replicas", test: replicatedEviction, needs: testbed.CanMemory},
 }
 
-// evict evicts a node's keys.
 func (w *world) evict(node string) ([]history.KeyState, error) {
 	return w.Env.(testbed.Memory).Evict(w.ctx, node, nil)
 }
@@ -24,7 +23,7 @@ func eviction(s suite) {
 		w.must(w.redis(0, 0).HSet(w.ctx, "a", "f", "1").Err())
 		for _, want := range [][]history.KeyState{
 			{{Key: "a", Type: "hash", TTL: -1, Value: "f=1"}, {Key: "b", Type: "string", TTL: -1, Value: "1"}},
-			nil, // nothing is left
+			nil, // no keys are left
 		} {
 			if got, err := w.evict("n0"); !slices.Equal(got, want) || err != nil {
 				w.Errorf("got %+v, %v, want %+v", got, err, want)
@@ -33,7 +32,7 @@ func eviction(s suite) {
 		if n, err := w.redis(0, 0).Exists(w.ctx, "a", "b").Result(); n != 0 || err != nil {
 			w.Errorf("afterwards: got %d keys, %v, want none", n, err)
 		}
-		w.mustSet(0, "b", "2") // it goes on
+		w.mustSet(0, "b", "2") // the node goes on
 		w.check("n0", "b", "2")
 		w.must(w.Kill(w.ctx, "n0", nil))
 		if _, err := w.evict("n0"); err == nil {
@@ -44,7 +43,7 @@ func eviction(s suite) {
 
 func replicatedEviction(s suite) {
 	s.run(replicated, func(w *world) {
-		const key = "sync" // the only one
+		const key = "sync" // the key that inSync sets
 		w.inSync(testbed.Replicas)
 		stopped := w.stopReplication()
 		_, err := w.evict("n0")

@@ -10,19 +10,20 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// What happens to a node is told at the moment at which it does: of the commands
-// that a node is never without, none runs on the wrong side.
+// moments checks that events of a node are reported at the moment at which they happen:
+// while clients send commands all the time, no command runs on the wrong side of the
+// report.
 var moments = []promise{
 	{name: "nothing runs after a node is told to be down", test: toldKill, needs: testbed.CanNodes},
 	{name: "nothing runs between an eviction and the word of it", test: toldEviction, needs: testbed.CanMemory},
 	{name: "nothing runs between the word of a jump and the jump", test: toldJump, needs: testbed.CanNodeClocks},
 }
 
-// hammered is a key that clients never cease to count up.
+// hammered is a key that clients increment all the time.
 const hammered = "hammered"
 
-// hammer does something to n0 while clients count up, and returns what counted, in the
-// order in which it ran, and when the something was told.
+// hammer calls strike on n0 while clients increment the key. It returns the increments that
+// ran, in the order of execution, and when strike called told.
 func (s suite) hammer(strike func(w *world, told func() error) error) (ran []history.Command, told time.Duration) {
 	const clients = 3
 	calls := 0
@@ -92,8 +93,8 @@ func toldJump(s suite) {
 	})
 }
 
-// toldLoss checks that who counted on was served before the loss of the key was told,
-// and that who began anew was not asked before.
+// toldLoss checks when strike calls told: the node has answered every increment of the lost
+// key before the call, and every increment of the new key arrives after the call.
 func (s suite) toldLoss(strike func(w *world, told func() error) error) {
 	ran, told := s.hammer(strike)
 	anew := 0

@@ -66,7 +66,7 @@ func cutsOfNothing(s suite) {
 		w.cut(c0n0, testbed.Both).liftAfter(0)
 		w.mustSet(0, "after", "1")
 	})
-	known := map[int]bool{} // connections from before the cut
+	known := map[int]bool{} // connections that existed before the cut
 	for _, c := range commands {
 		if c.Client != 0 {
 			continue
@@ -100,7 +100,7 @@ func heldRequests(s suite) {
 		w.mustNotSet(0, "b", "held")
 		w.check("n0", "a", "")
 		hold.liftAfter(2)
-		w.await("n0", "a", "1") // though the client has gone
+		w.await("n0", "a", "1") // even though the client has gone
 		w.await("n0", "b", "1")
 		w.mustSet(0, "after", "1")
 	})
@@ -125,7 +125,7 @@ func heldReplies(s suite) {
 }
 
 func heldConnection(s suite) {
-	const tries = 4 // more than there are connections, whichever the pool takes
+	const tries = 4 // more than there are connections in the pool
 	first := c0n0
 	first.Conn = 1
 	commands := s.run(brief, func(w *world) {
@@ -142,7 +142,7 @@ func heldConnection(s suite) {
 		}
 		w.mustSet(0, "k", "2")
 		hold.liftAfter(1)
-		w.await("n0", "k", "late") // what overtook it is overwritten
+		w.await("n0", "k", "late") // the SET that overtook it is overwritten
 	})
 	var ghost, rival history.Command
 	for _, c := range named(commands, "SET") {
@@ -168,7 +168,7 @@ func resets(s suite) {
 			w.Errorf("in flight: got %v, want %v", err, syscall.ECONNRESET)
 		}
 		hold.liftAfter(1)
-		for range 2 { // the first may still get an old one
+		for range 2 { // the first SET may still get an old connection
 			w.mustNotSet(0, "new", "on a new connection")
 		}
 		w.check("n0", "new", "")
@@ -186,7 +186,7 @@ func idleResets(s suite) {
 		w.mustSet(1, "other", "1") // another link
 		time.Sleep(hasty)
 		reset.liftAfter(0)
-		w.mustSet(0, "after", "1") // by a new connection
+		w.mustSet(0, "after", "1") // on a new connection
 		reset = w.reset(c0n0)
 		w.mustNotSet(0, "new", "on a connection that is reset")
 		if hits := reset.lift(); hits == 0 {
@@ -266,7 +266,7 @@ func cutReplica(s suite) {
 		w.mustSet(0, "k", "1")
 		w.inSync(1)
 		w.check("n1", "k", "")
-		cut.liftAfter(2) // the SETs of k and by inSync
+		cut.liftAfter(2) // the SETs of k and of inSync's key
 		w.inSync(2)
 		w.check("n1", "k", "1")
 	})

@@ -46,7 +46,7 @@ func pausedNode(s suite) {
 	}
 }
 
-// pausedTwice: faults may overlap.
+// pausedTwice checks that faults may overlap.
 func pausedTwice(s suite) {
 	s.run(brief, func(w *world) {
 		long, short := w.pause("n0"), w.pause("n0")
@@ -57,7 +57,7 @@ func pausedTwice(s suite) {
 	})
 }
 
-// killedInPause: what a node was told to wait for is over when it is killed.
+// killedInPause checks that a kill ends a pause.
 func killedInPause(s suite) {
 	s.run(brief, func(w *world) {
 		pause := w.pause("n0")
@@ -71,7 +71,7 @@ func killedInPause(s suite) {
 	})
 }
 
-// unsynced is more than what appendfsync everysec may lose, and far from the next
+// unsynced is longer than the period that appendfsync everysec may lose, and not close to a
 // whole second.
 const unsynced = 2100 * time.Millisecond
 
@@ -87,7 +87,7 @@ func restarts(s suite) {
 		s.Run(string(c.durability), func(t *testing.T) {
 			setup := testbed.Setup{Topology: testbed.Single, Durability: c.durability}
 			suite{t, s.open}.run(setup, func(w *world) {
-				for round := range 2 { // a second restart finds its files as well as the first
+				for round := range 2 { // a second restart finds the files, too
 					w.mustSet(0, "old", "1")
 					if c.durability == testbed.EverySec {
 						time.Sleep(unsynced)
@@ -117,7 +117,7 @@ func idleConnections(s suite) {
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
 		time.Sleep(hasty)
-		w.mustSet(0, "k", "1") // as go-redis does over TCP
+		w.mustSet(0, "k", "1") // go-redis replaces the connection, as over TCP
 	})
 }
 
@@ -162,8 +162,8 @@ func failovers(s suite) {
 				}
 				_, err := w.Restart(w.ctx, "n0")
 				w.must(err)
-				w.inSync(2)               // the old primary as well
-				w.check("n0", "late", "") // its own write is gone
+				w.inSync(2)               // the old primary, too
+				w.check("n0", "late", "") // the old primary's own write is gone
 				w.check("n0", "after", "1")
 			})
 			for _, g := range named(commands, "GET") {
@@ -175,24 +175,24 @@ func failovers(s suite) {
 	}
 }
 
-// promote makes n1 the primary before it has an acknowledged write.
+// promote makes n1 the primary before an acknowledged write has reached n1.
 func (w *world) promote(kill bool) {
 	stopped := w.stopReplication()
 	w.mustSet(0, "late", "1")
-	time.Sleep(hasty) // while it comes to where it is held
+	time.Sleep(hasty) // until the write reaches the hold
 	if kill {
 		w.must(w.Kill(w.ctx, "n0", nil))
 	}
 	w.must(w.Promote(w.ctx, "n1"))
-	time.Sleep(hasty) // until clients have noticed
+	time.Sleep(hasty) // until clients have moved
 	stopped.liftAfter(1)
 	if got := w.List(); !slices.Equal(got, []string{"n1"}) {
 		w.Errorf("List: got %v, want n1", got)
 	}
 }
 
-// reachPromoted checks that clients reach the new primary n1, and that their
-// links are known by its name.
+// reachPromoted checks that clients reach the new primary n1, and that their links can be
+// named by n1 and by n0.
 func (w *world) reachPromoted() {
 	w.step(1, "acquire")
 	if err := w.redis(1, 0).Get(w.ctx, "late").Err(); !errors.Is(err, redis.Nil) {
@@ -211,7 +211,7 @@ func (w *world) reachPromoted() {
 	hold.liftAfter(1)
 	w.await("n1", "held", "1")
 	w.inSync(1)                                 // n2 follows n1
-	for _, name := range []string{"n0", "n1"} { // the old name is still known
+	for _, name := range []string{"n0", "n1"} { // the old name still works
 		w.cut(testbed.Link{From: "c0", To: name}, testbed.Both).liftAfter(0)
 	}
 }

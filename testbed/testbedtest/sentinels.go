@@ -23,7 +23,7 @@ var sentinels = []promise{
 
 var watched = testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: 5 * time.Second}
 
-// election is what a world of Sentinels records.
+// election collects the events that a world records about elections.
 type election struct {
 	mu  sync.Mutex
 	ops []history.Op
@@ -35,7 +35,7 @@ func (w *world) election() *election {
 	return e
 }
 
-// hear has the world tell e what it records.
+// hear makes the world record its elections in e.
 func (w *world) hear(e *election) {
 	w.Env.(testbed.Elections).OnElection(func(op history.Op) {
 		e.mu.Lock()
@@ -44,14 +44,14 @@ func (w *world) hear(e *election) {
 	})
 }
 
-// unasked says whether nodes elected somebody though no fault had struck.
+// unasked reports whether there was an election that no fault explains.
 func (e *election) unasked() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.ContainsFunc(e.ops, func(op history.Op) bool { return op.F == history.FElection })
 }
 
-// told is what was recorded: "split c1 n1", "promote n1".
+// told returns the recorded events as text: "split c1 n1", "promote n1".
 func (e *election) told() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,8 +66,7 @@ func (e *election) told() []string {
 	return words
 }
 
-// settles sets a key as soon as the client reaches a primary, and waits until it
-// is on that node.
+// settles repeats a SET of the key until it succeeds and the key is on that node.
 func (w *world) settles(client int, node, key string) {
 	w.Helper()
 	var err error
@@ -182,7 +181,7 @@ func lateNews(s suite) {
 			}
 		}
 		w.must(w.Promote(w.ctx, "n1"))
-		w.mustSet(0, "late", "1") // c0 has not heard of it
+		w.mustSet(0, "late", "1") // c0 does not know the new primary
 		w.check("n0", "late", "1")
 		w.settles(1, "n1", "new")
 		for _, f := range slices.Concat(news, cuts) {

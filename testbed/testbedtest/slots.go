@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// failedMove wants slots to be where their keys are after a move that failed: because
-// the new master took no keys, and because what had happened could not be told.
+// failedMove checks that slots are where their keys are after a failed move: either the new
+// master refused the keys, or the report of the move failed.
 func failedMove(s suite) {
 	for name, refused := range map[string]bool{"keys refused": true, "not told": false} {
 		s.Run(name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func failedMove(s suite) {
 				w.gets(0, first, "1")
 				w.gets(1, second, "")
 				w.must(w.shared(0).Del(w.ctx, first).Err())
-				w.gets(1, first, "") // nobody sends it elsewhere
+				w.gets(1, first, "") // without redirection
 			})
 			want := map[bool]string{true: "n0", false: "n1"}[refused]
 			if got := ran(commands, "DEL"); len(got) != 1 || got[0] != want {
@@ -41,10 +41,10 @@ func failedMove(s suite) {
 	}
 }
 
-// halfMove wants of a move that fails halfway to be told what has moved, and that each
-// key is where its slot is.
+// halfMove checks that a move that fails halfway reports the keys that have moved, and that
+// each key is where its slot is.
 func halfMove(s suite) {
-	const other = "sync-0" // of another slot of the same master
+	const other = "sync-0" // in another slot of the same master
 	s.calm(clustered, func(w *world, _ *election) {
 		w.put(0, first, "1")
 		w.put(0, other, "2")

@@ -17,15 +17,14 @@ var splits = []promise{
 	{name: "wrong splits are errors and change nothing", test: wrongSplits, needs: testbed.CanSplitBrain},
 }
 
-// split makes a second primary for these clients, and waits until they have
-// noticed.
+// split makes the node a second primary for these clients, and waits until they have moved.
 func (w *world) split(node string, clients ...int) fault {
 	undo, err := w.Env.(testbed.SplitBrain).Split(w.ctx, node, clients)
 	time.Sleep(hasty)
 	return fault{w, undo, err}
 }
 
-// sees checks a key's value as a client sees it; "" is none.
+// sees checks a key's value as a client sees it; "" = no key.
 func (w *world) sees(client int, key, want string) {
 	w.Helper()
 	got, err := w.redis(client, 0).Get(w.ctx, key).Result()
@@ -56,7 +55,7 @@ func split(s suite) {
 		w.sees(0, "old", "")
 		w.mustSet(0, "after", "1")
 		w.inSync(testbed.Replicas)
-		w.check("n0", "both", "new") // it has discarded what it alone had
+		w.check("n0", "both", "new") // it has discarded its own writes
 		w.check("n0", "old", "")
 		w.check("n0", "after", "1")
 	})
@@ -86,8 +85,8 @@ func splitAndKilled(s suite) {
 	})
 }
 
-// warm gives a client two connections to where it is: what is cut or held next is
-// a command, not a dial.
+// warm gives a client two connections to its primary, so that the next fault hits a
+// command, not a dial.
 func (w *world) warm(client int) {
 	for range 2 {
 		c := w.redis(client, 0).Conn()

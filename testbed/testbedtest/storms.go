@@ -20,7 +20,7 @@ var storms = []promise{
 }
 
 const (
-	stormLasts   = 500 * time.Millisecond // as each world is disturbed
+	stormLasts   = 500 * time.Millisecond // in each world
 	stormWorlds  = 9
 	stormClients = 3
 )
@@ -49,7 +49,7 @@ func storm(s suite) {
 	all.Wait()
 }
 
-// checkStamps checks what holds for every command, whatever became of it.
+// checkStamps checks the index and stamps of every command, whatever its outcome.
 func checkStamps(commands []history.Command) error {
 	for i, c := range commands {
 		if c.Index != i {
@@ -66,7 +66,7 @@ func checkStamps(commands []history.Command) error {
 	return nil
 }
 
-// storm disturbs busy clients at random, and leaves some faults for teardown.
+// storm injects random faults while clients are busy, and leaves some faults to teardown.
 func (w *world) storm(rng *rand.Rand, replicas bool) error {
 	ctx, cancel := context.WithTimeout(w.ctx, stormLasts)
 	defer cancel()
@@ -92,7 +92,7 @@ func (w *world) storm(rng *rand.Rand, replicas bool) error {
 	return err
 }
 
-// keepBusy sends single commands and pipelines; that they fail is expected.
+// keepBusy sends single commands and pipelines until the client ends. They may fail.
 func (w *world) keepBusy(ctx context.Context, client int) {
 	for i := 0; w.Client(client).Step(ctx, "busy") == nil; i++ {
 		for _, r := range w.Client(client).Locks().Nodes {
@@ -106,7 +106,7 @@ func (w *world) keepBusy(ctx context.Context, client int) {
 	}
 }
 
-// disturb does one thing at random. A pause of a client must be undone, or the
+// disturb injects one random fault. If mustUndo, a client is paused: without the undo, the
 // client never ends.
 func (w *world) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
 	names := w.List()
@@ -131,7 +131,7 @@ func (w *world) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustU
 	return undo, mustUndo, err
 }
 
-// lose kills a node and goes on without it, or with what is left of it.
+// lose kills a node, and then restarts it or fails over.
 func (w *world) lose(node string, replicas bool) (undo testbed.Undo, err error) {
 	failover := replicas && node == "n0"
 	if failover {

@@ -1,5 +1,5 @@
-// Package testbedtest tests whether a testbed keeps what package testbed
-// promises: the same tests for every testbed, on real and on virtual time.
+// Package testbedtest tests whether a testbed keeps the promises of package testbed. The
+// tests are the same for every testbed, on real and on virtual time.
 package testbedtest
 
 import (
@@ -9,26 +9,27 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Open makes the testbed under test, for one test.
+// Open returns the testbed under test, for one test.
 type Open func(testing.TB) testbed.Testbed
 
-// promise is a test of one thing that package testbed promises.
+// promise is a test of one promise of package testbed.
 type promise struct {
 	name string
 	test func(suite)
-	// needs is the capability that it is about; "" = every testbed has it.
+	// needs is the capability that this test needs; "" = none.
 	needs testbed.Capability
-	// where is the topology that it is about; "" = some that every testbed has.
+	// where is the topology that this test needs; "" = one that all testbeds have.
 	where testbed.Topology
 }
 
-// Run tests the testbed, each promise of what it is capable of in a subtest.
+// Run tests each promise for which the testbed has the capability and topology, in a
+// subtest.
 func Run(t *testing.T, open Open) {
 	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
 
-// RunNodes tests of a testbed what has to do with its nodes: for one that has its
-// clients, and the way from them, from a testbed that Run tests.
+// RunNodes tests only the promises about nodes. It is for a testbed that shares its clients
+// and links with another testbed, which Run tests.
 func RunNodes(t *testing.T, open Open) {
 	run(t, open, topologyPromises, nodes, moments, memories, sentinels, clusters)
 }

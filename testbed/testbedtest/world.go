@@ -16,10 +16,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// hasty is the clients' patience where something is meant to time out.
+// hasty is the clients' command timeout in tests in which commands are to time out.
 const hasty = 500 * time.Millisecond
 
-// patience is how long something that must come is awaited, on a busy machine.
+// patience bounds the wait for something that must happen, on a busy machine.
 const patience = 30 * time.Second
 
 var (
@@ -36,8 +36,8 @@ type suite struct {
 	open Open
 }
 
-// run runs body in a world of its own, and checks that nothing is left of it. It
-// returns the commands that it took, in their order.
+// run runs body in a world of its own, and checks that no goroutine is left. It returns the
+// world's commands in the order of their indices.
 func (s suite) run(setup testbed.Setup, body func(*world)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
@@ -48,7 +48,8 @@ func (s suite) run(setup testbed.Setup, body func(*world)) []history.Command {
 	return commands
 }
 
-// try returns the body's or the testbed's error. Several may run at once.
+// try is run, but returns the error of the body or the testbed, and does not check for
+// goroutines. Calls may overlap.
 func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []history.Command, err error) {
 	s.Helper()
 	tb := s.open(s)
@@ -56,7 +57,7 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 		setup.Clients = 2
 	}
 	if setup.CommandTimeout == 0 {
-		setup.CommandTimeout = time.Minute // nothing times out because the machine is busy
+		setup.CommandTimeout = time.Minute // a busy machine causes no timeouts
 	}
 	setup.Clock = tb.Clock()
 	var mu sync.Mutex
@@ -76,7 +77,7 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),
 			Clocks: e.(testbed.Clocks), Clients: e.(testbed.Clients), ctx: ctx,
 		}
-		w.Nodes, _ = e.(testbed.Nodes) // else no promise that needs them is tested
+		w.Nodes, _ = e.(testbed.Nodes) // may be nil; then no test uses it
 		defer func() {
 			if p := recover(); p != nil {
 				var ok bool
@@ -91,7 +92,7 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 	return commands, err
 }
 
-// world is one running world, as tests see it.
+// world is one running world, with helpers for tests.
 type world struct {
 	testing.TB
 	testbed.Env
@@ -103,40 +104,40 @@ type world struct {
 	ctx       context.Context
 }
 
-// Keys are what a node holds.
+// Keys implements testbed.Inspector.
 func (w *world) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
 	return w.inspector.Keys(ctx, node)
 }
 
-// List names the nodes that clients use.
+// List implements testbed.Inspector.
 func (w *world) List() []string { return w.inspector.List() }
 
-// stop ends a body.
+// stop is the panic that ends a body.
 type stop struct{ error }
 
-// must ends the body on an error. For the body's own goroutine only. It does so
-// without FailNow, which must not end a goroutine of a testbed's.
+// must ends the body if err is not nil. Call it only in the body's own goroutine. It does
+// not use FailNow, which would end a goroutine of the testbed.
 func (w *world) must(err error) {
 	if err != nil {
 		panic(stop{err})
 	}
 }
 
-// redis is a client's connection pool to its i-th node.
+// redis returns a client's connection pool to its node of that index.
 func (w *world) redis(client, node int) *redis.Client {
 	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }
 
 func (w *world) step(client int, name string) { w.must(w.Client(client).Step(w.ctx, name)) }
 
-// set is one SET of a client on its first node.
+// set sends a SET of a client to its first node.
 func (w *world) set(client int, key, value string) error {
 	return w.redis(client, 0).Set(w.ctx, key, value, 0).Err()
 }
 
 func (w *world) mustSet(client int, key, value string) { w.must(w.set(client, key, value)) }
 
-// mustNotSet is a SET that must fail.
+// mustNotSet sends a SET that must fail.
 func (w *world) mustNotSet(client int, key, why string) {
 	w.Helper()
 	if err := w.set(client, key, "1"); err == nil {
@@ -144,14 +145,14 @@ func (w *world) mustNotSet(client int, key, why string) {
 	}
 }
 
-// background is a SET of the first client in a goroutine of its own.
+// background sends a SET of client 0 in a goroutine of its own.
 func (w *world) background(key string) <-chan error {
 	got := make(chan error, 1)
 	go func() { got <- w.set(0, key, "1") }()
 	return got
 }
 
-// onNode is a key's value as the node itself has it; "" if it has none.
+// onNode returns a key's value on a node; "" if the key does not exist.
 func (w *world) onNode(node, key string) string {
 	keys, err := w.Keys(w.ctx, node)
 	w.must(err)
@@ -171,8 +172,8 @@ func (w *world) check(node, key, want string) {
 	}
 }
 
-// await waits until a key has that value on a node, and a little longer: the
-// reply to whoever set it has come as far as it can.
+// await waits until a key has that value on a node, and then a little longer, so that the
+// reply to the SET has travelled as far as it can.
 func (w *world) await(node, key, want string) {
 	got := ""
 	for end := w.Now() + patience; w.Now() < end; time.Sleep(time.Millisecond) {
@@ -184,7 +185,7 @@ func (w *world) await(node, key, want string) {
 	w.must(fmt.Errorf("%s on %s: got %q to the end, want %q", key, node, got, want))
 }
 
-// inSync waits until that many replicas have all that the primary executed.
+// inSync waits until that many replicas have all writes of the primary.
 func (w *world) inSync(replicas int) {
 	c := w.redis(1, 0).Conn()
 	defer c.Close()
@@ -196,7 +197,7 @@ func (w *world) inSync(replicas int) {
 	}
 }
 
-// fault is one in force. It may be set in any goroutine.
+// fault is a fault in force. A fault may be made in any goroutine.
 type fault struct {
 	*world
 	undo testbed.Undo
@@ -233,7 +234,7 @@ func (w *world) stopReplication() fault {
 	return fault{w, undo, err}
 }
 
-// lift takes the fault back, twice, and tells how much it hit.
+// lift calls the undo twice and returns the hits.
 func (f fault) lift() int {
 	f.Helper()
 	f.must(f.err)
@@ -245,7 +246,7 @@ func (f fault) lift() int {
 	return hits
 }
 
-// liftAfter takes the fault back and checks how much it hit.
+// liftAfter ends the fault and checks the number of hits.
 func (f fault) liftAfter(hits int) {
 	f.Helper()
 	if got := f.lift(); got != hits {
@@ -253,8 +254,8 @@ func (f fault) liftAfter(hits int) {
 	}
 }
 
-// restart kills a node, sees that it is down, and brings it back without what that
-// durability does not keep.
+// restart kills a node, checks that it is down, restarts it, and checks that it reports the
+// losses of that durability.
 func (w *world) restart(node string, d testbed.Durability) {
 	w.must(w.Kill(w.ctx, node, nil))
 	w.mustNotSet(0, "down", "on a killed node")

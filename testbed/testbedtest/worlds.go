@@ -27,7 +27,7 @@ var worlds = slices.Concat(topologyPromises, []promise{
 	{name: "a bad setup is one line", test: badSetups},
 })
 
-// implements says which capability an Env has, by assertion.
+// implements maps a capability to a function that reports whether an Env has it.
 var implements = map[testbed.Capability]func(testbed.Env) bool{
 	testbed.CanNetwork:    is[testbed.Network],
 	testbed.CanNodes:      is[testbed.Nodes],

@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// codec is the serving side of a pipe, like net/rpc's own, for a client's *rpc.Client.
-// But a client whose calls cannot be decoded, perhaps because the code under test wrote
-// into the pipe, sees the pipe close at once, and not only after all waiting calls have
-// returned.
+// codec is the serving side of a pipe, like net/rpc's own, for a client's *rpc.Client. If a
+// call cannot be decoded, perhaps because the code under test wrote into the pipe, codec
+// closes the pipe at once, whereas net/rpc first waits for all running calls.
 type codec struct {
 	pipe pipes
 	in   *gob.Decoder
@@ -37,7 +36,7 @@ func (c codec) ReadRequestBody(body any) error { return c.read(body) }
 func (c codec) read(v any) error {
 	err := c.in.Decode(v)
 	if err != nil {
-		// After a body that cannot be decoded, net/rpc reads on until the pipe ends:
+		// After a body that cannot be decoded, net/rpc would read on until the pipe ends:
 		// too late.
 		if ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed); !ended {
 			c.garbled.Store(true)

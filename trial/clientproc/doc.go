@@ -1,17 +1,15 @@
-// Package clientproc runs each client of a trial on real time in a process of its own,
-// the client process, so that it can be frozen and killed as an operating system does
-// it.
+// Package clientproc runs each client of a trial on real time in a process of its own, the
+// client process. So a client can be frozen and killed by the operating system.
 //
-// This process has the trial: its gate, its recorder, and what its locks guard. The
-// client process has the code under test with its connections, timers and clocks. It
-// does everything by remote calls (net/rpc) over a pair of pipes: it records an
-// invocation, and awaits the answer, before it sends anything, and records a completion
-// after the reply. So entries have their order and times as if the client ran in this
-// process. Its connections lead to a door of the trial; from there the gate and the
-// testbed forward them. Commands are numbered, held and logged there.
+// The trial's process has the gate, the recorder, and the resources that the locks guard.
+// The client process has the code under test with its connections, timers and clocks. It
+// makes remote calls (net/rpc) over a pair of pipes: it records an invocation, and awaits
+// the answer, before it sends any command, and records a completion after the reply. So
+// entries have the order and the times that they would have if the client ran in the
+// trial's process. The client's connections lead to a door of the trial; from there the
+// gate and the testbed forward them. Commands are numbered, held and logged there.
 //
-// Both sides read one clock: the machine's monotonic one, counted from the trial's
-// start.
+// Both sides read one clock: the machine's monotonic one, counted from the trial's start.
 package clientproc
 
 import (
@@ -28,18 +26,18 @@ import (
 
 // The file descriptors that a client process is started with.
 const (
-	callsFile   = 3 // a pipe for its calls
-	answersFile = 4 // a pipe for their results
-	clockFile   = 5 // one shared page: its wall clock's offset in nanoseconds
+	callsFile   = 3 // a pipe for the client's calls
+	answersFile = 4 // a pipe for the results of these calls
+	clockFile   = 5 // shared memory: the client's wall-clock offset in nanoseconds
 )
 
 // Hello is the first message to a client process.
 type Hello struct {
 	ID   int
-	Seed uint64 // of the trial
+	Seed uint64 // the trial's seed
 	Ways testbed.Ways
-	Door string // the address for all its connections
-	// CommandTimeout is the read and write timeout of its connections.
+	Door string // where the client connects to reach any node
+	// CommandTimeout is the read and write timeout of the client's connections.
 	CommandTimeout time.Duration
 	// Origin is the machine's monotonic clock at the trial's start.
 	Origin time.Duration
@@ -47,9 +45,9 @@ type Hello struct {
 	Job []byte
 }
 
-// Written is how much a client has written to one of its connections.
+// Written says how much a client has written to one of its connections.
 type Written struct {
-	Conn  int // the door's number
+	Conn  int // the connection's number at the door
 	Bytes int64
 }
 
@@ -67,28 +65,28 @@ type Last struct {
 	At time.Duration
 }
 
-// Gap is a time in which a client process did nothing, on the history's clock.
+// Gap is an interval in which a client process did nothing, on the history's clock.
 type Gap struct {
 	From, To time.Duration
 	Late     time.Duration // the part that no freeze explains
 }
 
-// End is how a client's session ended.
+// End says how a client's session ended.
 type End struct {
-	Broken *testbed.Breakdown // by the conduct of the code under test; nil if not
+	Broken *testbed.Breakdown // how the code under test ended the session; nil = it did not
 	Err    string             // the harness's error; "" if there was none
 }
 
-// None is the argument or result of a call without one.
+// None is an empty argument or result.
 type None struct{}
 
 // serviceName begins the name of every call.
 const serviceName = "Trial"
 
-// known are the errors whose identity matters to the other side.
-var known = []error{history.ErrSealed, testbed.ErrCrashed}
+// known are the errors that callers compare with errors.Is.
+var known = []error{history.ErrSealed, testbed.ErrCrashed, testbed.ErrHung}
 
-// recognise turns a call's error back into the known error that it was.
+// recognise returns the known error with the text of a call's error, else the call's error.
 func recognise(err error) error {
 	for _, k := range known {
 		if err != nil && err.Error() == k.Error() {
@@ -98,7 +96,7 @@ func recognise(err error) error {
 	return err
 }
 
-// monotonic reads the machine's clock, which both sides share.
+// monotonic reads the machine's monotonic clock, which both sides share.
 func monotonic() (time.Duration, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {

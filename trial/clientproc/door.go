@@ -18,13 +18,13 @@ import (
 )
 
 // door accepts the connections of a trial's client processes to nodes. It forwards each
-// through the gate, as if the client had dialled there: the client's bytes are sent
-// when the gate lets them pass, and the node's bytes wait in the client's socket.
+// connection through the gate, as if the client had dialled the node: the client's bytes
+// are sent when the gate lets them pass, and the node's bytes wait in the client's socket.
 //
-// To connect, a client writes a line, "client address", and reads one: "ok" and the
-// connection's number, or the reason for the refusal. After each write it waits until
-// its bytes have passed the gate: so the reply timeout starts when the command is sent,
-// however long the gate holds it.
+// To connect, a client writes the line "client address" and reads a line: "ok" and the
+// connection's number, or the reason for the refusal. After each write the client waits
+// until its bytes have passed the gate: so the reply timeout starts when the command is
+// sent, however long the gate holds it.
 type door struct {
 	net.Listener
 	// dial makes the connection to the node on behalf of a client.
@@ -48,7 +48,6 @@ type passage struct {
 	ended  bool
 }
 
-// newPassage returns the next passage and its number.
 func (d *door) newPassage() (*passage, int) {
 	p := new(passage)
 	p.change.L = &p.mu
@@ -58,7 +57,7 @@ func (d *door) newPassage() (*passage, int) {
 	return p, len(d.passages) - 1
 }
 
-// await returns when that many bytes have passed the gate on that connection, or no
+// await returns when that many bytes have passed the gate on that connection, or when no
 // more will pass.
 func (d *door) await(number int, bytes int64) {
 	d.mu.Lock()
@@ -132,7 +131,8 @@ func (d *door) close() error {
 	return err
 }
 
-// hold registers the connection with close, until the returned function is called.
+// hold adds a connection to those that close breaks. The returned function closes and
+// removes the connection.
 func (d *door) hold(c net.Conn) (release func()) {
 	d.mu.Lock()
 	d.open[c] = true
@@ -149,7 +149,7 @@ func (d *door) hold(c net.Conn) (release func()) {
 	}
 }
 
-// serve carries one connection until both sides have ended.
+// serve forwards one connection until both sides have ended.
 func (d *door) serve(near *net.TCPConn) {
 	defer d.hold(near)()
 	far, err := d.connect(near)
@@ -179,7 +179,7 @@ func (d *door) serve(near *net.TCPConn) {
 	answers.Wait()
 }
 
-// breakOff closes the client's side, as a reset if the other side ended with one.
+// breakOff closes the client's side of a connection; if err is a reset, with a reset.
 func breakOff(near *net.TCPConn, err error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		_ = near.SetLinger(0)
@@ -187,8 +187,8 @@ func breakOff(near *net.TCPConn, err error) {
 	near.Close()
 }
 
-// connect reads the client's request and dials on its behalf, until the client gives
-// up.
+// connect reads the client's request and dials on the client's behalf, until the client
+// gives up.
 func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
 	line, err := readLine(near)
 	if err != nil {
@@ -219,7 +219,7 @@ func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
 // lineLimit is the maximum length of an address or an error.
 const lineLimit = 1024
 
-// readLine reads up to a newline, and no further.
+// readLine reads a line, and not a byte beyond the newline.
 func readLine(r io.Reader) (string, error) {
 	var line strings.Builder
 	for b := make([]byte, 1); line.Len() < lineLimit; line.WriteByte(b[0]) {
@@ -233,7 +233,7 @@ func readLine(r io.Reader) (string, error) {
 	return "", bufio.ErrTooLong
 }
 
-// Answers to a client: it has a connection, or the node is not there.
+// Answers to a client: connected, or refused by the node's address.
 const (
 	welcome = "ok"
 	refused = "refused"
@@ -246,7 +246,7 @@ func refusal(err error) string {
 	return "no connection: " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// knock is the client's side: it connects to that address through the door, and returns
+// knock is the client's side: it connects to the node at addr through the door, and returns
 // the connection and its number.
 func knock(ctx context.Context, door string, client int, addr string) (c *net.TCPConn, number int, err error) {
 	dialled, err := new(net.Dialer).DialContext(ctx, "tcp4", door)
@@ -263,7 +263,7 @@ func knock(ctx context.Context, door string, client int, addr string) (c *net.TC
 	switch {
 	case !stop():
 		err = ctx.Err()
-	case err != nil: // as if a node were going away
+	case err != nil: // the door closed, as when a node goes away
 	case ok:
 		if number, err = strconv.Atoi(text); err == nil {
 			return c, number, nil

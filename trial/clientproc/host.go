@@ -21,7 +21,7 @@ type Host struct {
 	skews []*skew
 	now   func() time.Duration
 
-	ctx     context.Context // the handlers' context
+	ctx     context.Context // context of the rpc handlers
 	cancel  context.CancelFunc
 	door    *door
 	healed  <-chan struct{}
@@ -32,7 +32,7 @@ type Host struct {
 
 var _ testbed.Processes = (*Host)(nil)
 
-// NewHost returns a host for that many clients. Now is the history's clock. The caller
+// NewHost returns a host for that many clients. now is the history's clock. The caller
 // closes the host.
 func NewHost(clients int, now func() time.Duration) *Host {
 	h := &Host{now: now, begun: make(chan struct{}), over: make(chan struct{})}
@@ -45,7 +45,7 @@ func NewHost(clients int, now func() time.Duration) *Host {
 
 // World is what the host gives to client processes.
 type World struct {
-	// Env is the running world. A client's Locks give its nodes' addresses and make its
+	// Env is the running world. Its clients name the addresses of the nodes and make the
 	// connections.
 	Env            testbed.Env
 	Seed           uint64
@@ -54,15 +54,14 @@ type World struct {
 	Resources      map[string]workloads.Resource
 	// Healed is closed when the liveness phase begins.
 	Healed <-chan struct{}
-	// Stalled receives how long a client process was not scheduled, and returns the
-	// longest such time so far: shorter ones need no report.
+	// Stalled receives how long a client process was not scheduled. It returns the longest
+	// such time so far: shorter ones need no report.
 	Stalled func(late time.Duration) (longest time.Duration, err error)
 	// Job describes the clients' task: Session.Job.
 	Job []byte
 }
 
-// reacher is a client of a testbed that can run clients in other processes, such as
-// *gate.Client.
+// reacher is a client of a testbed, such as *gate.Client, that can run in another process.
 type reacher interface {
 	Ways() testbed.Ways
 	Connect(ctx context.Context, addr string) (net.Conn, error)
@@ -70,9 +69,9 @@ type reacher interface {
 
 func reaching(e testbed.Env, client int) reacher { return e.Client(client).(reacher) }
 
-// Start starts the processes with that command line, of a program that calls Join. It
-// returns when all have their connections and wait for Run. The error is a *Death if a
-// process ended.
+// Start starts the processes; argv is the command line of a program that calls Join. It
+// returns when all clients have their connections and wait for Run. The error is a *Death
+// if a process ended.
 func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	if _, ok := w.Env.Client(0).(reacher); !ok {
 		return errors.New("clients of this testbed cannot have processes of their own")
@@ -113,13 +112,13 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	return nil
 }
 
-// originReadings is how often originOf reads the clocks, to get one undisturbed
+// originReadings is how often originOf reads the clocks, to get at least one undisturbed
 // reading.
 const originReadings = 16
 
 // originOf returns the machine's clock at the start of the trial's clock, or a little
-// later: the clients' clocks are never ahead of the trial's. They lag by at most the
-// time between two readings of the trial's clock, so the closest pair of readings
+// later, so that the clients' clocks are never ahead of the trial's. The error is at most
+// the time between two readings of the trial's clock, so the closest pair of readings
 // counts: during the others this process may not have been scheduled.
 func originOf(trial func() time.Duration, machine func() (time.Duration, error)) (origin time.Duration, err error) {
 	closest := time.Duration(math.MaxInt64)
@@ -136,7 +135,6 @@ func originOf(trial func() time.Duration, machine func() (time.Duration, error))
 	return origin, nil
 }
 
-// start starts one process and serves it.
 func (h *Host) start(argv []string, p *process, w World, origin time.Duration) error {
 	s, clock, err := newSkew()
 	if err != nil {
@@ -159,8 +157,8 @@ func (h *Host) start(argv []string, p *process, w World, origin time.Duration) e
 	return nil
 }
 
-// Run lets the clients begin. It returns when every session has ended or was ended by
-// Kill, or when one has failed: with a *testbed.Breakdown, a *Death, or the harness's
+// Run lets the clients begin. It returns nil when every session has ended or was ended by
+// Kill. When a session fails, it returns a *testbed.Breakdown, a *Death, or the harness's
 // own error. Then, or when ctx ends, the caller closes the host.
 func (h *Host) Run(ctx context.Context) error {
 	close(h.begun)
@@ -182,7 +180,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// await returns when the session has ended.
+// await returns when the session has ended, with its error.
 func (p *process) await(ctx context.Context) error {
 	select {
 	case <-p.ended:
@@ -197,7 +195,7 @@ func (p *process) await(ctx context.Context) error {
 	}
 }
 
-// outcome is the error of a session that has ended.
+// outcome returns the error of a session that has ended.
 func (p *process) outcome() error {
 	switch e := p.end; {
 	case e.Broken != nil:
@@ -208,8 +206,8 @@ func (p *process) outcome() error {
 	return nil
 }
 
-// Died is the *Death of a process that ended unasked after its session; nil if none
-// has.
+// Died returns the *Death of a process that ended after its session, unless it was killed
+// on purpose; nil if there is none.
 func (h *Host) Died() error {
 	for _, p := range h.procs {
 		if p.cmd == nil || !p.gone() {
@@ -230,7 +228,7 @@ func (h *Host) Close() error {
 	for _, p := range h.procs {
 		p.kill()
 		if p.pipe.out != nil {
-			p.pipe.out.Close() // ends its calls
+			p.pipe.out.Close() // ends the process's calls
 		}
 	}
 	if h.door != nil {

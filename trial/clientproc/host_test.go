@@ -3,9 +3,6 @@ package clientproc
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,74 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/child"
-	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/workloads"
 )
-
-// env is a world in which everything is let pass; its node says again what it is
-// told.
-type env struct{ testbed.Env }
-
-type client struct{ testbed.Client }
-
-func (env) Client(int) testbed.Client                   { return client{} }
-func (client) Step(ctx context.Context, _ string) error { return ctx.Err() }
-func (client) Open(int)                                 {}
-func (client) Ways() testbed.Ways                       { return testbed.Ways{} }
-
-func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
-	if addr != "n0" {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}
-	near, far := net.Pipe()
-	go func() {
-		defer far.Close()
-		_, _ = io.Copy(far, far)
-	}()
-	return near, nil
-}
-
-// stage is a host whose clients play a scene.
-type stage struct {
-	*Host
-	rec    *history.Recorder
-	healed chan struct{}
-}
-
-// open starts the clients, after what is to come before.
-func open(t testing.TB, scene string, clients int, before ...func(*Host)) (*stage, error) {
-	t.Helper()
-	t.Setenv(asClient, "1")
-	started := time.Now()
-	s := &stage{healed: make(chan struct{})}
-	s.rec = history.NewRecorder(nil, func() time.Duration { return time.Since(started) })
-	s.Host = NewHost(clients, s.rec.Now)
-	t.Cleanup(func() {
-		for range 2 {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for _, do := range before {
-		do(s.Host)
-	}
-	w, _ := workloads.ByName("mutex")
-	return s, s.Start(t.Context(), []string{os.Args[0]}, World{
-		Env: env{}, Rec: s.rec, Healed: s.healed, Job: []byte(scene),
-		Resources: w.Resources(workloads.Options{Keys: 1}, history.Claims{}),
-		Stalled:   func(late time.Duration) (time.Duration, error) { return late, nil },
-	})
-}
-
-func mustOpen(t testing.TB, scene string, clients int) *stage {
-	t.Helper()
-	s, err := open(t, scene, clients)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
 	s := mustOpen(t, "write", 2)
@@ -326,6 +256,13 @@ func TestAConnectionPassesTheDoorBothWays(t *testing.T) {
 	err := s.Run(t.Context())
 	if want := "client 0: as expected: dial tcp: connect: connection refused"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestLongWorkCrossesThePipe(t *testing.T) {
+	works.Store(0)
+	if err := mustOpen(t, "work", 1).Run(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -102,6 +102,17 @@ var scenes = map[string]func(context.Context, *Session) error{
 		_, err = s.Locks().Dial(ctx, "tcp", "nowhere")
 		return fmt.Errorf("as expected: %w", err)
 	},
+	"work": func(ctx context.Context, s *Session) error {
+		slow, err := s.Work(ctx)
+		if err != nil || slow == nil {
+			return fmt.Errorf("got a channel %t, %w, want slow work", slow != nil, err)
+		}
+		<-slow
+		if done, err := s.Work(ctx); done != nil || !errors.Is(err, testbed.ErrHung) {
+			return fmt.Errorf("got a channel %t, %w, want %w", done != nil, err, testbed.ErrHung)
+		}
+		return nil
+	},
 	"broken": func(context.Context, *Session) error {
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: "boom"}
 	},

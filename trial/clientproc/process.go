@@ -13,18 +13,18 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child"
 )
 
-// saidLimit is how many bytes are kept of the beginning, and of the end, of a process's
-// output.
+// saidLimit is the number of bytes of a process's output to keep, at the beginning and
+// again at the end.
 const saidLimit = 256 << 10
 
-// Death is the error of a client process that ended unasked.
+// Death is the error of a client process that ended without being asked to.
 type Death struct {
 	Client int
 	How    string // "exit status 2", "signal: killed"
 	Exited bool   // by itself, with an exit status
 	Said   string // on stdout and stderr
 	Cut    bool   // the middle of Said is missing
-	// Garbled: before it ended, a call of the process could not be decoded.
+	// Garbled: the process made a call that could not be decoded.
 	Garbled bool
 }
 
@@ -33,24 +33,24 @@ func (d *Death) Error() string {
 	return fmt.Sprintf("the process of client %d died: %s", d.Client, d.How)
 }
 
-// process is one client process.
 type process struct {
 	id     int
 	cmd    *exec.Cmd
 	said   child.Output
 	pipe   pipes
-	exited chan struct{} // closed when it has ended
-	ready  chan struct{} // closed when it has its connections
-	ended  chan struct{} // closed when its session has ended
-	end    End           // of its session; valid once ended is closed
+	exited chan struct{} // closed when the process has ended
+	ready  chan struct{} // closed when the client has its connections
+	ended  chan struct{} // closed when the session has ended
+	end    End           // how the session ended; valid once ended is closed
 
-	garbled atomic.Bool // a call of it could not be decoded
+	garbled atomic.Bool // the process made a call that could not be decoded
 
 	mu     sync.Mutex
 	frozen int   // freezes in force
 	asked  bool  // it was killed on purpose
-	gaps   []Gap // in which it was frozen
+	gaps   []Gap // while the process was frozen
 	is     state
+	work   <-chan struct{} // the last result of testbed.Client.Work
 }
 
 // state is the progress of a session.
@@ -62,9 +62,9 @@ const (
 	done
 )
 
-// reach notes the state that the process reports, and end, how a finished session
-// ended. It refuses impossible states. A freeze from before the process existed begins
-// when the process has its connections: others wait for it until then.
+// reach notes the state that the process reports and, in state done, how the session ended.
+// It ignores a state that was reached before. If the process was frozen before it existed,
+// it is stopped when it has its connections: the other clients wait for it until then.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *process) reach(s state, end End, now func() time.Duration) error {
 	defer close(p.ready)
 	if p.frozen > 0 && !p.still() && !p.gone() {
 		if err := p.stop(now); err != nil {
-			p.resume(now) // else nobody learns why
+			p.resume(now) // else Start would not return the error
 			return err
 		}
 	}
@@ -99,15 +99,15 @@ func newProcess(id int) *process {
 	}
 }
 
-// start starts that command line. The code under test does not see the pipes: for it,
-// stdin is empty, and stdout is stderr.
+// start starts the process. The code under test does not see the pipes: for it, stdin is
+// empty, and stdout is stderr.
 func (p *process) start(argv []string, clock *os.File) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd = exec.Command(argv[0], argv[1:]...)
 	p.cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
-	p.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
+	p.cmd.WaitDelay = time.Second // a process that the code under test started may hold stderr open
 	in, calls, err := os.Pipe()
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (p *process) gone() bool {
 // awaitStopped is child.AwaitStopped; tests replace it.
 var awaitStopped = child.AwaitStopped
 
-// freeze stops the process and those that it has started.
+// freeze stops the process and the processes that it has started.
 func (p *process) freeze(now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,13 +151,12 @@ func (p *process) freeze(now func() time.Duration) error {
 		return nil
 	}
 	if err := p.stop(now); err != nil {
-		p.release(now) // nobody will thaw it
+		p.release(now) // no thaw will follow
 		return err
 	}
 	return nil
 }
 
-// stop stops the process. The caller holds mu.
 func (p *process) stop(now func() time.Duration) error {
 	p.gaps = append(p.gaps, Gap{From: now()})
 	child.Signal(p.cmd, syscall.SIGSTOP)
@@ -167,14 +166,14 @@ func (p *process) stop(now func() time.Duration) error {
 	return nil
 }
 
-// thaw takes one freeze back; the process resumes after the last.
+// thaw undoes one freeze; the process resumes after the last one is undone.
 func (p *process) thaw(now func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.release(now)
 }
 
-// release takes one freeze back. The caller holds mu.
+// release is thaw for callers that hold mu.
 func (p *process) release(now func() time.Duration) {
 	if p.frozen--; p.frozen > 0 || p.gone() {
 		return
@@ -185,7 +184,7 @@ func (p *process) release(now func() time.Duration) {
 // resume lets the process go on. The caller holds mu.
 func (p *process) resume(now func() time.Duration) {
 	child.Signal(p.cmd, syscall.SIGCONT)
-	if p.still() { // false if it was frozen before it existed
+	if p.still() { // false if the freeze came before the process
 		p.gaps[len(p.gaps)-1].To = now()
 	}
 }
@@ -204,7 +203,7 @@ func (p *process) kill() {
 	}
 }
 
-// lateness is the part of a gap that no freeze explains.
+// lateness returns the part of a gap that no freeze explains.
 func (p *process) lateness(g Gap) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +217,7 @@ func (p *process) lateness(g Gap) time.Duration {
 	return late
 }
 
-// death is how the ended process died; nil if it was killed on purpose.
+// death returns how the ended process died; nil if it was killed on purpose.
 func (p *process) death() *Death {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 // ErrNoTrial says that no trial started this process.
 var ErrNoTrial = errors.New("a client process is started by a trial, not by hand")
 
-// Session is a trial as one of its clients sees it from a process of its own. It
-// implements workloads.Env, workloads.Recorder and testbed.Client.
+// Session connects a client process with its trial. It implements workloads.Env,
+// workloads.Recorder and testbed.Client.
 type Session struct {
 	calls  *rpc.Client
 	hello  Hello
@@ -48,7 +48,7 @@ func Join(ctx context.Context) (*Session, error) {
 		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != kind {
 			return nil, ErrNoTrial
 		}
-		// Programs that the code under test starts must not inherit them.
+		// Programs that the code under test starts must not inherit the files.
 		syscall.CloseOnExec(fd)
 	}
 	clock := os.NewFile(clockFile, "clock")
@@ -84,11 +84,10 @@ func (s *Session) Connect(ctx context.Context) error {
 	return s.call(ctx, "Ready", None{}, nil)
 }
 
-// warmingTimeout is for the connections made before the client begins, on a busy
-// machine.
+// warmingTimeout is for making the connections before the client begins, on a busy machine.
 const warmingTimeout = 30 * time.Second
 
-// connect makes the client's connection pools.
+// connect makes the client's connection pools and opens their connections.
 func (s *Session) connect(ctx context.Context) error {
 	var pools []*redis.Client
 	ways := s.hello.Ways
@@ -115,7 +114,7 @@ func (s *Session) connect(ctx context.Context) error {
 	return warm.Wait()
 }
 
-// connectCluster makes the pools of a client of a Redis Cluster.
+// connectCluster is connect for a client of a Redis Cluster.
 func (s *Session) connectCluster(ctx context.Context) error {
 	o := testbed.ClusterOptions(s.hello.Ways.Addrs, s.hello.CommandTimeout)
 	o.Dialer = s.dial
@@ -124,7 +123,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmingTimeout)
 	defer cancel()
 	var last error
-	for { // until it knows where the slots are
+	for { // until the client knows where the slots are
 		err := r.ForEachMaster(ctx, warmUp)
 		if err == nil {
 			break
@@ -141,7 +140,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // the pool is the same
+	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // WithTimeout shares the pool
 }
 
 // call calls the trial, until ctx ends.
@@ -158,12 +157,12 @@ func (s *Session) call(ctx context.Context, method string, args, reply any) erro
 	}
 }
 
-// conn is a connection to a node. Its errors name no addresses: they go into
+// conn is a connection to a node. Its errors contain no addresses, since they go into
 // histories.
 type conn struct {
 	*net.TCPConn
 	session *Session
-	number  int             // the door's
+	number  int             // the connection's number at the door
 	node    testbed.Address // the requested node
 
 	writing sync.Mutex
@@ -189,8 +188,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, testbed.Bare(err)
 }
 
-// RemoteAddr implements net.Conn. A client that follows Sentinels closes connections to
-// other addresses than the primary's.
+// RemoteAddr implements net.Conn. It is the node's address, not the door's: a client that
+// follows Sentinels closes connections to any address but the primary's.
 func (c *conn) RemoteAddr() net.Addr { return c.node }
 
 // dial connects to a node through the trial's door.
@@ -202,23 +201,23 @@ func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	return &conn{TCPConn: c, session: s, number: number, node: testbed.Address(addr)}, nil
 }
 
-// now is the client's wall clock, without a monotonic reading, which would betray the
-// skew.
+// now returns the client's wall clock, without the monotonic reading, which would reveal
+// the skew.
 func (s *Session) now() time.Time { return time.Now().Round(0).Add(s.skew.get()) }
 
-// ID is the client's number in the trial.
+// ID returns the client's number in the trial.
 func (s *Session) ID() int { return s.hello.ID }
 
-// Job is World.Job.
+// Job returns World.Job.
 func (s *Session) Job() []byte { return s.hello.Job }
 
-// Healed is closed when the liveness phase begins.
+// Healed returns a channel that is closed when the liveness phase begins.
 func (s *Session) Healed() <-chan struct{} { return s.healed }
 
 // Now implements workloads.Env.
 func (s *Session) Now() time.Duration {
 	now, err := monotonic()
-	if err != nil { // it worked when the process joined
+	if err != nil { // not expected: the host read this clock already
 		panic(err)
 	}
 	return now - s.hello.Origin
@@ -232,6 +231,21 @@ func (s *Session) Locks() *locks.Client { return s.locks }
 
 // Step implements testbed.Client.
 func (s *Session) Step(ctx context.Context, name string) error { return s.call(ctx, "Step", name, nil) }
+
+// Work implements testbed.Client.
+func (s *Session) Work(ctx context.Context) (prolonged <-chan struct{}, err error) {
+	slow := false
+	if err := s.call(ctx, "Work", None{}, &slow); err != nil || !slow {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		if s.call(ctx, "Worked", None{}, nil) == nil {
+			close(done)
+		}
+	}()
+	return done, nil
+}
 
 // Open implements testbed.Client.
 func (s *Session) Open(op int) { _ = s.call(context.Background(), "Open", op, nil) } // the next call reports the error
@@ -266,7 +280,7 @@ func (s *Session) Late(g Gap) (longest time.Duration, err error) {
 	return longest, err
 }
 
-// Resource is the resource that the lock of that name guards.
+// Resource returns the resource that the given lock guards.
 func (s *Session) Resource(lock string) workloads.Resource { return resource{s, lock} }
 
 type resource struct {
@@ -289,9 +303,9 @@ func (r resource) touch(t Touch) (answer workloads.Answer, err error) {
 	return answer, err
 }
 
-// Ended reports how the session ended, and returns when all sessions have ended. What
-// the client left running may continue until Stay returns.
+// Ended reports how the session ended, and returns when all sessions have ended. Goroutines
+// that the client left may continue until Stay returns.
 func (s *Session) Ended(ctx context.Context, e End) error { return s.call(ctx, "Ended", e, nil) }
 
-// Stay returns when the trial needs the process no longer.
-func (s *Session) Stay(ctx context.Context) { _ = s.call(ctx, "Stay", None{}, nil) } // or the trial is gone
+// Stay returns when the trial no longer needs the process.
+func (s *Session) Stay(ctx context.Context) { _ = s.call(ctx, "Stay", None{}, nil) } // an error means that the trial is gone

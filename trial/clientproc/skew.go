@@ -21,7 +21,7 @@ type skew struct {
 // skewSize is the size of the shared file.
 const skewSize = 8
 
-// newSkew makes the memory, and the file through which the other side maps it.
+// newSkew makes the shared memory, and the file through which the client process maps it.
 func newSkew() (*skew, *os.File, error) {
 	f, err := os.CreateTemp("", "lockstorm-clock-")
 	if err != nil {
@@ -38,7 +38,7 @@ func newSkew() (*skew, *os.File, error) {
 	return s, f, nil
 }
 
-// openSkew maps the memory of that file, which may be closed afterwards.
+// openSkew maps the shared memory from a file. The file may be closed afterwards.
 func openSkew(f *os.File) (*skew, error) {
 	memory, err := unix.Mmap(int(f.Fd()), 0, skewSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -51,5 +51,5 @@ func (s *skew) set(offset time.Duration) { s.ahead.Store(int64(offset)) }
 
 func (s *skew) get() time.Duration { return time.Duration(s.ahead.Load()) }
 
-// close unmaps the memory; nobody may use it any more.
+// close unmaps the memory; set and get must not be called any more.
 func (s *skew) close() error { return unix.Munmap(s.memory) }

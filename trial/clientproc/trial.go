@@ -17,13 +17,14 @@ type trial struct {
 	hello   Hello
 }
 
-// Hello tells the client its number and settings.
+// Hello returns the client's number and settings.
 func (t *trial) Hello(_ None, hello *Hello) error {
 	*hello = t.hello
 	return nil
 }
 
-// Ready says that the client has its connections, and returns when all have.
+// Ready says that the client has its connections. It returns when Run has let all clients
+// begin.
 func (t *trial) Ready(None, *None) error {
 	if err := t.process.reach(running, End{}, t.host.now); err != nil {
 		return err
@@ -36,12 +37,35 @@ func (t *trial) Ready(None, *None) error {
 	}
 }
 
-// Step is testbed.Client.Step.
+// Step calls testbed.Client.Step.
 func (t *trial) Step(name string, _ *None) error {
 	return t.world.Env.Client(t.process.id).Step(t.host.ctx, name)
 }
 
-// Open is testbed.Client.Open.
+// Work calls testbed.Client.Work, and says whether the work is prolonged.
+func (t *trial) Work(_ None, prolonged *bool) error {
+	done, err := t.world.Env.Client(t.process.id).Work(t.host.ctx)
+	*prolonged = done != nil
+	t.process.mu.Lock()
+	defer t.process.mu.Unlock()
+	t.process.work = done
+	return err
+}
+
+// Worked returns when the work that Work called prolonged is done.
+func (t *trial) Worked(None, *None) error {
+	t.process.mu.Lock()
+	done := t.process.work
+	t.process.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-t.host.ctx.Done():
+		return t.host.ctx.Err()
+	}
+}
+
+// Open calls testbed.Client.Open.
 func (t *trial) Open(op int, _ *None) error {
 	t.world.Env.Client(t.process.id).Open(op)
 	return nil
@@ -53,28 +77,28 @@ func (t *trial) Passed(w Written, _ *None) error {
 	return nil
 }
 
-// Invoke is history.Recorder.Invoke.
+// Invoke calls the recorder's Invoke.
 func (t *trial) Invoke(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Invoke(op)
 	return err
 }
 
-// Complete is history.Recorder.Complete.
+// Complete calls the recorder's Complete.
 func (t *trial) Complete(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Complete(op)
 	return err
 }
 
-// Event is history.Recorder.Event.
+// Event calls the recorder's Event.
 func (t *trial) Event(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Event(op)
 	return err
 }
 
-// End is history.Recorder.End.
+// End calls the recorder's End.
 func (t *trial) End(l Last, _ *None) error { return t.world.Rec.End(l.Op, l.At) }
 
-// Touch uses a guarded resource.
+// Touch reads or writes a guarded resource.
 func (t *trial) Touch(use Touch, answer *workloads.Answer) (err error) {
 	r, ok := t.world.Resources[use.Lock]
 	switch {
@@ -88,7 +112,7 @@ func (t *trial) Touch(use Touch, answer *workloads.Answer) (err error) {
 	return err
 }
 
-// Late reports a time in which the process did nothing.
+// Late reports a gap in the client's activity, and returns the longest lateness so far.
 func (t *trial) Late(g Gap, longest *time.Duration) (err error) {
 	*longest, err = t.world.Stalled(t.process.lateness(g))
 	return err
@@ -104,7 +128,7 @@ func (t *trial) Healed(None, *None) error {
 	}
 }
 
-// Ended reports that the session has ended, and returns when all have.
+// Ended reports that the client's session has ended, and returns when all sessions have.
 func (t *trial) Ended(e End, _ *None) error {
 	if err := t.process.reach(done, e, t.host.now); err != nil {
 		return err
@@ -117,7 +141,7 @@ func (t *trial) Ended(e End, _ *None) error {
 	}
 }
 
-// Stay returns when there is nothing more to do.
+// Stay returns when the host is closed.
 func (t *trial) Stay(None, *None) error {
 	<-t.host.ctx.Done()
 	return nil

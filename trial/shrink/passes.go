@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// fewerActions leaves out actions of the plan. An action that waited for one of them
-// then waits for that one's predecessor.
+// fewerActions leaves out actions of the plan. If action B waited for a left-out action A,
+// B then waits for the action that A waited for.
 func fewerActions(s trial.Spec) (edits []edit) {
 	for _, c := range chunks(len(s.Plan)) {
 		edits = append(edits, func(s *trial.Spec) bool {
@@ -25,7 +25,8 @@ func fewerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// dropActions leaves out the actions that drop selects; false if there are none.
+// dropActions leaves out the actions that drop selects; it returns false if drop selects
+// none.
 func dropActions(s *trial.Spec, drop func(int) bool) bool {
 	waits := map[int]int{} // by the ID of a dropped action: the ID that it waited for
 	number := map[int]int{0: 0}
@@ -55,7 +56,6 @@ func dropActions(s *trial.Spec, drop func(int) bool) bool {
 	return true
 }
 
-// fewerClients leaves out one client.
 func fewerClients(s trial.Spec) (edits []edit) {
 	for c := s.Options.Clients - 1; c >= 0; c-- {
 		edits = append(edits, func(s *trial.Spec) bool { return dropClient(s, c) })
@@ -63,8 +63,8 @@ func fewerClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// jointClients leaves out one client of more than two; another does both clients'
-// sections, its own first or last.
+// jointClients leaves out one of at least three clients. Another client takes over its
+// sections, before or after its own.
 func jointClients(s trial.Spec) (edits []edit) {
 	n := s.Options.Clients
 	for c := n - 1; c >= 0 && n > 2; c-- {
@@ -77,7 +77,8 @@ func jointClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// mergeClients gives c's sections and faults to d; c's sections come first or last.
+// mergeClients gives the sections and faults of client c to client d. With first, c's
+// sections come before d's, else after them.
 func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	if c == d || max(c, d) >= len(s.Options.Script) {
 		return false
@@ -113,8 +114,8 @@ func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	return dropClient(s, c)
 }
 
-// dropClient leaves out a client and the actions that struck only that client. Later
-// clients move up.
+// dropClient leaves out a client, and the actions that struck only that client. Clients
+// with higher numbers move down by one.
 func dropClient(s *trial.Spec, c int) bool {
 	if c >= s.Options.Clients || s.Options.Clients == 1 {
 		return false
@@ -131,8 +132,8 @@ func dropClient(s *trial.Spec, c int) bool {
 	return true
 }
 
-// withoutClient removes a client from an action; false if nothing is left of the
-// action.
+// withoutClient removes a client from an action; it returns false if the action then has no
+// client to wait for or to strike.
 func withoutClient(a *nemesis.Action, c int) bool {
 	left := true
 	for _, t := range triggers(a) {
@@ -178,11 +179,10 @@ func withoutNumber(numbers []int, n int) (left []int) {
 	return left
 }
 
-// clientID is how links name a client.
 func clientID(c int) string { return fmt.Sprintf("c%d", c) }
 
-// fewerSections leaves out critical sections: first all but the first few of every
-// client, then some of one client.
+// fewerSections leaves out critical sections: first all but the first few of every client,
+// then some of a single client.
 func fewerSections(s trial.Spec) (edits []edit) {
 	longest := 0
 	for _, sections := range s.Options.Script {
@@ -213,8 +213,8 @@ func fewerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainerOptions simplifies the options that a script leaves: everybody uses the first
-// lock, or at least unused locks go.
+// plainerOptions simplifies the options that remain beside a script: no overruns; a single
+// lock, or at least no unused locks.
 func plainerOptions(s trial.Spec) []edit {
 	if len(s.Options.Script) == 0 {
 		return nil
@@ -253,7 +253,7 @@ func plainerOptions(s trial.Spec) []edit {
 	}
 }
 
-// shallowerSections enters reentrant locks less often.
+// shallowerSections reduces the depth to which sections re-enter reentrant locks.
 func shallowerSections(s trial.Spec) (edits []edit) {
 	for c := range s.Options.Script {
 		for n := range s.Options.Script[c] {
@@ -271,15 +271,14 @@ func shallowerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// onSection is an edit of one section.
+// onSection returns an edit of client c's section n.
 func onSection(c, n int, do func(*workloads.Section) bool) edit {
 	return func(s *trial.Spec) bool {
 		return c < len(s.Options.Script) && n < len(s.Options.Script[c]) && do(&s.Options.Script[c][n])
 	}
 }
 
-// leastNodes is the least number of independent nodes whose majority is not all of
-// them.
+// leastNodes is the least number of independent nodes of which a majority need not be all.
 const leastNodes = 3
 
 // smallerTopology leaves out the replicas, or two of the independent nodes, where
@@ -301,7 +300,7 @@ func smallerTopology(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// withoutReplicas leaves only the node that serves clients.
+// withoutReplicas leaves out all nodes but the one that serves clients.
 func withoutReplicas(s *trial.Spec) bool {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok || s.Topology == testbed.Single {
@@ -322,7 +321,7 @@ func withoutReplicas(s *trial.Spec) bool {
 	return true
 }
 
-// dropNodes leaves out two of the independent nodes. Later nodes move up.
+// dropNodes leaves out two of the independent nodes. Nodes with higher numbers move down.
 func dropNodes(s *trial.Spec, i, j int) bool {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok {
@@ -356,8 +355,9 @@ func dropNodes(s *trial.Spec, i, j int) bool {
 	return true
 }
 
-// onlyNodes restricts an action to the remaining nodes; to returns a node's new name.
-// False if nothing is left of the action.
+// onlyNodes restricts an action to the remaining nodes; to returns a node's new name and
+// whether the node remains. It returns false if the action then has no target or no
+// trigger.
 func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {
 	nodes, links := a.Nodes, a.Links
 	a.Nodes, a.Links = nil, nil
@@ -368,7 +368,7 @@ func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {
 	}
 	for _, l := range links {
 		from, is := l.From, true
-		if strings.HasPrefix(from, "n") { // a replica
+		if strings.HasPrefix(from, "n") { // the link of a replica
 			from, is = to(from)
 		}
 		name, there := to(l.To)
@@ -391,5 +391,4 @@ func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {
 	return true
 }
 
-// nodeID is how plans name a node.
 func nodeID(n int) string { return fmt.Sprintf("n%d", n) }

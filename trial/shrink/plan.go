@@ -8,13 +8,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// onAction is an edit of one action of the plan.
+// onAction returns an edit of action i of the plan.
 func onAction(i int, do func(*nemesis.Action) bool) edit {
 	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
 }
 
-// plainerActions removes conditions of actions: what must come first, how many clients
-// pass before, what ends them.
+// plainerActions removes conditions of actions: other actions to wait for, passes to skip,
+// triggers that end them.
 func plainerActions(s trial.Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, do := range plainer {
@@ -24,16 +24,16 @@ func plainerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainer removes conditions that an action can do without.
+// plainer are changes that each remove one condition of an action.
 var plainer = []func(*nemesis.Action) bool{
-	func(a *nemesis.Action) bool { // it ends after For
+	func(a *nemesis.Action) bool { // end after For
 		if a.Until == nil || a.For == 0 {
 			return false
 		}
 		a.Until, a.Linger, a.Limit = nil, 0, 0
 		return true
 	},
-	func(a *nemesis.Action) bool { // it ends after its maximum duration
+	func(a *nemesis.Action) bool { // end after the maximum duration
 		if a.Until == nil {
 			return false
 		}
@@ -60,7 +60,7 @@ var plainer = []func(*nemesis.Action) bool{
 	skipping(func(n int) int { return n - 1 }),
 }
 
-// skipping reduces how many passes are skipped before the action's place counts.
+// skipping returns a change that lowers how many passes an action's triggers skip.
 func skipping(fewer func(int) int) func(*nemesis.Action) bool {
 	return func(a *nemesis.Action) bool {
 		change := false
@@ -73,8 +73,8 @@ func skipping(fewer func(int) int) func(*nemesis.Action) bool {
 	}
 }
 
-// narrowerActions let actions strike fewer nodes, links and clients, in one
-// direction, and wait for one client.
+// narrowerActions makes actions strike fewer nodes, links and clients, in one direction
+// only, or wait for a single client.
 func narrowerActions(s trial.Spec) (edits []edit) {
 	for i, a := range s.Plan {
 		for _, c := range chunks(len(a.Nodes)) {
@@ -100,7 +100,7 @@ func narrowerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// oneClient makes a trigger of an action wait for one client only.
+// oneClient makes trigger k of action i wait for a single client.
 func oneClient(i, k, clients int) (edits []edit) {
 	for c := range clients {
 		edits = append(edits, onAction(i, func(a *nemesis.Action) bool {
@@ -115,7 +115,7 @@ func oneClient(i, k, clients int) (edits []edit) {
 	return edits
 }
 
-// cut removes a range of values, unless nothing would remain.
+// cut removes a range of values, unless no value would remain.
 func cut[T any](values *[]T, c [2]int) bool {
 	from, to := c[0], min(c[1], len(*values))
 	if from >= to || to-from == len(*values) {

@@ -14,18 +14,18 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// errNotShown says that there is nothing to shrink: the spec itself does not show the
-// flaw.
+// errNotShown says that the original spec does not show the flaw, so that there is nothing
+// to shrink.
 var errNotShown = errors.New("the trial does not show the same when it is run again")
 
-// Search looks for a smaller spec for which same still returns true: fewer faults,
-// clients and critical sections, fewer nodes, a shorter trial, narrower and plainer
-// faults, rounder and smaller times. The seed stays. The result is minimal: no single
-// edit of the passes is possible any more. Search is a pure function of the spec and of
-// same's answers; it asks same at most once about a spec.
+// Search looks for a smaller spec for which same still returns true: fewer faults, clients
+// and critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder
+// and smaller times. The seed stays. The result is minimal: after any further single edit,
+// same returns false. Search is a pure function of the spec and of same's answers; it asks
+// same at most once about a spec.
 //
-// An error comes with the smallest spec found so far. It is same's error, or ctx's with
-// its cause if ctx ended first, or errNotShown if same returns false for s.
+// With an error, Search returns the smallest spec found so far. The error is same's, or
+// ctx's cause if ctx ended first, or errNotShown if same returns false for s.
 func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.Spec) (bool, error)) (trial.Spec, error) {
 	x := &reduction{same: same, best: copied(s), tried: map[[sha256.Size]byte]bool{}}
 	if ok, err := x.try(ctx, x.best); err != nil {
@@ -48,9 +48,9 @@ func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.
 	return x.best, nil
 }
 
-// stages are groups of passes, each repeated until none of its passes makes progress.
-// If a later stage made progress, all start again. The biggest cuts come first: smaller
-// trials run faster. Times come last: a trial whose times fit closely is hard to cut.
+// stages are groups of passes, each repeated until none of its passes makes progress. If a
+// later stage made progress, all start again. The biggest cuts come first: smaller trials
+// run faster. Times come last: a trial whose times fit closely is hard to cut.
 var stages = [][]pass{
 	{
 		fewerActions, shorterTrial, fewerSections, fewerClients, plainerOptions, smallerTopology,
@@ -60,17 +60,17 @@ var stages = [][]pass{
 	{calmerSections, actionTimes, sectionTimes},
 }
 
-// pass lists edits of one kind, the boldest first. They are tried in order, each on the
-// result of those before it.
+// pass lists edits of one kind, the boldest first. Each is tried on the result of the edits
+// before it.
 type pass func(trial.Spec) []edit
 
-// edit makes a spec, which it owns, smaller in one way; false if there is nothing to
-// do. Edits never undo each other: each lowers the spec in one respect and may raise it
-// only in later ones, in this order: actions, clients, sections, dials, nodes,
-// conditions and targets of actions, roundness of times, lengths of times.
+// edit changes a spec, which it owns, to be smaller in one way; it returns false if there
+// is nothing to change. Edits never undo each other: each lowers the spec in one respect
+// and may raise it only in later ones, in this order: actions, clients, sections, options,
+// nodes, conditions and targets of actions, roundness of times, lengths of times.
 type edit func(*trial.Spec) bool
 
-// reduction is one Shrink.
+// reduction is one Search under way.
 type reduction struct {
 	same  func(context.Context, trial.Spec) (bool, error)
 	best  trial.Spec
@@ -111,7 +111,7 @@ func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err err
 	return changed, nil
 }
 
-// try asks same, but not twice about one spec.
+// try asks same about a spec; it returns false if it asked about that spec before.
 func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -128,13 +128,13 @@ func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	return x.same(ctx, s)
 }
 
-// longestScript is the maximum number of sections per client: beyond it, the seed
-// describes a trial better.
+// longestScript is the maximum number of sections per client in a script. Trials with more
+// keep the seed instead of a script.
 const longestScript = 1 << 12
 
-// script writes down the clients' decisions, so that they can be cut: as many sections
-// as clients may get to. If the scripted trial differs, shrinking continues without a
-// script.
+// script replaces the clients' random decisions by a script, which can be cut. It has as
+// many sections as clients may have time for. If the scripted trial differs, shrinking
+// continues without a script.
 func (x *reduction) script(ctx context.Context) error {
 	if len(x.best.Options.Script) > 0 {
 		return nil
@@ -156,21 +156,20 @@ func (x *reduction) script(ctx context.Context) error {
 	return nil
 }
 
-// mostSections estimates the maximum number of sections for which a client has time.
+// mostSections estimates for how many sections a client has time.
 func mostSections(o workloads.Options) int {
 	turn := max((o.Rest+min(o.Hold, o.Retry))/2, o.TTL/100, 1)
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability is what the nodes must keep under plan p.
+// durability returns what the nodes must keep under plan p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
-		return was.Durability // no action had asked for it
+		return was.Durability // not due to the plan
 	}
 	return p.Durability()
 }
 
-// copied returns a deep copy of s.
 func copied(s trial.Spec) trial.Spec {
 	s.Plan = slices.Clone(s.Plan)
 	for i := range s.Plan {
@@ -191,7 +190,7 @@ func copied(s trial.Spec) trial.Spec {
 	return s
 }
 
-// scripted are the first n sections that each client decides on.
+// scripted returns the first n sections that each client decides on.
 func scripted(w workloads.Workload, o workloads.Options, n int) [][]workloads.Section {
 	script := make([][]workloads.Section, o.Clients)
 	for c := range script {
@@ -208,8 +207,8 @@ func triggers(a *nemesis.Action) []**nemesis.Trigger {
 }
 
 // chunks returns ranges of n things worth leaving out: all, halves, quarters, down to
-// single ones. Within each size the last comes first, so that removing a range does not
-// shift those still to come.
+// single things. Within each size the last range comes first, so that removing a range does
+// not shift the ranges still to come.
 func chunks(n int) (all [][2]int) {
 	for size := n; size > 0; size /= 2 {
 		for to := n; to > 0; to -= size {

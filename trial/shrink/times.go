@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// units are the units that times are rounded to, the roundest first.
+// units returns the units to which times are rounded, the roundest first.
 func units(ttl time.Duration) []time.Duration {
 	all := []time.Duration{ttl / 10, 10 * time.Millisecond, time.Millisecond}
 	return slices.DeleteFunc(all, func(u time.Duration) bool { return u <= 0 || u > ttl/10 })
 }
 
-// roundness is the index of the roundest unit that divides a time.
+// roundness returns the index of the roundest unit that divides a time.
 func roundness(d, ttl time.Duration) int {
 	all := units(ttl)
 	if i := slices.IndexFunc(all, func(u time.Duration) bool { return d%u == 0 }); i >= 0 {
@@ -24,14 +24,14 @@ func roundness(d, ttl time.Duration) int {
 	return len(all)
 }
 
-// simpler says whether d is rounder than the other time, or as round and closer to 0.
+// simpler says whether d is rounder than the other time, or equally round and closer to 0.
 func simpler(d, than, ttl time.Duration) bool {
 	a, b := roundness(d, ttl), roundness(than, ttl)
 	return a < b || a == b && d.Abs() < than.Abs()
 }
 
-// simplerTimes returns replacements for d, the boldest first: for each unit some
-// fractions of d, d minus one unit, and the neighbouring multiples.
+// simplerTimes returns replacements for d, the boldest first: for each unit some fractions
+// of d, d minus one unit, and the neighbouring multiples of the unit.
 func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -60,8 +60,8 @@ func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	return all
 }
 
-// timeEdits are edits of the time that at finds in a spec (nil = it is gone). The time
-// never becomes less than least.
+// timeEdits returns edits that simplify a time d of a spec, but not below least. at returns
+// where the time is in a spec; nil = it is gone.
 func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration) (edits []edit) {
 	for _, t := range simplerTimes(d, ttl) {
 		if t >= 0 && t < least {
@@ -79,13 +79,13 @@ func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration)
 	return edits
 }
 
-// shorterTrial ends the time for faults earlier.
+// shorterTrial shortens the time for faults.
 func shorterTrial(s trial.Spec) []edit {
 	ttl := s.Options.TTL
 	return timeEdits(s.Options.Duration, max(ttl/10, 1), ttl, func(s *trial.Spec) *time.Duration { return &s.Options.Duration })
 }
 
-// actionTimes round and shorten the times of actions.
+// actionTimes rounds and shortens the times of actions.
 func actionTimes(s trial.Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, field := range []func(*nemesis.Action) *time.Duration{
@@ -108,8 +108,8 @@ func actionTimes(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// untilOver lets an action wait for its start as long as the trial is disturbed: a
-// shorter limit would have no visible effect.
+// untilOver lets an action wait for its start until the disturbed part ends: a shorter
+// limit would have no visible effect.
 func untilOver(i int) edit {
 	return func(s *trial.Spec) bool {
 		if i >= len(s.Plan) || s.Plan[i].By == max(s.Options.Duration, s.Plan[i].At) {
@@ -120,7 +120,7 @@ func untilOver(i int) edit {
 	}
 }
 
-// roundPatience lets an action wait for its start a little longer.
+// roundPatience rounds up the time for which an action waits for its start.
 func roundPatience(i int, ttl time.Duration) edit {
 	return onAction(i, func(a *nemesis.Action) bool {
 		unit := units(ttl)[0]
@@ -128,8 +128,8 @@ func roundPatience(i int, ttl time.Duration) edit {
 	})
 }
 
-// calmerSections give all sections the mean times at once, or no rest, and have
-// clients ask less often, also in the liveness phase.
+// calmerSections gives all sections at once the mean times, or no rest, and makes clients
+// try less often, also in the liveness phase.
 func calmerSections(s trial.Spec) (edits []edit) {
 	every := func(do func(*workloads.Section) bool) {
 		edits = append(edits, func(s *trial.Spec) bool {
@@ -155,7 +155,7 @@ func calmerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// simplify sets a time to a simpler one.
+// simplify sets *d to another time if that is simpler.
 func simplify(d *time.Duration, to, ttl time.Duration) bool {
 	if !simpler(to, *d, ttl) {
 		return false
@@ -164,13 +164,14 @@ func simplify(d *time.Duration, to, ttl time.Duration) bool {
 	return true
 }
 
-// calm returns the intervals at which clients may try a busy lock, the longest first:
-// fewer attempts are easier to read.
+// calm returns the intervals at which clients may try a busy lock, longest first: few
+// attempts are easy to read.
 func calm(o workloads.Options) []time.Duration {
 	return []time.Duration{o.TTL, o.TTL / 2, o.TTL / 5, o.TTL / 10, o.Retry}
 }
 
-// ask sets a section's retry interval to the i-th of these, if its own is not longer.
+// ask sets a section's retry interval to the i-th of calm, unless the interval is one of
+// the first i+1 already.
 func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	if at := slices.Index(calm(o), x.Retry); at >= 0 && at <= i {
 		return false
@@ -179,7 +180,7 @@ func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	return true
 }
 
-// sectionTimes round and shorten the times of each section.
+// sectionTimes rounds and shortens the times of each section.
 func sectionTimes(s trial.Spec) (edits []edit) {
 	o := s.Options
 	for c := range o.Script {

@@ -7,20 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// NotShrunk is why there is no smaller trial.
+// NotShrunk says why there is no smaller trial.
 type NotShrunk string
 
-// Error says the reason in a sentence.
+// Error implements error.
 func (n NotShrunk) Error() string { return "not shrunk: " + string(n) }
 
-// BudgetUsed is the cause of a search that ran out of budget.
+// BudgetUsed returns the error for a search that ran out of budget: the cancellation cause
+// of its context.
 func BudgetUsed(budget time.Duration) error {
 	return fmt.Errorf("the time budget of %v was used up", budget)
 }
@@ -31,9 +34,12 @@ type Runner interface {
 }
 
 // Stored is Run for a trial that is stored in a folder. The smaller trial goes into that
-// folder's trial.MinimalFolder. If there is none, the folder's verdict.json says why.
+// folder's trial.MinimalFolder. If there is no smaller trial, the folder's verdict.json
+// says why.
 func Stored(ctx, budget context.Context, on Runner, original trial.Result, folder string) error {
 	m := minimizer{on: on, original: original, folder: filepath.Join(folder, trial.MinimalFolder)}
+	// The smallest trial is stored as the original is.
+	m.compress = strings.HasSuffix(packed.Find(filepath.Join(folder, trial.HistoryFile)), packed.Suffix)
 	_, err := m.minimize(ctx, budget)
 	if why := NotShrunk(""); errors.As(err, &why) {
 		return trial.Label(folder, trial.Shrinking{From: original.Size(), To: original.Size(), Trials: m.trials, NotShrunk: true, Unfinished: string(why)})
@@ -41,31 +47,30 @@ func Stored(ctx, budget context.Context, on Runner, original trial.Result, folde
 	return err
 }
 
-// Run finds a smaller trial that shows the same worst flaw as the original, until
-// budget ends, and stores it in folder, replacing files of the same names. The error is
-// NotShrunk, ctx's, or the runner's.
+// Run looks for a smaller trial with the same worst flaw as the original, until budget
+// ends, and stores it in folder, replacing files of the same names. The error is NotShrunk,
+// ctx's, or the runner's.
 func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
 	m := minimizer{on: on, original: original, folder: folder}
 	return m.minimize(ctx, budget)
 }
 
-// minimizer shrinks one violated trial.
 type minimizer struct {
 	on       Runner
 	original trial.Result
-	folder   string // of the smaller trial, once found
+	folder   string // where the smaller trial goes
 	trials   int
-	shown    int    // trials that showed the same
-	hash     string // of the last of these, the smallest
+	shown    int    // trials that showed the original's flaw
+	compress bool   // store the smallest trial compressed
+	hash     string // of the last such trial, which is the smallest
 }
 
-// minimize finds a smaller trial within a budget, and stores it. The error is
-// a NotShrunk, ctx's, or why the campaign cannot go on.
+// minimize is Run.
 func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err error) {
-	// Dead workers leave their files there, too.
+	// Dead workers leave their files in scratch, too.
 	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
 	best, err := Search(budget, m.original.Spec, func(_ context.Context, s trial.Spec) (bool, error) {
-		return m.same(ctx, s) // not interrupted: killing its worker would take longer
+		return m.same(ctx, s) // not ended by budget: killing the worker would take longer
 	})
 	unfinished := ""
 	switch {
@@ -83,10 +88,10 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 	return m.store(ctx, best, unfinished)
 }
 
-// scratch is the folder for trials of the search.
+// scratch returns the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
 
-// same runs a smaller trial and says whether it shows what the original does.
+// same runs a smaller trial and says whether it shows the original's worst flaw.
 func (m *minimizer) same(ctx context.Context, s trial.Spec) (bool, error) {
 	if !disturbedBy(s, m.original) {
 		return false, nil
@@ -101,12 +106,12 @@ func (m *minimizer) same(ctx context.Context, s trial.Spec) (bool, error) {
 	return true, nil
 }
 
-// store runs the smallest trial once more, and keeps it.
+// store runs the smallest trial once more, and stores that run.
 func (m *minimizer) store(ctx context.Context, s trial.Spec, unfinished string) (trial.Result, error) {
 	if err := os.RemoveAll(m.scratch()); err != nil {
 		return trial.Result{}, fmt.Errorf("store the smallest trial: %w", err)
 	}
-	d, err := m.on.Run(ctx, trial.Task{Spec: s, Folder: m.scratch(), Keep: true}, nil)
+	d, err := m.on.Run(ctx, trial.Task{Spec: s, Folder: m.scratch(), Keep: true, Compress: m.compress}, nil)
 	if err != nil {
 		return trial.Result{}, err
 	}
@@ -122,14 +127,15 @@ func (m *minimizer) store(ctx context.Context, s trial.Spec, unfinished string) 
 	return t, moveFiles(m.scratch(), m.folder)
 }
 
-// moveFiles puts the files of one directory into another, which may be there.
+// moveFiles moves the files of one directory into another, which may exist.
 func moveFiles(from, to string) error {
 	if err := trial.MakeFolder(to); err != nil {
 		return err
 	}
 	files, err := os.ReadDir(from)
 	for _, f := range files {
-		err = errors.Join(err, os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
+		older := filepath.Join(to, strings.TrimSuffix(f.Name(), packed.Suffix)) // perhaps in the other form
+		err = errors.Join(err, packed.Remove(older), os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
 	}
 	if err != nil {
 		return fmt.Errorf("store the smallest trial: %w", err)
@@ -137,25 +143,25 @@ func moveFiles(from, to string) error {
 	return nil
 }
 
-// disturbedBy says whether a smaller spec is still about the fault of t's cell. A flaw
-// that shows without the fault belongs to another cell.
+// disturbedBy says whether a smaller spec still contains the fault of t's cell. A flaw that
+// shows without the fault belongs to another cell.
 func disturbedBy(s trial.Spec, t trial.Result) bool {
-	if !slices.Contains(t.Spec.Plan.Faults(), t.Spec.Fault) { // none, or a mix
+	if !slices.Contains(t.Spec.Plan.Faults(), t.Spec.Fault) { // no fault, or a mix
 		return len(s.Plan) > 0 || len(t.Spec.Plan) == 0
 	}
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial shows t's worst flaw as its own worst, with a
-// fault that hit, and with a broken assumption if t had one.
+// shownBy says whether a smaller trial shows t's worst flaw as its own worst, with a fault
+// that hit, and with a broken assumption if and only if t had one.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && u.Exercised() && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
 		u.Outcome == t.Outcome && u.Flaws[0] == t.Flaws[0] && broken(u) == broken(t)
 }
 
-// broken says whether an assumption was broken in the findings of the worst flaw, so
-// that the recipe alone is not to blame.
+// broken says whether the worst flaw's findings rest on a broken assumption, so that the
+// recipe alone is not to blame.
 func broken(t trial.Result) bool {
 	for _, v := range t.Verdicts {
 		if v.Result != checker.Violated || v.Oracle != t.Flaws[0].Oracle {

@@ -11,16 +11,16 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// admission limits how many trials run. Running trials mostly wait, but commands, and
-// even more starting servers, cost time: with too many nodes, or all trials starting at
-// once, the machine would stall every trial.
+// admission limits how many trials run at a time. Running trials mostly wait, but their
+// commands cost processor time, and starting their servers costs even more: with too many
+// nodes, or all trials starting at once, the machine would stall every trial.
 type admission struct {
-	setup chan struct{}       // a token for each trial that sets up its world
-	room  *semaphore.Weighted // for trials that run, by their weight
+	setup chan struct{}       // one element for each trial that is setting up its world
+	room  *semaphore.Weighted // taken by each running trial's weight
 	limit int64
 }
 
-// newAdmission has room for that many trials on one node each.
+// newAdmission returns an admission with room for that many trials of one node each.
 func newAdmission(parallel int) *admission {
 	return &admission{
 		setup: make(chan struct{}, runtime.NumCPU()),
@@ -29,7 +29,7 @@ func newAdmission(parallel int) *admission {
 	}
 }
 
-// weight is a trial's weight, in trials on one node.
+// weight returns a trial's weight: 1 for a trial with one node.
 func (e *admission) weight(s trial.Spec) int64 {
 	w := int64(1)
 	switch s.Topology {
@@ -43,15 +43,16 @@ func (e *admission) weight(s trial.Spec) int64 {
 	return min(w, e.limit)
 }
 
-// entering is a testbed for one trial; it calls leave when the trial's body starts.
+// entering is the testbed of one admitted trial; it calls leave when the trial's body
+// starts.
 type entering struct {
 	testbed.Testbed
 	leave func()
-	exit  func() // releases the room
+	exit  func() // releases the trial's weight
 }
 
-// wait returns when a trial may set up its world. The caller finally calls leave and
-// exit.
+// wait returns when a trial may set up its world. The caller must call leave and exit in
+// the end.
 func (e *admission) wait(ctx context.Context, tb testbed.Testbed, s trial.Spec) (entering, error) {
 	w := int64(1)
 	if trial.RealTime(tb) {

@@ -1,12 +1,16 @@
 package worker
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the processor time that a process has used so far.
+// cpuTime returns the processor time that a process has used so far.
 func cpuTime(pid int) (time.Duration, bool) {
 	const process = 2 // CPUCLOCK_SCHED, in clock_getcpuclockid(3)'s terms
 	var ts unix.Timespec
@@ -14,4 +18,20 @@ func cpuTime(pid int) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(ts.Nano()), true
+}
+
+// runnable reports whether a thread of the process runs, or would if a processor were free.
+func runnable(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // the thread has ended
+		}
+		// The state follows the program's name, which is in parentheses and may contain some.
+		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && bytes.HasPrefix(state, []byte("R")) {
+			return true
+		}
+	}
+	return false
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// afterCrash makes a trial of the evidence that the worker that died second left in the
-// task's folder: the history ends with that death.
+// afterCrash makes an outcome from the evidence that the worker that died second left in
+// the task's folder; the history ends with that death.
 func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)
@@ -22,7 +22,7 @@ func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (
 	return trial.Conclude(ctx, t, e, failure, second.Stderr)
 }
 
-// left is the evidence in the task's folder, with the end of its history.
+// left returns the evidence in the task's folder, with the breakdown as the last entry.
 func left(t trial.Task, broken *testbed.Breakdown) (history.Evidence, error) {
 	var e history.Evidence
 	if _, err := os.Stat(filepath.Join(t.Folder, trial.HistoryFile)); err == nil {

@@ -9,24 +9,24 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Pool runs tasks; calls may come at the same time.
+// Pool runs tasks; its methods may be called concurrently.
 type Pool interface {
-	// Run runs one task. The error is why no more tasks can run, or ctx's; the trial's
-	// outcome, even a failure, is in the Done. If the task asks for it, each command
-	// goes to log once its outcome is known.
+	// Run runs one task. The trial's outcome, even a failure, is in the Done. The error
+	// says why no more tasks can run, or is ctx's. If the task asks for it, each command
+	// goes to log once the command's outcome is known.
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
-	// Renew makes later tasks run in new processes, where trials have processes of
-	// their own.
+	// Renew makes later tasks run in new processes, if the pool runs tasks in other
+	// processes.
 	Renew()
-	// Close ends the pool; no task may be under way.
+	// Close ends the pool; no task may be running.
 	Close()
 }
 
-// inProcess is a pool in this process.
+// inProcess is a Pool that runs tasks in this process.
 type inProcess struct {
 	bed       testbed.Testbed
 	admission *admission
-	judging   sync.Mutex // one trial at a time, to leave running trials a core
+	judging   sync.Mutex // judges one trial at a time: running trials need the other cores
 }
 
 // Run implements Pool.
@@ -46,11 +46,19 @@ func (w *inProcess) Renew() {}
 // Close implements Pool.
 func (w *inProcess) Close() {}
 
-// NewPool returns a pool that runs parallel tasks at a time: in processes of that
-// command line or, if it is empty, in this process on tb.
+// NewPool returns a pool that runs the given number of tasks at a time: in processes with
+// the command line argv or, if argv is empty, in this process on tb.
 func NewPool(tb testbed.Testbed, argv []string, parallel int) Pool {
 	if len(argv) > 0 {
 		return newProcesses(argv, parallel)
 	}
 	return &inProcess{bed: tb, admission: newAdmission(parallel)}
+}
+
+// NewProcesses is NewPool for processes that know by their environment that they are
+// workers: env has values beside those of this process, as "KEY=value".
+func NewProcesses(argv, env []string, parallel int) Pool {
+	p := newProcesses(argv, parallel)
+	p.env = env
+	return p
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -19,11 +20,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// errDied says that a worker is no longer there.
+// errDied says that a worker died.
 var errDied = errors.New("worker died")
 
-// slowness is how much longer than its limit a trial may take on a machine with little
-// processor time; the trial's own patience ends earlier.
+// slowness is the factor by which a trial's real time may exceed its limit of processor
+// time, on a busy machine; the trial's own patience ends earlier.
 const slowness = 12
 
 const (
@@ -33,44 +34,45 @@ const (
 	parting = time.Second
 	// leaving is how long an idle process may take to end.
 	leaving = 2 * time.Second
-	// idleFor is how long a busy process may do nothing, idleTimes in a row: a busy
-	// machine may starve it for that long once.
+	// A working process that uses no processor time for idleFor and waits for no processor,
+	// idleTimes in a row, stands still.
 	idleFor   = 3 * time.Second
 	idleTimes = 2
-	// stderrLimit is how many bytes are kept of the beginning, and of the end, of a
-	// worker's stderr.
+	// stderrLimit is the number of bytes of a worker's stderr to keep, at the beginning and
+	// again at the end.
 	stderrLimit = 512 << 10
 )
 
-// process is a worker that runs. It is used by one goroutine at a time.
+// process is a running worker. It is used by one goroutine at a time.
 type process struct {
 	cmd     *exec.Cmd
-	tasks   *os.File // its tasks, one line each
+	tasks   *os.File // sends tasks, one line each
 	answers *os.File
-	lines   *bufio.Scanner // its answers
-	stderr  child.Output   // includes what it writes to stdout
-	killed  string         // why we killed it, "" if we did not
-	garbled bool           // it sent something that is no answer
-	last    bool           // it ends itself: its next task goes to another
+	lines   *bufio.Scanner // reads from answers
+	stderr  child.Output   // also the worker's stdout
+	killed  string         // why the harness killed the worker; "" if it did not
+	garbled bool           // the worker sent something that is no answer
+	last    bool           // the worker ends itself, so it gets no more tasks
 	told    atomic.Int64   // odd while a command is being passed on
-	exited  chan struct{}  // closed when it has ended
+	exited  chan struct{}  // closed when the worker has ended
 }
 
-// GC is a worker's GOGC. A trial leaves much garbage and few live objects: with rare
-// collections it takes half the time.
+// GC is a worker's GOGC. A trial leaves much garbage and few live objects: rare collections
+// halve the time of a trial.
 const GC = 1000
 
-// workerDebug is a worker's GODEBUG: ours, and math/rand may be seeded.
+// workerDebug returns a worker's GODEBUG: this process's, plus permission to seed
+// math/rand.
 func workerDebug() string {
 	return strings.TrimPrefix(os.Getenv("GODEBUG")+",randseednop=0", ",")
 }
 
 // startProcess starts a worker and waits until it is ready.
-func startProcess(ctx context.Context, argv []string) (*process, error) {
+func startProcess(ctx context.Context, argv, env []string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w, err := fork(argv)
+	w, err := fork(argv, env)
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
@@ -93,14 +95,14 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 	return nil, fmt.Errorf("start a worker: %s: %w: %s %s", argv[0], err, d.How, crash.FirstLine(d.Stderr))
 }
 
-// fork starts the process. Tasks and answers use two pipes that the code under test
-// does not see: for it, stdin is empty, and stdout is stderr.
-func fork(argv []string) (*process, error) {
+// fork starts the process. Tasks and answers use two pipes that the code under test does
+// not see: for it, stdin is empty, and stdout is stderr.
+func fork(argv, env []string) (*process, error) {
 	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: child.Output{Limit: stderrLimit}, exited: make(chan struct{})}
 	// One thread each, since there is one process per core.
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", GC), "GOTRACEBACK=all", "GODEBUG="+workerDebug())
+	w.cmd.Env = append(slices.Concat(os.Environ(), env), "GOMAXPROCS=1", fmt.Sprint("GOGC=", GC), "GOTRACEBACK=all", "GODEBUG="+workerDebug())
 	w.cmd.Stdout, w.cmd.Stderr = &w.stderr, &w.stderr
-	w.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
+	w.cmd.WaitDelay = time.Second // a process that the code under test started may hold stderr open
 	tasks, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -119,18 +121,18 @@ func fork(argv []string) (*process, error) {
 	go func() {
 		defer close(w.exited)
 		_ = child.Wait(w.cmd) // ProcessState has the result
-		w.unblock()           // children may hold its pipes open
+		w.unblock()           // children may hold the pipes open
 	}()
 	return w, nil
 }
 
-// unblock ends all waiting for the process.
+// unblock ends pending reads from the process and writes to it.
 func (w *process) unblock() {
 	_ = w.tasks.SetWriteDeadline(time.Now())
 	_ = w.answers.SetReadDeadline(time.Now())
 }
 
-// remainder also reads what had been written before the deadline.
+// remainder reads on for a moment after the deadline, to get what was written before it.
 type remainder struct{ *os.File }
 
 // Read implements io.Reader.
@@ -143,7 +145,7 @@ func (r remainder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// do runs one task. The error is errDied, or why the campaign cannot go on.
+// do runs one task. The error is errDied, or says why the campaign cannot go on.
 func (w *process) do(ctx context.Context, t trial.Task, limit time.Duration, log func(history.Command)) (trial.Done, error) {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -175,9 +177,9 @@ func (w *process) do(ctx context.Context, t trial.Task, limit time.Duration, log
 	}
 }
 
-// watch kills the process if ctx ends, if it exceeds the limit of processor time, or
-// if, at work, it does nothing any more. In these cases it first asks the process to
-// dump its goroutines.
+// watch kills the process if ctx ends, if the process exceeds the limit of processor time,
+// or if it stands still although it has work. In the last two cases it first asks the
+// process for a goroutine dump.
 func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (off func()) {
 	stop := context.AfterFunc(ctx, func() {
 		w.signal(syscall.SIGKILL)
@@ -204,7 +206,8 @@ func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (of
 	}
 }
 
-// hangs says why the process must be killed; "" if it ends before.
+// hangs returns why the process must be killed; "" if the process ends, or over is closed,
+// first.
 func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()
@@ -227,11 +230,11 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 		switch took := time.Since(started); {
 		case known && now-before >= limit:
 			return crash.TooLong
-		case told != was || told%2 == 1: // it may have waited for us
+		case told != was || told%2 == 1: // the worker may have waited for the log
 			started, idle = time.Now(), 0
 		case took >= slowness*limit, !known && took >= limit:
 			return crash.TooSlow
-		case !work || !known || now-used >= every/100:
+		case !work || !known || now-used >= every/100 || runnable(w.cmd.Process.Pid):
 			idle = 0
 		default:
 			if idle++; idle == idleTimes {
@@ -245,13 +248,13 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 // signal signals the process and its children.
 func (w *process) signal(s syscall.Signal) {
 	select {
-	case <-w.exited: // its process id may be reused
+	case <-w.exited: // the process id may be reused
 	default:
 		child.Signal(w.cmd, s)
 	}
 }
 
-// end waits for a dead process, or kills a live one, and says how it died.
+// end waits for a dead process, or kills a live one, and returns how it died.
 func (w *process) end() *crash.Death {
 	w.leave()
 	d := &crash.Death{How: "nobody knows how", Killed: w.killed}
@@ -265,7 +268,7 @@ func (w *process) end() *crash.Death {
 	return d
 }
 
-// leave returns when the process has ended: by itself if idle, else killed.
+// leave returns when the process has ended. It kills a process that does not end soon.
 func (w *process) leave() {
 	select {
 	case <-w.exited:

@@ -13,16 +13,17 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// trialLimit is how much processor time a trial may take in a worker. Most take some
+// trialLimit is the processor time that a trial may take in a worker. Most trials take some
 // milliseconds.
 const trialLimit = time.Minute
 
-// processes are workers, each in a process of its own. One that dies is replaced, and
-// its trial is run again with its history written as it happens, to see what it did.
+// processes is a Pool of workers in processes of their own. When a worker dies, another one
+// runs its trial again and writes the history as it happens, to show what the trial did.
 type processes struct {
 	argv  []string
+	env   []string // added to the environment of this process
 	limit time.Duration
-	// idle holds one element per worker; nil = to be started on demand.
+	// idle holds one element per worker; nil = not started yet.
 	idle chan *process
 }
 
@@ -55,7 +56,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	}
 	again := t
 	again.Stream, again.Keep = true, true
-	// A second run that hangs again need not be awaited as long.
+	// A second hang need not be awaited as long.
 	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
 	if second != nil && second.Killed == crash.TooLong && grows(again.Folder, second.Limit/2) {
 		second.Killed = crash.TooMuch
@@ -63,6 +64,8 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	switch {
 	case err != nil:
 		return d, err
+	case second == nil && death.Carried():
+		return d, nil // the new process had no earlier trial
 	case second == nil:
 		return d, survived(&d, again, death)
 	}
@@ -71,7 +74,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 }
 
 // grows says whether the streamed history in a folder has grown lately: then the trial
-// progresses, but is too expensive.
+// progresses, but uses too much processor time.
 func grows(folder string, lately time.Duration) bool {
 	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
 		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {
@@ -81,11 +84,11 @@ func grows(folder string, lately time.Duration) bool {
 	return false
 }
 
-// survived records that a trial's process died once but not in the second run: the
-// folder shows that death.
+// survived records that a trial's process died in the first run but not in the second. The
+// folder gets the first run's goroutine dump.
 func survived(d *trial.Done, t trial.Task, death *crash.Death) error {
 	d.Died = true
-	if d.Trial.Violation() { // the death does not undo it
+	if d.Trial.Violation() { // the death does not undo the violation
 		d.Trial.Why = death.Says() + ", when it was run before"
 		return d.Explain(t.Folder, death.Stderr)
 	}
@@ -94,11 +97,11 @@ func survived(d *trial.Done, t trial.Task, death *crash.Death) error {
 	return d.Explain(t.Folder, death.Stderr)
 }
 
-// attempt runs a task in the process *w, which it starts if needed and sets to nil once
-// it is gone. The error is ctx's if ctx ended.
+// attempt runs a task in the process *w. It starts the process if *w is nil, and sets *w to
+// nil once the process is gone. The error is ctx's if ctx ended.
 func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limit time.Duration, log func(history.Command)) (trial.Done, *crash.Death, error) {
 	if *w == nil {
-		started, err := startProcess(ctx, p.argv)
+		started, err := startProcess(ctx, p.argv, p.env)
 		if err != nil {
 			return trial.Done{}, nil, err
 		}
@@ -111,7 +114,7 @@ func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limi
 		death.Limit = limit
 		*w = nil
 		return d, death, ctx.Err()
-	case (*w).killed != "" || ctx.Err() != nil: // at the last moment
+	case (*w).killed != "" || ctx.Err() != nil: // killed just as the answer came
 		(*w).end()
 		*w = nil
 	case (*w).last:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,6 +160,25 @@ func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
 	d, err := p.Run(t.Context(), killerTask(t, "test-kills-clock"), nil)
 	if want := crash.Standstill + ": github.com/lockstorm/lockstorm/trial/worker."; err != nil || !strings.HasPrefix(d.Trial.Err, want) || d.Trial.Outcome != trial.Unknown {
 		t.Errorf("trial is %+v, %v; want %q…", d.Trial, err, want)
+	}
+}
+
+func TestAProcessThatWaitsForAProcessorIsRunnable(t *testing.T) {
+	if _, ok := cpuTime(os.Getpid()); !ok {
+		t.Skip("not on Linux: only there the state of threads is read (cpu_linux.go)")
+	}
+	if !runnable(os.Getpid()) {
+		t.Error("this process reads its own state, and is not runnable")
+	}
+	sleeper := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer sleeper.Wait()
+	defer sleeper.Process.Kill()
+	asleep := func() bool { return !runnable(sleeper.Process.Pid) }
+	for !asleep() && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond) // until it sleeps
 	}
 }
 

@@ -35,16 +35,16 @@ type answer struct {
 	Ready   bool             `json:"ready,omitempty"` // the first line
 	Command *history.Command `json:"command,omitempty"`
 	Done    *trial.Done      `json:"done,omitempty"`
-	Err     string           `json:"error,omitempty"` // why the campaign cannot go on
-	// Last: the worker ends now, because the trial left something behind in it.
+	Err     string           `json:"error,omitempty"` // an error after which the campaign cannot go on
+	// Last: the worker ends now, because the trial left goroutines behind.
 	Last bool `json:"last,omitempty"`
 }
 
-// Serve is the main loop of a worker process, which a Pool starts: it runs the
-// campaign's trials on tb, one after another. It returns nil when there are no more,
-// when ctx ends, or after a trial that left goroutines behind. The error is an
-// input.Error if no campaign started this process; another if a task cannot be decoded
-// or an answer cannot be written. A process calls it once.
+// Serve is the main loop of a worker process, which a Pool starts: it runs trials of the
+// campaign on tb, one after another. It returns nil when there are no more trials, when ctx
+// ends, or after a trial that left goroutines behind. The error is an input.Error if no
+// campaign started this process; other errors say that a task cannot be decoded or an
+// answer cannot be written. A process calls Serve once.
 func Serve(ctx context.Context, tb testbed.Testbed) error {
 	for _, fd := range []int{tasksFile, answersFile} {
 		var info syscall.Stat_t
@@ -54,25 +54,25 @@ func Serve(ctx context.Context, tb testbed.Testbed) error {
 		// Programs that the code under test starts must not inherit the pipes.
 		syscall.CloseOnExec(fd)
 	}
-	if err := syscall.SetNonblock(tasksFile, true); err != nil { // lets a deadline end reading
+	if err := syscall.SetNonblock(tasksFile, true); err != nil { // so that a deadline can end reading
 		return fmt.Errorf("worker: %w", err)
 	}
 	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
 	return errors.Join(serve(ctx, tb, in, out), in.Close(), out.Close())
 }
 
-// tasks is where a worker reads from.
+// tasks is a worker's input.
 type tasks interface {
 	io.Reader
 	SetReadDeadline(time.Time) error
 }
 
-// serve is Serve over these files. When it returns, nothing reads from in.
+// serve is Serve over these files. When it returns, no goroutine reads from in.
 func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) error {
 	ctx, cancel := context.WithCancel(outer)
 	queue, reading := make(chan trial.Task), make(chan error, 1)
 	go func() {
-		defer cancel() // nobody waits for the running trial any more
+		defer cancel() // the campaign no longer waits for the running trial
 		reading <- readTasks(ctx, in, queue)
 	}()
 	s := &server{bed: tb, out: out}
@@ -86,7 +86,7 @@ func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) e
 	return err
 }
 
-// readTasks passes on what it reads, until the end.
+// readTasks decodes tasks and sends them to queue, until the input or ctx ends.
 func readTasks(ctx context.Context, in io.Reader, queue chan<- trial.Task) error {
 	lines := newLines(in)
 	for lines.Scan() {
@@ -106,16 +106,16 @@ func readTasks(ctx context.Context, in io.Reader, queue chan<- trial.Task) error
 	return nil
 }
 
-// server answers.
+// server runs tasks and writes the answers.
 type server struct {
 	bed testbed.Testbed
 
 	mu      sync.Mutex
 	out     io.Writer
-	failure error // of answering
+	failure error // the first error of writing an answer
 }
 
-// all runs trials until ctx ends or one leaves something behind.
+// all runs trials until ctx ends or a trial leaves goroutines behind.
 func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	if err := s.answer(answer{Ready: true}); err != nil {
 		return err
@@ -132,14 +132,14 @@ func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	}
 }
 
-// serve runs one trial; last says that the trial left something behind. The error is
-// why no answer can be given.
+// serve runs one trial; last says that the trial left goroutines behind. The error says why
+// no answer can be given.
 func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error) {
 	var log func(history.Command)
 	if t.Log {
 		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer reports the error
 	}
-	if !trial.RealTime(s.bed) { // on real time nothing repeats anyway
+	if !trial.RealTime(s.bed) { // on real time, trials do not repeat even with a seed
 		entropy.Seed(t.Spec.Seed)
 	}
 	before := runtime.NumGoroutine()
@@ -150,13 +150,13 @@ func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error)
 	case err != nil:
 		return false, s.answer(answer{Err: err.Error()})
 	}
-	d.Trial.Spec = trial.Spec{} // the other side has it
+	d.Trial.Spec = trial.Spec{} // the campaign has the spec
 	last = remain(before)
 	return last, s.answer(answer{Done: &d, Last: last})
 }
 
-// remain says whether there are still more goroutines than before, after a grace for
-// those about to end.
+// remain says whether more goroutines than before still run, after a grace period for those
+// about to end.
 func remain(before int) bool {
 	for range 10 {
 		if runtime.NumGoroutine() <= before {
@@ -170,7 +170,7 @@ func remain(before int) bool {
 // answer writes one line.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
-	if err != nil { // a trial's error: it can be reported
+	if err != nil { // report it as the trial's error
 		line, err = json.Marshal(answer{Err: fmt.Sprintf("worker: encode an answer: %v", err)})
 	}
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *server) answer(a answer) error {
 	return s.failure
 }
 
-// newLines reads lines, on either side.
+// newLines returns a scanner for tasks or answers.
 func newLines(r io.Reader) *bufio.Scanner {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), lineLimit)

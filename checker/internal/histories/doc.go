@@ -1,3 +1,3 @@
-// Package histories makes histories for the tests of checkers: from a text with a line
-// per operation (Timeline), or by chance (Random, Gamble).
+// Package histories makes histories for the tests of checkers: from a text with one line
+// for each operation (Timeline), or at random (Random, Gamble).
 package histories

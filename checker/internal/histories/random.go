@@ -10,27 +10,27 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Dice is where chance comes from: a seed, or rapid, which shrinks what failed.
+// Dice is the source of randomness: a seeded generator, or rapid, which shrinks failures.
 type Dice interface {
 	IntN(n int) int
 	Float64() float64
 }
 
-// Random makes up a history of a few clients who acquire, re-enter,
-// extend, lose, release and crash, with clocks that jump, in times of whole
-// nanoseconds so few that many entries share one. A referee grants the lock;
-// how often it errs depends on the seed, so that legal and illegal histories
-// are both common. Seeds go through the kinds of locks in turn.
+// Random returns a random history in which a few clients acquire, re-enter, extend, lose,
+// release and crash, and their clocks jump. Times are small whole numbers of nanoseconds,
+// so that many entries share one. A referee grants the lock; how often it errs depends on
+// the seed, so that legal and illegal histories are both common. Consecutive seeds go
+// through the kinds of locks in turn.
 func Random(seed uint64) history.Evidence {
 	return Gamble(rand.New(rand.NewPCG(seed, 1)), Kinds[seed%uint64(len(Kinds))])
 }
 
-// Kinds are the claims of locks of all kinds that models speak of.
+// Kinds lists the claims of all kinds of locks that have a model.
 var Kinds = []history.Claims{
 	{}, {Reentrant: true}, {ReadWrite: true}, {Fenced: true}, {Reentrant: true, Fenced: true}, {Permits: 2}, {Permits: 3, Reentrant: true},
 }
 
-// Gamble makes up a history as Random does, of a lock with these claims.
+// Gamble returns a random history like those of Random, for a lock with these claims.
 func Gamble(rng Dice, claims history.Claims) history.Evidence {
 	claims.TTL = 50
 	g := &gambler{
@@ -57,16 +57,16 @@ type gambler struct {
 	rng     Dice
 	claims  history.Claims
 	errs    float64
-	timed   bool // deadlines and clocks
+	timed   bool // with deadlines and clock jumps
 	locks   []string
 	clients []*player
 	now     time.Duration
 	ops     []history.Op
-	fences  map[string]int64 // by lock: the last that was given
-	seq     int64            // of the guarded resources
+	fences  map[string]int64 // by lock: the last fence
+	seq     int64            // the last Seq of the guarded resources
 }
 
-// player is a client and what the referee thinks that it holds.
+// player is a client, with the grants that the referee knows of.
 type player struct {
 	id      int
 	process history.Process
@@ -74,7 +74,7 @@ type player struct {
 	held    []history.Op // ok acquires
 	seen    []string     // tokens
 	crashed bool
-	fence   int64 // of the open acquire, if it was given as soon as it was invoked
+	fence   int64 // fence of the open acquire, if chosen at its invocation
 }
 
 func (g *gambler) log(op history.Op) history.Op {
@@ -176,7 +176,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence counts up, or gives some old number again, as often as the referee errs.
+// fence returns the next fence or, as often as the referee errs, an old one.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))
@@ -185,7 +185,8 @@ func (g *gambler) fence(lock string) int64 {
 	return g.fences[lock]
 }
 
-// fenceIn gives an acquire its fence: often that which its owner has already.
+// fenceIn gives an acquire its fence; in a reentrant lock often the fence that the owner
+// has already.
 func (g *gambler) fenceIn(p *player, op *history.Op) {
 	fence := p.fence
 	for _, h := range p.held {
@@ -204,7 +205,7 @@ func (g *gambler) fenceIn(p *player, op *history.Op) {
 	op.Lease = &lease
 }
 
-// lease has a token of this attempt, of this owner, or none.
+// lease returns a lease with a token of this attempt, a token of this owner, or no token.
 func (g *gambler) lease(p *player) *history.Lease {
 	l := history.Lease{Token: []string{"", fmt.Sprintf("c%d", p.id), fmt.Sprintf("t%d", len(g.ops))}[g.rng.IntN(3)]}
 	if g.timed && g.rng.IntN(3) > 0 {
@@ -231,7 +232,7 @@ func (g *gambler) mayHold(p *player, op history.Op) bool {
 	return free > 0
 }
 
-// RapidDice draws what rapid can shrink.
+// RapidDice is a Dice whose choices rapid can shrink.
 type RapidDice struct{ T *rapid.T }
 
 // IntN implements Dice.

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Timeline reads a history from text, an operation or event a line, times in
+// Timeline parses a history from text with one operation or event on each line, times in
 // milliseconds:
 //
 //	c0 acquire 10-12 ok token=a deadline=50   an operation of client 0
@@ -20,10 +20,9 @@ import (
 //	nemesis crash c0 40                       an event of the nemesis
 //	nemesis window client-pause 10-90         a fault window
 //
-// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset,
-// reason.
-// Entries of one time keep the order of the text; after an info a client goes
-// on as a new process.
+// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset and
+// reason. Entries of one time keep the order of the text. After an info, a client
+// continues as a new process.
 func Timeline(t testing.TB, text string) []history.Op {
 	t.Helper()
 	var entries []entryAt
@@ -62,7 +61,7 @@ func Timeline(t testing.TB, text string) []history.Op {
 
 type entryAt struct {
 	op   history.Op
-	line int // unique to the operation
+	line int // number of the line, the same for both entries of an operation
 }
 
 func entriesOf(t testing.TB, line string, number int) []entryAt {

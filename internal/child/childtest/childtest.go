@@ -1,4 +1,4 @@
-// Package childtest tests that what a harness has started does not outlive it.
+// Package childtest tests that the processes that a harness starts do not outlive it.
 package childtest
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,10 +15,10 @@ import (
 	"time"
 )
 
-// KillHarness starts this test program again with environment ("NAME=value") set, which
-// makes it a harness: it prints the process ids of its children, a line each, and
-// waits. After that many, KillHarness kills it, and waits until the children are dead.
-// The test fails if a step fails or a child lives on.
+// KillHarness runs this test program again, as a harness, with environment ("NAME=value")
+// set. The harness must print the process ids of its children, one per line, and wait.
+// After the given number of ids, KillHarness kills the harness and waits until the children
+// are dead. The test fails if a step fails or a child lives on.
 func KillHarness(t testing.TB, environment string, children int) {
 	t.Helper()
 	harness := exec.Command(os.Args[0])
@@ -54,10 +55,11 @@ func KillHarness(t testing.TB, environment string, children int) {
 	}
 }
 
-// AwaitEnd waits until a process that need not be our child is dead, reaped or not.
+// AwaitEnd waits until a process is dead, reaped or not. It need not be a child of this
+// one.
 func AwaitEnd(t testing.TB, pid int) {
 	t.Helper()
-	const patience = time.Minute // of a busy machine
+	const patience = time.Minute // enough on a busy machine
 	for end := time.Now().Add(patience); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d lives on after %v", pid, patience)
@@ -68,4 +70,24 @@ func AwaitEnd(t testing.TB, pid int) {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && (err != nil || !strings.Contains(string(stat), ") Z "))
+}
+
+// Children lists, from /proc, the processes that this one has started and not reaped yet.
+func Children(t testing.TB) (found []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // the process has ended meanwhile
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			found = append(found, strings.TrimSpace(string(data)))
+		}
+	}
+	return found
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -67,5 +69,26 @@ func TestAHarnessThatProvesNothingFailsTheTest(t *testing.T) {
 				t.Errorf("failed: %t, want %t", w.failed, test.fails)
 			}
 		})
+	}
+}
+
+func TestChildrenAreThoseThatNobodyHasWaitedFor(t *testing.T) {
+	c := exec.Command("sleep", "3600")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprint(c.Process.Pid, " (sleep)")
+	listed := func() bool {
+		return slices.ContainsFunc(Children(t), func(stat string) bool { return strings.HasPrefix(stat, name) })
+	}
+	if !listed() {
+		t.Errorf("%s is not among %q", name, Children(t))
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // it was killed
+	if listed() {
+		t.Errorf("%s is among %q, though it was waited for", name, Children(t))
 	}
 }

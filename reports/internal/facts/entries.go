@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// OpAt returns the entry of that index.
+// OpAt returns the entry with the index.
 func OpAt(ops []history.Op, index int) (history.Op, bool) {
 	i, ok := slices.BinarySearchFunc(ops, index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
 	if !ok {
@@ -17,13 +17,13 @@ func OpAt(ops []history.Op, index int) (history.Op, bool) {
 	return ops[i], true
 }
 
-// OpOf is the entry of that index, or an empty one.
+// OpOf returns the entry with the index, or the zero Op.
 func OpOf(ops []history.Op, index int) history.Op {
 	op, _ := OpAt(ops, index)
 	return op
 }
 
-// CommandAt returns the command of that index.
+// CommandAt returns the command with the index.
 func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	if index >= 0 && index < len(commands) && commands[index].Index == index {
 		return commands[index], true
@@ -36,7 +36,7 @@ func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	return history.Command{}, false
 }
 
-// InvokedAt is when the operation that op belongs to was invoked.
+// InvokedAt returns when the operation that op belongs to was invoked.
 func InvokedAt(ops []history.Op, op history.Op) time.Duration {
 	if op.Type == history.Invoke {
 		return op.Time
@@ -50,7 +50,7 @@ func InvokedAt(ops []history.Op, op history.Op) time.Duration {
 	return op.Time
 }
 
-// End is the time of the evidence's last entry.
+// End returns the time of the evidence's last entry.
 func End(e history.Evidence) time.Duration {
 	var end time.Duration
 	if n := len(e.Ops); n > 0 {

@@ -9,23 +9,23 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Event is one thing that happened to a key on a node.
+// Event is one event in the life of a key on a node.
 type Event struct {
 	At     time.Duration
 	Node   string
 	Key    string
-	Client int // whose command it was; history.NoClient for the node's own doing
+	Client int // the command's sender; history.NoClient if there was no command
 	Kind   Kind
-	TTL    time.Duration // the life that was set; 0 = none
-	Owner  int           // whose claim the key carried just before; history.NoClient if none
-	// Command is the index of the command, -1 for the node's own doing.
+	TTL    time.Duration // the key's TTL after the event; 0 = none
+	Owner  int           // the client whose claim the key carried just before; history.NoClient if none
+	// Command is the index of the command, -1 if there was none.
 	Command int
 }
 
-// Foreign says whether a client's command changed what carried another's claim.
+// Foreign reports whether a command changed a key that carried another client's claim.
 func (x Event) Foreign() bool { return x.Client >= 0 && x.Owner >= 0 && x.Client != x.Owner }
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
 const (
@@ -37,7 +37,7 @@ const (
 	Lost      Kind = "lost"
 	Evicted   Kind = "evicted"
 	Moved     Kind = "moved" // to another node, with its slot
-	Gone      Kind = "gone"  // nobody knows how: the next grant proves it
+	Gone      Kind = "gone"  // removed by an unknown cause
 )
 
 // Span is a time during which a key on a node carried one client's claim.
@@ -45,12 +45,12 @@ type Span struct {
 	Node, Key string
 	Owner     int
 	From, To  time.Duration
-	End       Kind // "" = it outlived the trial; Set = the next claim replaced it
-	Forever   bool // it had no TTL when it ended
+	End       Kind // "" = the span outlived the trial; Set = the next claim replaced it
+	Forever   bool // the key had no TTL when the span ended
 }
 
-// KeyLife tells what happened to every key of every node, and whose grants the keys
-// carried when.
+// KeyLife returns the events of all keys on all nodes, and the spans during which the keys
+// carried clients' claims.
 func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 	var events []Event
 	for _, s := range keys.Steps {
@@ -65,7 +65,7 @@ func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 	return events, spans
 }
 
-// eventOf tells of one change; not ok if there is nothing to tell.
+// eventOf returns the event of one change; false if the change is not worth telling.
 func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	c := e.Keys[s.Change]
 	x := Event{At: s.At.Hi, Node: c.Node, Key: string(c.Key), Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
@@ -73,17 +73,17 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 		x.Client, x.Command = e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Index
 	}
 	if c.After != nil && c.After.Expires > 0 {
-		x.TTL = (c.After.Expires - s.At.Hi).Round(time.Millisecond) // as Redis counts it
+		x.TTL = (c.After.Expires - s.At.Hi).Round(time.Millisecond) // Redis counts milliseconds
 	}
 	x.Kind = kindOf(c, s)
 	if x.Kind == Set && c.Before != nil && c.Before.Type == "hash" {
-		x.Owner = history.NoClient // others' fields stay
+		x.Owner = history.NoClient // the fields of other owners stay
 	}
 	return x, x.Kind != ""
 }
 
-// robbed is the client whose grant the event concerns. If one of several owners removed all
-// of a key, it is another one than the sender.
+// robbed returns the client whose grant the event concerns. If one of several owners
+// removed the whole key, that is another owner.
 func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
@@ -105,7 +105,7 @@ func ownerOf(g *keyspace.Grant) int {
 	return g.Client
 }
 
-// kindOf is what the change did; "" if nothing that is worth telling.
+// kindOf returns the kind of the change; "" if it is not worth telling.
 func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 	gone := c.After == nil
 	switch c.By {
@@ -133,8 +133,8 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 	return Renewed
 }
 
-// spansOf are the times during which each key carried one client's grant; of several
-// grants at one time, the latest.
+// spansOf returns the spans during which each key carried one client's grant; of several
+// grants at one time, the latest counts.
 func spansOf(keys *keyspace.Keys, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
@@ -153,7 +153,7 @@ func spansOf(keys *keyspace.Keys, end time.Duration) []Span {
 	return spans
 }
 
-// stretch is when a key carried one grant.
+// stretch is the interval in which a key carried one grant.
 type stretch struct {
 	*keyspace.Grant
 	from, to time.Duration
@@ -176,8 +176,8 @@ var endKinds = map[keyspace.How]Kind{
 	keyspace.Deleted: Deleted, keyspace.Expired: Expired, keyspace.Lost: Lost, keyspace.Unclear: Gone,
 }
 
-// carried lays the stretches of one key end to end. A later grant covers an earlier one for
-// as long as it lasts.
+// carried returns the spans of one key. While a later grant lasts, it covers the earlier
+// ones.
 func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
 	var all []stretch
 	var cuts []time.Duration
@@ -214,8 +214,8 @@ func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) 
 // Key names a key of a node.
 type Key struct{ Node, Name string }
 
-// Where is the key that the event happened to.
+// Where returns the key that the event happened to.
 func (x Event) Where() Key { return Key{Node: x.Node, Name: x.Key} }
 
-// Where is the key that carried the claim.
+// Where returns the key that carried the claim.
 func (s Span) Where() Key { return Key{Node: s.Node, Name: s.Key} }

@@ -6,9 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lose corrects when keys were lost: a node loses them when it goes down, although that
-// shows only when it comes back without them. It changes events and spans, and returns
-// the losses of those nodes that never came back.
+// lose moves each loss of a key to the time when its node went down; the log has it when
+// the node came back. It changes events and spans, and returns more losses, of the nodes
+// that never came back.
 func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	downs, gone := Downs(ops)
 	went := func(node string, at time.Duration) time.Duration {
@@ -37,8 +37,8 @@ func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	return more
 }
 
-// Downs maps the index of each node-up event to the time its node went
-// down, and each node that never came back to when it went.
+// Downs maps the index of each node-up event to the time when its node went down, and each
+// node that never came back to the time when it went down.
 func Downs(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
 	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
 	for _, op := range ops {

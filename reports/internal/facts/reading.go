@@ -10,12 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Reading is what a trial's evidence tells, read once for its story and its timeline.
-// Nobody changes it.
+// Reading holds the facts in a trial's evidence. It must not be changed.
 type Reading struct {
 	Pairs []history.Pair
 	Holds []checker.Hold
-	// Became is what became of every key; Events and Spans tell it in order.
+	// Became is the analysis of the keys. Events and Spans are its results, in order.
 	Became *keyspace.Keys
 	Events []Event
 	Spans  []Span
@@ -24,8 +23,8 @@ type Reading struct {
 	Windows  []Window
 }
 
-// Read reads the evidence of a trial for a finding about that lock. A history that does
-// not pair is judged unknown: it shows no operations and no holds.
+// Read reads the evidence of a trial for a finding about the lock. If the history is
+// impossible (see history.Pairs), the Reading has no pairs and no holds.
 func Read(e history.Evidence, lock string) Reading {
 	r := Reading{Windows: windows(e.Ops), Became: keyspace.Read(e)}
 	if pairs, err := history.Pairs(e.Ops); err == nil {
@@ -39,7 +38,7 @@ func Read(e history.Evidence, lock string) Reading {
 	return r
 }
 
-// Pair is the operation to which the entry of that index belongs.
+// Pair returns the operation to which the entry with the index belongs.
 func (r Reading) Pair(index int) (history.Pair, bool) {
 	for _, p := range r.Pairs {
 		if p.Invoke.Index == index || p.Complete != nil && p.Complete.Index == index {
@@ -49,8 +48,7 @@ func (r Reading) Pair(index int) (history.Pair, bool) {
 	return history.Pair{}, false
 }
 
-// keysOf picks the keys that belong to a lock: those that were touched under
-// its operations; all of them if that leaves none.
+// keysOf returns the keys that operations on the lock touched; all keys if there are none.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {

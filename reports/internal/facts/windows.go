@@ -9,26 +9,28 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Window is the time during which one fault was in force.
+// Window is the time during which one fault was in force. The time of a fault that hung a
+// client lasts to the trial's end.
 type Window struct {
-	history.Window // as it was closed, or else opened
+	history.Window // as in the closing entry; if Open, as in the opening one
 	From, To       time.Duration
 	Open           bool // never closed
 }
 
-// Over says whether the window belongs to what was before a time.
+// Over reports whether the window opened before the time began, and closed by then or at
+// most 1 ms later.
 func (w Window) Over(began time.Duration) bool {
 	return w.From < began && w.To <= began+time.Millisecond
 }
 
-// Matters says whether a window can have struck one of these clients: it is
+// Matters reports whether the fault can have struck one of the clients: it is
 // aimed at one of them, or at no client.
 func (w Window) Matters(clients []int) bool {
 	aimed := w.AimedAt()
 	return len(aimed) == 0 || slices.ContainsFunc(clients, func(c int) bool { return slices.Contains(aimed, c) })
 }
 
-// AimedAt are the clients that a window strikes, themselves or their links.
+// AimedAt returns the clients that the fault strikes, themselves or their links.
 func (w Window) AimedAt() []int {
 	all := slices.Clone(w.Clients)
 	for _, l := range w.Links {
@@ -40,13 +42,13 @@ func (w Window) AimedAt() []int {
 	return slices.Compact(all)
 }
 
-// AimsAtNode says whether a window is aimed at the node. A window between a client
-// and a node, or over both, is aimed at the client.
+// AimsAtNode reports whether the fault is aimed at the node. A fault that also strikes a
+// client or a client's link is aimed at the client.
 func (w Window) AimsAtNode(node string) bool {
 	return len(w.AimedAt()) == 0 && slices.Contains(w.Servers(), node)
 }
 
-// Servers are the nodes that a window strikes, themselves or the links between them.
+// Servers returns the nodes that the fault strikes, themselves or the links between them.
 func (w Window) Servers() []string {
 	all := slices.Clone(w.Nodes)
 	for _, l := range w.Links {
@@ -58,25 +60,26 @@ func (w Window) Servers() []string {
 	return slices.Compact(all)
 }
 
-// StopsReplication says whether a window kept that replica behind the primary.
+// StopsReplication reports whether the fault kept the replica behind its primary.
 func (w Window) StopsReplication(replica string) bool {
 	return w.Lagged() && slices.Contains(w.Nodes, replica)
 }
 
-// Lagged says whether a window kept a replica behind the primary that it replaced.
+// Lagged reports whether the fault kept a replica behind the primary that the replica
+// then replaced.
 func (w Window) Lagged() bool {
 	return w.Effect == history.Promoted && w.Impact != nil && w.Impact.Handover != nil && w.Impact.Handover.How != history.PrimaryOutvoted
 }
 
-// Cuts says whether a window cut two servers off from each other.
+// Cuts reports whether the fault struck the link between the two servers.
 func (w Window) Cuts(a, b string) bool {
 	return slices.ContainsFunc(w.Links, func(l history.Link) bool {
 		return l.From == a && l.To == b || l.From == b && l.To == a
 	})
 }
 
-// BeforeSending names the command that one of these clients was about to send when the
-// fault struck; "" if it struck elsewhere.
+// BeforeSending returns the command that one of the clients was about to send when the
+// fault struck; "" if it struck at another point.
 func (w Window) BeforeSending(clients ...int) string {
 	if w.Impact == nil || w.Impact.At.When != history.Before || !slices.Contains(clients, w.Impact.At.Client) {
 		return ""
@@ -84,7 +87,7 @@ func (w Window) BeforeSending(clients ...int) string {
 	return w.Impact.At.Command
 }
 
-// windows pairs the nemesis's windows, in order of their opening.
+// windows returns the nemesis's windows, in order of opening.
 func windows(ops []history.Op) []Window {
 	type id struct {
 		fault string
@@ -110,21 +113,37 @@ func windows(ops []history.Op) []Window {
 		}
 	}
 	for i := range out {
-		if out[i].Open {
+		if out[i].Open || out[i].Hangs() {
 			out[i].To = end
 		}
 	}
 	return out
 }
 
+// Hangs reports whether the fault hung a client in its work. Its closing entry ends only
+// the time in which clients are hung: a client that hangs does so until the trial's end.
+func (w Window) Hangs() bool { return w.Effect == history.Hung && w.Hits > 0 }
+
+// HungClients returns the names of the clients that hang in their work, in order.
+func HungClients(ops []history.Op) []string {
+	var names []string
+	for _, op := range ops {
+		if name := history.ClientName(op.Client); op.F == history.FHung && op.Process == history.Nemesis && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, prose.ByNumber)
+	return names
+}
+
 // Split is a time during which a second primary served some clients.
 type Split struct {
 	Node     string
 	Clients  []string
-	From, To time.Duration // To = 0: it did not end
+	From, To time.Duration // To = 0: the split did not end
 }
 
-// Splits are all of them, in order.
+// Splits returns all splits, in order.
 func Splits(ops []history.Op) []Split {
 	var out []Split
 	for _, op := range ops {

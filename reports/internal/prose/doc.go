@@ -1,3 +1,3 @@
-// Package prose writes times, lists and sentences, so that all that is told of a trial and
-// of a campaign reads alike, and lays texts out for a terminal and for Markdown.
+// Package prose writes times, lists and sentences in one style for all reports, and lays
+// texts out for a terminal and for Markdown.
 package prose

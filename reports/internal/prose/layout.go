@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Escape escapes what Markdown would take for markup; code in backticks stays.
+// Escape escapes Markdown's markup, except in code in backticks.
 func Escape(s string) string {
 	parts := strings.Split(s, "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -27,11 +27,11 @@ func Cell(s string) string {
 // measure is a number with its unit.
 var measure = regexp.MustCompile(`(\d) (s|ms|ns)\b`)
 
-// Wrap breaks a text into lines of that width; those after the first begin
-// with the indent, which the first is expected to have.
+// Wrap breaks a text into lines of at most width columns, indent included. The first line
+// is not indented: the caller writes its indent.
 func Wrap(s, indent string, width int) string {
 	var b strings.Builder
-	bound := measure.ReplaceAllString(Plain(s), "${1}\uE000${2}") // a length and its unit stay together
+	bound := measure.ReplaceAllString(Plain(s), "${1}\uE000${2}") // no line break between a number and its unit
 	for i, line := range strings.Split(text.WrapSoft(bound, width-len(indent)), "\n") {
 		if i > 0 {
 			b.WriteString(indent)
@@ -41,5 +41,5 @@ func Wrap(s, indent string, width int) string {
 	return b.String()
 }
 
-// Plain takes the marks of bold text and of code out of a sentence that was made here.
+// Plain removes the marks of bold text and of code.
 func Plain(s string) string { return strings.NewReplacer("**", "", "`", "").Replace(s) }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable escapes what is not text.
+// Printable returns the text, with Go's escapes if it has characters that are not printable.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
 		q := strconv.Quote(s)
@@ -18,8 +18,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Stamp writes a time for a table: seconds to the microsecond, since a simulated
-// network takes few of them.
+// Stamp writes a time for a table: in seconds with microseconds, since a simulated
+// network's delays are a few microseconds.
 func Stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
 
 // ByNumber orders names of clients and nodes: c2 before c10, and both before n0.
@@ -28,7 +28,7 @@ func ByNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// List joins names as people do: "n0, n1 and n2".
+// List joins names: "n0, n1 and n2".
 func List(names []string) string {
 	switch n := len(names); n {
 	case 0:
@@ -40,7 +40,7 @@ func List(names []string) string {
 	}
 }
 
-// Length writes a length of time as people read it: "1.105 s", "92 ms".
+// Length writes a duration for people: "1.105 s", "92 ms".
 func Length(d time.Duration) string {
 	trim := func(x float64, decimals int) string {
 		text := strconv.FormatFloat(x, 'f', decimals, 64)
@@ -64,15 +64,15 @@ func Length(d time.Duration) string {
 	return trim(d.Seconds(), 3) + " s"
 }
 
-// Instant writes a time since the trial's start: seconds with three decimals,
-// and a fourth if it says something.
+// Instant writes a time since the trial's start: seconds with three decimals, or four if
+// the fourth is not 0.
 func Instant(d time.Duration) string {
 	text := strconv.FormatFloat(d.Seconds(), 'f', 4, 64)
 	return strings.TrimSuffix(text, "0") + " s"
 }
 
-// Sentence gives a text its capital and its stop. A name with a digit, as of a
-// client, a node or a lock, stays as it is, and so does code.
+// Sentence adds a capital and a full stop. It changes no first word that is code or has a
+// digit, as the names of clients and nodes have.
 func Sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if word, _, _ := strings.Cut(s, " "); !strings.ContainsAny(word, "0123456789`") {
@@ -84,13 +84,13 @@ func Sentence(s string) string {
 	return s
 }
 
-// FirstLine is the first line of a text that is not empty.
+// FirstLine returns the first line of a text, without leading blank lines.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
 }
 
-// Plural is the word, with an s unless n is 1.
+// Plural returns the word, with an s unless n is 1.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return word
@@ -98,7 +98,7 @@ func Plural(n int, word string) string {
 	return word + "s"
 }
 
-// Ordinal is a number that counts off: "1st", "22nd".
+// Ordinal returns "1st", "22nd".
 func Ordinal(n int) string {
 	switch {
 	case n%100/10 == 1:

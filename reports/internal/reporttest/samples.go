@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Trials are hand-made trials, one per cause.
+// Trials returns hand-made trials, one per cause.
 func Trials(tb testing.TB) []Trial {
 	return []Trial{
 		race(tb), ForeignDelete(tb), ForeignRenewal(tb), renewalFailed(tb), leaseOutlived(tb), serverLostKey(tb),
@@ -54,7 +54,7 @@ func race(tb testing.TB) Trial {
 	)
 }
 
-// foreignDelete: a paused holder's plain DEL removes the next holder's key.
+// ForeignDelete: a paused holder's plain DEL removes the next holder's key.
 func ForeignDelete(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock = "set-nx-ex"
@@ -84,7 +84,7 @@ func ForeignDelete(tb testing.TB) Trial {
 	return t.Trial("foreign-delete", "set-nx-ex", "client-pause", locks.Bug, e, Violated("exclusion", f), Violated("ownership", o))
 }
 
-// foreignRenewal: a watchdog without an owner check keeps a dead man's successor alive.
+// ForeignRenewal: a watchdog without an owner check prolongs another client's key.
 func ForeignRenewal(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
@@ -106,7 +106,7 @@ func ForeignRenewal(tb testing.TB) Trial {
 		Violated("ownership", Finding(e, checker.ForeignRenewal, 1402, 1402, "c0's EXPIRE at 1.402 s prolonged the key that c1 had set at 1.101 s", 0, 1)))
 }
 
-// renewalFailed: one lost reply ends the watchdog, the holder works on.
+// renewalFailed: one lost reply ends the watchdog, but the holder works on.
 func renewalFailed(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
@@ -186,7 +186,7 @@ func serverLostKey(tb testing.TB) Trial {
 		Violated("exclusion", Finding(e, checker.ServerLostKey, 403, 500, "c1 acquired on n1 at 0.403 s while c0 had held since 0.153 s by a key that n0 had acknowledged and n1 never had", 1, 0)))
 }
 
-// clientClock: a client whose clock is ahead takes a live lock over.
+// clientClock: a client whose clock is ahead takes over a held lock.
 func clientClock(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.ClientClock = "getset", true
@@ -211,7 +211,7 @@ func clientClock(tb testing.TB) Trial {
 		Violated("exclusion", Finding(e, checker.ClientClock, 112, 200, "c1, whose clock was 5 s ahead, took the lock over at 0.112 s while c0 had held it since 0.016 s", 1, 0)))
 }
 
-// noExpiry: a crash between SETNX and EXPIRE blocks everybody for ever.
+// noExpiry: a crash between SETNX and EXPIRE blocks all clients for ever.
 func noExpiry(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock = "setnx-expire"
@@ -235,7 +235,7 @@ func noExpiry(tb testing.TB) Trial {
 	return t.Trial("no-expiry", "setnx-expire", "client-crash", locks.Bug, e, Violated("liveness", f))
 }
 
-// lateCommand: a held DEL arrives after its client has given up, and removes
+// lateCommand: a delayed DEL arrives after its client has given up, and removes
 // the next holder's key.
 func lateCommand(tb testing.TB) Trial {
 	t := NewTape(tb)
@@ -306,7 +306,7 @@ func readWrite(tb testing.TB) Trial {
 	return out
 }
 
-// quorum: five nodes, a naive RedLock whose keys end under its holder.
+// quorum: a naive RedLock on five nodes; its keys expire while its holder works.
 func quorum(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.Quorum = "redlock-naive", 3

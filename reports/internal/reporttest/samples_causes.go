@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Causes are the names of all causes that the checker knows.
+// Causes returns the names of all causes that the checker knows.
 func Causes() []string {
 	var all []string
 	for _, c := range checker.Causes() {
@@ -46,7 +46,7 @@ func fenceRegressed(tb testing.TB) Trial {
 	return t.Trial("fence-regressed", "fenced", "node-restart", locks.Limit, e, Violated("fencing", f))
 }
 
-// starved: two clients hand the lock to each other, and the third asks always too late.
+// starved: two clients hand the lock to each other; the third always asks too late.
 func starved(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Event(history.FHealed, 5, nil)
@@ -64,7 +64,7 @@ func starved(tb testing.TB) Trial {
 		Violated("liveness", Finding(e, checker.Starved, 5, 3113, "c2 never got into orders from 0.005 s on: others were granted it 8 times meanwhile, and it was free for 0.7 s of 3.1 s", 2)))
 }
 
-// panicked: a reply that nobody expected ends the program.
+// panicked: an unexpected reply makes the code under test panic.
 func panicked(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Acquire(0, 10, 13)
@@ -80,7 +80,7 @@ func panicked(tb testing.TB) Trial {
 		Violated("conduct", Finding(e, checker.Panic, 113, 113, "the code under test panicked at 0.113 s: runtime error: index out of range [0] with length 0", 0)))
 }
 
-// runaway: a renewal that is tried again without a pause.
+// runaway: the code under test repeats a renewal without a pause.
 func runaway(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Renews = true

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// evicted: memory pressure takes a held key.
+// Evicted: memory pressure evicts a held key.
 func Evicted(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Acquire(0, 150, 153)
@@ -50,7 +50,7 @@ func nodeClock(tb testing.TB) Trial {
 		Violated("exclusion", Finding(e, checker.ServerClock, 233, 260, "c1 acquired at 0.233 s while c0 had held since 0.153 s: n0's clock had jumped 5 s ahead meanwhile", 1, 0)))
 }
 
-// splitInTwo: two primaries grant the lock, each to its own clients.
+// SplitInTwo: two primaries grant the lock, each to its own clients.
 func SplitInTwo(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Window(95, 600, history.Window{Fault: "split-brain", Effect: history.Parted, Nodes: []string{"n1"}, Hits: 2, Impact: &history.Impact{Writes: 2}})

@@ -14,10 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// MS is a time in a hand-made trial.
+// MS converts milliseconds to a duration.
 func MS(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
 
-// Tape is a hand-made trial: entries and commands in any order of writing.
+// Tape is a hand-made trial. Entries and commands may be added in any order.
 type Tape struct {
 	tb       testing.TB
 	ops      []history.Op
@@ -28,10 +28,10 @@ type Tape struct {
 	process  map[int]history.Process
 }
 
-// NewTape is a tape of the standard lock, with a lease of one second.
+// NewTape returns a tape of the standard lock, with a lease of one second.
 func NewTape(tb testing.TB) *Tape { return NewTapeOf(tb, "set-nx-px") }
 
-// NewTapeOf is a tape of a recipe with a lease of one second.
+// NewTapeOf returns a tape of a recipe, with a lease of one second.
 func NewTapeOf(tb testing.TB, recipe string) *Tape {
 	r, ok := locks.ByID(recipe)
 	if !ok {
@@ -40,7 +40,7 @@ func NewTapeOf(tb testing.TB, recipe string) *Tape {
 	return &Tape{tb: tb, claims: r.Claims(time.Second, 1), process: map[int]history.Process{}}
 }
 
-// Script is the SHA-1 of one of the recipe's scripts.
+// Script returns the SHA-1 of one of the recipe's scripts.
 func (t *Tape) Script(name string) string {
 	for sha, known := range t.claims.ScriptNames {
 		if known == name {
@@ -76,19 +76,19 @@ func (t *Tape) Op(client int, f string, start, done float64, typ history.Type, c
 	}
 }
 
-// Acquire adds an attempt that succeeds.
+// Acquire adds a successful acquire.
 func (t *Tape) Acquire(client int, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) {
 		o.Lease = &history.Lease{Token: "token-" + string(rune('a'+client))}
 	})
 }
 
-// AcquireMode adds an attempt to read or to write that succeeds.
+// AcquireMode adds a successful acquire of a read-write lock.
 func (t *Tape) AcquireMode(client int, mode history.Mode, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
 }
 
-// Busy adds an attempt that is refused.
+// Busy adds an acquire that is refused.
 func (t *Tape) Busy(client int, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.Fail, func(o *history.Op) { o.Reason = history.Busy })
 }
@@ -109,7 +109,7 @@ func (t *Tape) Release(client int, start, done float64, typ history.Type) {
 	})
 }
 
-// ReleaseMode adds a release of what AcquireMode acquired.
+// ReleaseMode adds a release of a read-write lock.
 func (t *Tape) ReleaseMode(client int, mode history.Mode, start, done float64) {
 	t.Op(client, history.FRelease, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
 }
@@ -121,7 +121,8 @@ func (t *Tape) Touch(client int, f string, at float64, value ...int64) {
 	t.Op(client, f, at, at+1, history.OK, func(o *history.Op) { o.Value, o.Seq = value, seq })
 }
 
-// Window adds a fault from start to end, as it is closed; end < 0 leaves it open.
+// Window adds a fault from start to end. w is its closing entry's window; end < 0 leaves
+// the fault open.
 func (t *Tape) Window(start, end float64, w history.Window) {
 	t.windows++
 	w.ID = t.windows
@@ -143,8 +144,8 @@ func (t *Tape) Window(start, end float64, w history.Window) {
 	t.ops = append(t.ops, op)
 }
 
-// Before is where a client was about to send its first command of a step; at the
-// step's beginning if there is no command.
+// Before returns the place where a client was about to send the first command of a step;
+// the step's beginning if command is "".
 func Before(client int, step, command string) history.Place {
 	p := history.Place{Client: client, Step: step}
 	if command != "" {
@@ -153,7 +154,7 @@ func Before(client int, step, command string) history.Place {
 	return p
 }
 
-// Link is one over which a fault struck, in one direction or "" for both.
+// Link returns a fault's only link, in one direction or "" for both.
 func Link(from, to string, d history.Direction) []history.Link {
 	return []history.Link{{From: from, To: to, Direction: d}}
 }
@@ -167,13 +168,12 @@ func (t *Tape) Event(f string, at float64, change func(*history.Op)) {
 	t.ops = append(t.ops, op)
 }
 
-// Crash adds that a client stops for ever.
+// Crash adds the crash of a client.
 func (t *Tape) Crash(client int, at float64) {
 	t.Event(history.FCrash, at, func(o *history.Op) { o.Client = client })
 }
 
-// Command adds a command that took two milliseconds, answered with reply;
-// "" leaves the answer unseen.
+// Command adds a command that took 1.8 ms. reply is the node's reply; "" = not observed.
 func (t *Tape) Command(client int, node string, sent float64, reply, text string) *history.Command {
 	c := history.Command{Client: client, Node: node, Conn: 1, Op: -1, Sent: MS(sent), Arrived: MS(sent + 0.6), Served: MS(sent + 1), Replied: MS(sent + 1.8), Reply: history.Bytes(reply)}
 	for _, f := range strings.Fields(text) {
@@ -183,7 +183,8 @@ func (t *Tape) Command(client int, node string, sent float64, reply, text string
 	return &t.commands[len(t.commands)-1]
 }
 
-// Evidence numbers everything in order of time, and has nodes say what their keys were.
+// Evidence numbers everything in order of time, and lets simulated nodes run the commands
+// to find the key changes.
 func (t *Tape) Evidence() history.Evidence {
 	slices.SortStableFunc(t.ops, func(a, b history.Op) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range t.ops {
@@ -210,8 +211,8 @@ func (t *Tape) Evidence() history.Evidence {
 	return history.Evidence{Ops: played.Ops, Commands: t.commands, Keys: played.Keys, Watched: true, Claims: t.claims}
 }
 
-// run numbers the commands that reached their nodes, and returns all of them in the order
-// of their answers.
+// run sets Exec of the commands that ran, and returns all commands in the order of their
+// replies.
 func (t *Tape) run() []history.Command {
 	var all []*history.Command
 	for i := range t.commands {
@@ -237,13 +238,13 @@ type Trial struct {
 	Name, Lock, Fault, Workload string
 	Topology                    testbed.Topology
 	Nodes                       int
-	// Kind is how the recipe declares every finding.
+	// Kind is the kind that the recipe declares for every finding.
 	Kind     locks.Kind
 	Verdicts []checker.Verdict
 	history.Evidence
 }
 
-// Flaws are what the findings show, as the recipe declares it.
+// Flaws returns the flaws of the findings, as declared by the recipe.
 func (t Trial) Flaws() []locks.Flaw {
 	var all []locks.Flaw
 	for _, v := range t.Verdicts {
@@ -254,8 +255,8 @@ func (t Trial) Flaws() []locks.Flaw {
 	return all
 }
 
-// Finding completes a hand-made finding with the indices of what its clients
-// did in its interval, as the checker would give them.
+// Finding returns a hand-made finding. Its Ops are its clients' successful acquires until
+// its end.
 func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
 	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: MS(from), To: MS(to)}
 	for _, op := range e.Ops {
@@ -266,12 +267,12 @@ func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary 
 	return f
 }
 
-// Violated is the verdict of an oracle that found something.
+// Violated returns an oracle's verdict with these findings.
 func Violated(oracle string, fs ...checker.Finding) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Violated, Findings: fs}
 }
 
-// Trial gives the evidence a name and what the oracles say of it.
+// Trial returns the evidence as a trial with a name and verdicts.
 func (t *Tape) Trial(name, lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) Trial {
 	return Trial{Name: name, Lock: lock, Fault: fault, Workload: "mutex", Topology: "single", Kind: kind, Verdicts: verdicts, Evidence: e}
 }

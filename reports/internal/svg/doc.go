@@ -1,4 +1,4 @@
-// Package svg draws pictures and makes them fit for a page. Draw gives a picture's file;
-// its inks, letters and shapes are those of every timeline and plot. Inline and Compact
-// prepare pictures for a page that holds hundreds of them.
+// Package svg draws pictures as SVG files (Draw). All timelines and plots share its inks,
+// fonts and shapes. Inline and Compact prepare pictures for an HTML page that holds
+// hundreds of them.
 package svg

@@ -18,7 +18,7 @@ var (
 	Wash  = RGB(0xF3F5F7)
 	Alarm = RGB(0xC8102E)
 	Doubt = RGB(0x9A6700)
-	// OnInk is for text on colours that do not follow light and dark.
+	// OnInk is for text on colours that are the same on light and dark pages.
 	OnInk = RGB(0xFAFAFA)
 
 	ClientInks = []color.NRGBA{
@@ -27,12 +27,12 @@ var (
 	}
 )
 
-// RGB is the colour 0xRRGGBB.
+// RGB returns the colour 0xRRGGBB.
 func RGB(hex uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xFF}
 }
 
-// Color reads "#rrggbb"; anything else is grey.
+// Color parses "#rrggbb"; anything else is grey.
 func Color(s string) color.NRGBA {
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
 	if err != nil || len(s) != 7 {
@@ -41,10 +41,10 @@ func Color(s string) color.NRGBA {
 	return RGB(uint32(n))
 }
 
-// Hex writes a colour as "#RRGGBB".
+// Hex returns a colour as "#RRGGBB".
 func Hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// ClientInk is the colour of a client; that of nobody is muted.
+// ClientInk returns the colour of a client; Muted for history.NoClient.
 func ClientInk(client int) color.NRGBA {
 	if client < 0 {
 		return Muted
@@ -58,7 +58,7 @@ func Alpha(c color.NRGBA, a float64) color.NRGBA {
 	return c
 }
 
-// snap returns the ink that is at most two steps per channel away.
+// snap returns the ink that differs by at most two per channel, else s itself.
 func snap(s string) string {
 	c := Color(s)
 	inks := append([]color.NRGBA{Paper, Ink, Muted, Rule, Wash, Alarm, Doubt}, ClientInks...)

@@ -19,12 +19,12 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// TextStyle is plain text of that size and colour, placed as x and y say.
+// TextStyle returns the style of plain text, aligned by x and y.
 func TextStyle(size vg.Length, c color.Color, x draw.XAlignment, y draw.YAlignment) text.Style {
 	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 }
 
-// Bold is the style in bold.
+// Bold returns the style in bold.
 func Bold(s text.Style) text.Style {
 	s.Font.Weight = xfont.WeightBold
 	return s
@@ -67,13 +67,13 @@ func (p *Pen) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	p.Stroke(path)
 }
 
-// Polygon fills a shape.
+// Polygon fills the polygon of the points.
 func (p *Pen) Polygon(c color.Color, points ...vg.Point) {
 	p.SetColor(c)
 	p.Fill(pathOf(points, true))
 }
 
-// Lines strokes a shape.
+// Lines draws a line through the points.
 func (p *Pen) Lines(s draw.LineStyle, points ...vg.Point) {
 	p.SetLineStyle(s)
 	p.Stroke(pathOf(points, false))
@@ -109,18 +109,19 @@ func (p *Pen) Text(s text.Style, x, y vg.Length, txt string) {
 	p.FillText(s, vg.Point{X: x, Y: y}, txt)
 }
 
-// Line is the style of a line; dashes are lengths drawn and left out in turn.
+// Line returns the style of a line; dashes alternates the lengths of dashes and gaps.
 func Line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
 }
 
-// Sizes of letters, in points.
+// Font sizes, in points.
 const (
 	FontSmall = 7.5
 	FontLabel = 8.5
 )
 
-// RoundStep is the smallest of 1, 2 and 5 times a power of ten above x.
+// RoundStep returns the smallest number of at least x that is 1, 2 or 5 times a power of
+// ten.
 func RoundStep(x float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 5} {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Draw draws on a canvas of that size and returns the file. what is its title
-// for people who do not see it.
+// Draw lets paint draw on a canvas of that size and returns the SVG file. The parameter
+// what is the picture's title, for people who cannot see it.
 func Draw(width, height vg.Length, what string, paint func(draw.Canvas)) ([]byte, error) {
 	c := vgsvg.New(width, height)
 	paint(draw.New(c))
@@ -29,9 +29,8 @@ var (
 	svgOpen  = regexp.MustCompile(`(?s)<svg[^>]*>`)
 )
 
-// tidy makes gonum's SVG portable: colours exactly those that were asked for
-// (gonum's own conversion truncates), fonts that every viewer has, a title, and
-// fewer bytes.
+// tidy makes gonum's SVG portable: the exact colours of the inks (gonum's conversion
+// truncates), fonts that every viewer has, a title, and fewer bytes.
 func tidy(raw []byte, what string) ([]byte, error) {
 	s := string(raw)
 	s = svgColor.ReplaceAllStringFunc(s, snap)

@@ -14,72 +14,72 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Limits of one look. A node with more cannot be looked at after every command.
+// Limits of one look. Looks at a node with more data would take too long after every
+// command.
 const (
-	// MaxKeys is how many keys a node may have.
+	// MaxKeys bounds the keys of a node.
 	MaxKeys = 1000
-	// MaxRead is how many bytes a string may have, MaxElements how many elements a
-	// collection may have.
+	// MaxRead bounds the bytes of a string, MaxElements the elements of a collection.
 	MaxRead     = 1 << 20
 	MaxElements = 1000
 	// maxReply bounds the bytes of all replies to one look.
 	maxReply = 16 << 20
 )
 
-// What keeps a node from being looked at.
+// Errors of a look.
 var (
-	// ErrRefused: the node refuses a command of the look, and will again.
+	// ErrRefused: the node refuses a command of the look; later looks will fail, too.
 	ErrRefused = errors.New("the node refuses to be looked at")
-	// ErrTooLarge: a look would be too much for node and network.
+	// ErrTooLarge: the node's data exceeds the limits of a look.
 	ErrTooLarge = errors.New("too much to look at after every command")
-	// ErrNotNow: the node answers no commands about keys for now.
+	// ErrNotNow: the node does not answer commands about keys now, but may later.
 	ErrNotNow = errors.New("the node cannot be looked at now")
 )
 
-// Options say what the node is.
+// Options describe the node.
 type Options struct {
-	// Roles: it may be a replica, or become one.
+	// Roles: the node may be a replica, or become one.
 	Roles bool
-	// Cluster: it is a node of a Redis Cluster.
+	// Cluster: the node belongs to a Redis Cluster.
 	Cluster bool
-	// Names are the only keys that are looked at; nil = all that the node has.
+	// Names returns the keys to look at; nil = all keys of the node.
 	Names func() []string
 }
 
-// Looker looks at a node over one connection. It must not be used concurrently, except
-// for Close.
+// Looker looks at a node over one connection. Its methods must not be called concurrently,
+// except Close.
 type Looker struct {
 	Options
 	conn   net.Conn
 	in     *bufio.Reader
 	out    []byte
-	ends   string            // the command that tells when a key's life ends
+	ends   string            // the command that reads a key's expiry
 	kinds  map[string]string // last known types of keys
 	asking map[string]bool   // keys of slots that the node is importing
 }
 
-// Key is what the node has under one key.
+// Key is the state of one key.
 type Key struct {
-	// Ends is the key's expiry in milliseconds of the node's wall clock; 0 = none. The
-	// key is gone when that millisecond is over.
+	// Ends is the key's expiry in milliseconds of the node's wall clock; 0 = none. The key
+	// is gone after that millisecond.
 	Ends int64
-	// Content is all but the expiry.
+	// Content is the type and value, without the expiry.
 	Content *history.KeyContent
 }
 
-// Sight is what was seen.
+// Sight is the result of a look.
 type Sight struct {
-	// Time is the node's wall clock, since 1970, when it was looked at.
+	// Time is the node's wall clock at the look, since 1970.
 	Time time.Duration
-	// Sent and Got are when the look began and ended; Time is between them.
+	// Sent and Got are when the look began and ended, by Look's clock.
 	Sent, Got time.Duration
-	// Replica: the node is a replica. Then its keys are not read.
+	// Replica: the node is a replica, so that its keys were not read.
 	Replica bool
 	Keys    map[string]Key
 }
 
 // New returns a Looker over a connection that is ready for commands. The Looker owns the
-// connection and obeys its deadline; New closes it after an error.
+// connection and obeys its deadline. If New fails, it closes the connection.
 func New(conn net.Conn, o Options) (*Looker, error) {
 	l := &Looker{
 		Options: o, conn: conn, in: bufio.NewReader(conn), ends: "PEXPIRETIME",
@@ -92,14 +92,14 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 	return l, nil
 }
 
-// begin finds out what the node understands.
+// begin finds out which commands the node knows.
 func (l *Looker) begin() error {
-	// Since 7.2: reading a key does not count as use.
-	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // without a key
+	// Since 7.2, NO-TOUCH keeps reads from counting as use of a key.
+	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // lacks a key
 	if err != nil {
 		return err
 	}
-	// PEXPIRETIME exists since 7.0; before, the expiry is computed from PTTL.
+	// PEXPIRETIME exists since 7.0. For older nodes, the expiry is computed from PTTL.
 	if answers[1].unknownCommand() {
 		l.ends = "PTTL"
 	}
@@ -112,16 +112,16 @@ func (l *Looker) Close() error { return l.conn.Close() }
 // SetDeadline sets the connection's deadline.
 func (l *Looker) SetDeadline(t time.Time) error { return l.conn.SetDeadline(t) }
 
-// Reckons says whether expiries are computed from PTTL, because the node lacks or refuses
-// PEXPIRETIME.
+// Reckons reports whether expiries are computed from PTTL, because the node lacks or
+// refuses PEXPIRETIME.
 func (l *Looker) Reckons() bool { return l.ends == "PTTL" }
 
-// attempts bounds how often the node is asked until an answer is complete: normally
-// nobody changes the node meanwhile.
+// attempts bounds the rounds of one look, until an answer is complete. Normally nobody
+// changes the node meanwhile.
 const attempts = 6
 
-// Look reads all keys of the node. Likely are keys that it may have, to spare a second
-// round trip. Clock gives Sent and Got.
+// Look reads all keys of the node. Likely are keys that the node may have; a good guess
+// saves a second round trip. Clock is used for Sent and Got.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error) {
 	if l.Names != nil {
 		likely = l.Names()
@@ -154,8 +154,8 @@ func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error
 	return Sight{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
 }
 
-// without switches to PTTL, which more users may call, if the node refuses only
-// PEXPIRETIME. It says whether it has switched.
+// without switches to PTTL if the node refuses PEXPIRETIME: more users are permitted PTTL.
+// It reports whether it has switched.
 func (l *Looker) without(err error) bool {
 	var of commandError
 	if l.Reckons() || !errors.Is(err, ErrRefused) || !errors.As(err, &of) || of.command != l.ends {
@@ -165,13 +165,13 @@ func (l *Looker) without(err error) bool {
 	return true
 }
 
-// question is what is asked of one key.
+// question says how to read one key.
 type question struct {
-	as    string // the type that it is read as
-	typed bool   // its type is asked for as well
+	as    string // the type to read the key as
+	typed bool   // also ask for the key's type
 }
 
-// questions about the keys that the node is likely to have.
+// questions returns the questions about the likely keys.
 func (l *Looker) questions(likely []string) map[string]question {
 	asked := make(map[string]question, len(likely))
 	for _, key := range likely {
@@ -203,7 +203,8 @@ func (l *Looker) learn(asked map[string]question, r *round) {
 	}
 }
 
-// remember keeps the types of seen keys, for a bounded number of keys.
+// remember stores the types of the keys, for a bounded number of keys. It forgets imported
+// keys that are gone.
 func (l *Looker) remember(keys map[string]Key) {
 	if len(l.kinds) > 2*MaxKeys {
 		clear(l.kinds)
@@ -222,12 +223,12 @@ func (l *Looker) remember(keys map[string]Key) {
 type round struct {
 	Sight
 	size      int               // number of keys of the whole node
-	listed    []string          // all its keys, if they were asked for
-	kinds     map[string]string // keys that have to be read as another type; "" = it is to be asked for
-	elsewhere map[string]bool   // keys that the node says others have
+	listed    []string          // all its keys, if asked for
+	kinds     map[string]string // keys to be read again, as this type; "" = ask for the type
+	elsewhere map[string]bool   // keys that are on other nodes, as the node says
 }
 
-// whole says whether the answer is complete.
+// whole reports whether the answer is complete.
 func (r *round) whole(asked map[string]question, all, list bool) bool {
 	if len(r.kinds) > 0 || !all {
 		return len(r.kinds) == 0
@@ -243,9 +244,8 @@ func (r *round) whole(asked map[string]question, all, list bool) bool {
 	return true
 }
 
-// round asks the node once, in a transaction, so that all answers are of one instant. A
-// Cluster's node refuses transactions over several slots; it gets the commands as one
-// pipeline and executes them one after the other.
+// round asks the node once. It uses a transaction, so that all answers are of one instant.
+// A node of a cluster refuses transactions over several slots, and gets a pipeline instead.
 func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 	keys := slices.Sorted(maps.Keys(asked))
 	commands := [][]string{{"TIME"}}
@@ -271,7 +271,7 @@ func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 	return r.read(l, keys, asked, list)
 }
 
-// all has the node execute commands at one instant, if it can.
+// all makes the node execute commands in a transaction or, in a cluster, in a pipeline.
 func (l *Looker) all(commands [][]string) ([]answer, error) {
 	if l.Cluster {
 		return l.talk(commands)
@@ -299,8 +299,8 @@ func (l *Looker) all(commands [][]string) ([]answer, error) {
 	return did.list, nil
 }
 
-// about returns the commands that read one key. The expiry comes last: if it says that
-// there is no key, earlier answers do not count.
+// about returns the commands that read one key. The expiry comes last: if its answer is
+// that the key does not exist, the earlier answers do not count.
 func (l *Looker) about(key string, q question) [][]string {
 	var commands [][]string
 	ask := func(args ...string) {

@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reader reads keys of one type, up to one element more than a look's limit.
+// reader reads keys of one type. It asks for one element more than a look's limit.
 type reader struct {
 	// The command is name, the key, and args.
 	name string
 	args []string
-	// fill stores what was read; false: it exceeds a look's limit.
+	// fill stores an answer; false: the answer exceeds a look's limit.
 	fill func(k *history.KeyContent, a answer) bool
 }
 
@@ -22,7 +22,7 @@ func (r reader) command(key string) []string {
 	return append([]string{r.name, key}, r.args...)
 }
 
-// readers by type, as Redis TYPE says.
+// readers are keyed by type, as the command TYPE returns it.
 var readers = map[string]reader{
 	"string": {"GETRANGE", []string{"0", strconv.Itoa(MaxRead)}, text},
 	"hash":   {"HSCAN", []string{"0", "COUNT", strconv.Itoa(MaxElements)}, scannedFields},
@@ -37,8 +37,9 @@ func text(k *history.KeyContent, a answer) bool {
 	return len(a.text) <= MaxRead
 }
 
-// scan returns the elements that a scan found, in pieces of that size, each once: a
-// growing table may show some twice. All is false if there are more.
+// scan returns the elements in the answer to a scan, each in a slice of piece answers. It
+// removes duplicates, which Redis may return from a growing table. All is false if the key
+// has more elements.
 func scan(a answer, piece int) (found [][]answer, all bool) {
 	if len(a.list) != 2 || a.list[0].text != "0" {
 		return nil, false
@@ -83,7 +84,7 @@ func elements(k *history.KeyContent, a answer) bool {
 	return len(a.list) <= MaxElements
 }
 
-// entries of a stream, each as "id field value …".
+// entries stores the entries of a stream, each as "id field value …".
 func entries(k *history.KeyContent, a answer) bool {
 	for _, e := range a.list {
 		if len(e.list) != 2 {
@@ -112,7 +113,7 @@ func (r *reading) next() answer {
 	return a
 }
 
-// must is next, or an error if the node did not execute the command.
+// must returns the next answer, or an error if the node did not execute the command.
 func (r *reading) must() (answer, error) {
 	a := r.next()
 	if err := a.problem(); err != nil {
@@ -164,7 +165,7 @@ func (r *reading) read(l *Looker, keys []string, asked map[string]question, list
 	return &r.round, nil
 }
 
-// time is the answer to TIME.
+// time parses the answer to TIME.
 func (a answer) time() (time.Duration, error) {
 	if len(a.list) != 2 {
 		return 0, fmt.Errorf("TIME: %w: %d elements", errMalformed, len(a.list))
@@ -180,7 +181,7 @@ func (a answer) time() (time.Duration, error) {
 	return time.Duration(sec)*time.Second + time.Duration(usec)*time.Microsecond, nil
 }
 
-// of is the next answer about the key; it skips the answer to ASKING.
+// of returns the next answer about the key. It skips the answer to ASKING.
 func (r *reading) of(l *Looker, key string) said {
 	if l.asking[key] {
 		r.next()
@@ -188,13 +189,13 @@ func (r *reading) of(l *Looker, key string) said {
 	return said{r.next(), r.commands[r.at-1][0]}
 }
 
-// said is the answer to a command.
+// said is an answer with the name of its command.
 type said struct {
 	answer
 	command string
 }
 
-// key reads what was said about one key.
+// key reads the answers about one key.
 func (r *reading) key(l *Looker, key string, q question) error {
 	kind := q.as
 	var typed said
@@ -231,7 +232,7 @@ func (r *reading) key(l *Looker, key string, q question) error {
 	return r.fill(l, key, kind, content.answer, ends.answer)
 }
 
-// fill notes what the node has under a key.
+// fill stores a key's content and expiry.
 func (r *reading) fill(l *Looker, key, kind string, content, ends answer) error {
 	k := &history.KeyContent{Type: kind}
 	if !readers[kind].fill(k, content) {

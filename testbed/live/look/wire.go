@@ -13,13 +13,13 @@ import (
 
 // answer is one reply.
 type answer struct {
-	kind byte // as in RESP 2: + - : $ *
+	kind byte // of RESP 2: + - : $ *
 	text string
 	list []answer
 	null bool
 }
 
-// talk sends commands in one piece and reads the answers.
+// talk sends commands in one write and reads the answers.
 func (l *Looker) talk(commands [][]string) ([]answer, error) {
 	l.out = l.out[:0]
 	for _, args := range commands {
@@ -33,7 +33,7 @@ func (l *Looker) talk(commands [][]string) ([]answer, error) {
 	for i := range answers {
 		var err error
 		if answers[i], err = read(l.in, &left); err != nil {
-			if i == 1 && answers[0].kind == '-' { // as with too many clients
+			if i == 1 && answers[0].kind == '-' { // too many clients, perhaps
 				err = fmt.Errorf("%w: %s", ErrRefused, answers[0].text)
 			}
 			return nil, err
@@ -44,7 +44,7 @@ func (l *Looker) talk(commands [][]string) ([]answer, error) {
 
 var errMalformed = errors.New("malformed reply")
 
-// read reads an answer of no more bytes than are left.
+// read reads an answer of at most left bytes, and subtracts its length from left.
 func read(in *bufio.Reader, left *int) (answer, error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -87,7 +87,7 @@ func read(in *bufio.Reader, left *int) (answer, error) {
 	return a, nil
 }
 
-// bulk reads a text of n bytes.
+// bulk reads a string of n bytes.
 func (a answer) bulk(in *bufio.Reader, n int, left *int) (answer, error) {
 	text := make([]byte, n+len("\r\n"))
 	if _, err := io.ReadFull(in, text); err != nil {
@@ -102,7 +102,7 @@ func tooMuch() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxReply)
 }
 
-// code is the first word of an error, "" of another answer.
+// code returns the first word of an error, "" for other answers.
 func (a answer) code() string {
 	if a.kind != '-' {
 		return ""
@@ -111,12 +111,12 @@ func (a answer) code() string {
 	return code
 }
 
-// passing are the errors of a node that will answer later.
+// passing are the codes of temporary errors.
 var passing = map[string]bool{
 	"LOADING": true, "CLUSTERDOWN": true, "MASTERDOWN": true, "TRYAGAIN": true, "BUSY": true, "UNBLOCKED": true,
 }
 
-// commandError is why a command was not executed.
+// commandError says why a command was not executed.
 type commandError struct {
 	command string
 	error
@@ -128,7 +128,7 @@ func (e commandError) Error() string { return e.command + ": " + e.error.Error()
 // Unwrap returns the node's error.
 func (e commandError) Unwrap() error { return e.error }
 
-// problem is why the command was not executed, nil if it was.
+// problem returns the reason why the command was not executed, nil if it was.
 func (a answer) problem() error {
 	switch code := a.code(); {
 	case code == "":

@@ -1,9 +1,10 @@
 package node
 
-// The node is not part of a cluster. Clients that support clusters learn that by asking.
+// The node is not part of a cluster. Clients that support clusters find out with these
+// commands.
 
-// clusterCommands are the subcommands of CLUSTER. Redis checks the subcommand's name and
-// its number of arguments before it refuses.
+// clusterCommands returns the subcommands of CLUSTER. Redis checks a subcommand's name and
+// its number of arguments before it refuses the subcommand.
 func clusterCommands() []command {
 	subs := []command{
 		{name: "addslots", arity: -3},

@@ -2,35 +2,35 @@ package node
 
 import "strings"
 
-// handler runs a command, whose arity has been checked, for a session, and writes exactly
-// one reply (SUBSCRIBE and its like: one for each argument).
+// handler runs a command for a session and writes exactly one reply, or one for each
+// argument of SUBSCRIBE and similar commands. The command's arity has been checked.
 type handler func(n *Node, s *Session, args []string)
 
-// traits of a command, where they are not Redis's own flags.
+// traits of a command. Not all are flags of Redis.
 type traits uint16
 
 const (
 	write           traits = 1 << iota
-	readonly               // read by key: what tracking remembers
+	readonly               // reads keys: tracking remembers them
 	noScript               // refused in scripts
 	typed                  // run by miniredis
-	zeroIsNothing          // a reply of 0 means that nothing changed
-	overwrites             // replaces the key whole, with its life
-	unordered              // the reply is a set, in the order of Go's maps: sort it
+	zeroIsNothing          // the reply 0 means that nothing changed
+	overwrites             // replaces the whole key and its expiry
+	unordered              // the reply is a set in random order and must be sorted
 	whileSubscribed        // allowed to a RESP2 client with subscriptions
 	immediate              // not queued by MULTI
 	random                 // draws from miniredis's generator
 )
 
-// command is a command of Redis. Without run and typed, the node lacks it.
+// command is a Redis command. The node does not support one without run and typed.
 type command struct {
 	name              string
-	arity             int // with the name; negative: at least
+	arity             int // including the name; -n means at least n
 	traits            traits
-	first, last, step int // places of the keys, as Redis gives them
-	numkeys           int // or the place of their number, before them
+	first, last, step int // key positions, as in COMMAND INFO
+	numkeys           int // position of the number of keys, or 0
 	run               handler
-	subs              []command // CLIENT ID and its like
+	subs              []command // such as CLIENT ID
 	bySub             map[string]*command
 }
 
@@ -40,7 +40,7 @@ func (c *command) fits(args []string) bool {
 	return len(args) == c.arity || c.arity < 0 && len(args) >= -c.arity
 }
 
-// keys returns the keys among args, which may be a part of args itself.
+// keys returns the keys among args; the result may share memory with args.
 func (c *command) keys(args []string) []string {
 	if c.numkeys > 0 {
 		count, ok := parseInt(args[c.numkeys])
@@ -78,8 +78,8 @@ func (c *command) written(args []string) []string {
 	return c.keys(args)
 }
 
-// lookup finds a command by its name, and its subcommand, in any case. c is nil if Redis
-// has none; container is then the command whose subcommand is unknown.
+// lookup finds a command and its subcommand by their names, in any case. c is nil if Redis
+// has none; if only the subcommand is unknown, container is its command.
 func lookup(args []string) (c, container *command) {
 	if c = commands[args[0]]; c == nil {
 		if c = commands[strings.ToLower(args[0])]; c == nil {
@@ -92,7 +92,7 @@ func lookup(args []string) (c, container *command) {
 	return c.bySub[strings.ToLower(args[1])], c
 }
 
-// index makes a table by name, in lower and in upper case.
+// index returns a table of commands by their lower-case and upper-case names.
 func index(list []command) map[string]*command {
 	table := make(map[string]*command, 2*len(list))
 	for i := range list {

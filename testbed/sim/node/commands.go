@@ -2,7 +2,7 @@ package node
 
 import "slices"
 
-// commands are those of Redis 7.0, by name. The table is filled in init, since
+// commands are the commands of Redis 7.0, by name. The table is filled in init, since
 // handlers of scripts and transactions look commands up in it.
 var commands map[string]*command
 
@@ -10,7 +10,7 @@ func init() {
 	commands = index(slices.Concat(dataCommands(), otherCommands(), typedCommands, missingCommands))
 }
 
-// dataCommands are the data commands that the node runs itself.
+// dataCommands returns the data commands that the node runs itself.
 func dataCommands() []command {
 	return []command{
 		// strings
@@ -58,7 +58,7 @@ func dataCommands() []command {
 	}
 }
 
-// otherCommands are those for connections, transactions, scripts and channels.
+// otherCommands returns the commands for connections, transactions, scripts and channels.
 func otherCommands() []command {
 	return []command{
 		// connections
@@ -98,7 +98,7 @@ func otherCommands() []command {
 	}
 }
 
-// typedCommands are those that miniredis runs.
+// typedCommands are the commands that miniredis runs, except KEYS.
 var typedCommands = []command{
 	// strings
 	{"append", 3, write | typed, 1, 1, 1, 0, nil, nil, nil},
@@ -198,8 +198,8 @@ var typedCommands = []command{
 	{"zunionstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
 }
 
-// missingCommands are known to Redis but not to the node: they block, their data cannot
-// be snapshotted, or no lock needs them.
+// missingCommands are Redis commands that the node does not support: they block, their data
+// cannot be snapshotted, or no lock needs them.
 var missingCommands = []command{
 	{name: "acl", arity: -2},
 	{name: "bgrewriteaof", arity: 1},

@@ -23,7 +23,7 @@ func (n *Node) cmdPing(s *Session, args []string) {
 
 func (n *Node) cmdEcho(_ *Session, args []string) { n.bulk(args[1]) }
 
-// cmdQuit only answers: whoever owns the connection closes it.
+// cmdQuit only answers: the owner of the connection closes it.
 func (n *Node) cmdQuit(_ *Session, _ []string) { n.ok() }
 
 func (n *Node) cmdReset(s *Session, _ []string) {
@@ -134,7 +134,7 @@ func clientCommands() []command {
 		{name: "tracking", arity: -3, run: (*Node).clientTracking},
 		{name: "caching", arity: 3, run: (*Node).clientCaching},
 		{name: "getredir", arity: 2, run: (*Node).clientGetredir},
-		// known to Redis only
+		// not supported by the node
 		{name: "help", arity: 2},
 		{name: "info", arity: 2},
 		{name: "kill", arity: -3},

@@ -48,6 +48,7 @@ var luaScripts = []string{
 	`redis.call("SET", KEYS[1], "x", "PX", 1) return redis.call("PTTL", KEYS[1])`,
 	`redis.call("SET", KEYS[1], "x", "PX", 100000) redis.call("PERSIST", KEYS[1]) return redis.call("PTTL", KEYS[1])`,
 	// Errors.
+	`redis.call("SETNX", KEYS[1], ARGV[1]) redis.call("EXPIRE", KEYS[1], tonumber("1.5")) return 1`,
 	`return redis.call("NOSUCH")`, `return redis.pcall("NOSUCH")`, `return redis.pcall("NOSUCH")["err"]`, `return redis.pcall("GET")["err"]`,
 	`return redis.call("INCR", KEYS[2])`, `return redis.pcall("INCR", KEYS[2])`, `local r = redis.pcall("HGET", KEYS[1], "f") return type(r)`,
 	`redis.call("SET", KEYS[1], "before") redis.call("HGET", KEYS[1], "f") redis.call("SET", KEYS[1], "after")`,

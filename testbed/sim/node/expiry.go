@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// keyspace is what the node knows of keys beside miniredis, which holds their
-// values and knows nothing of their lives.
+// keyspace holds the expiry times of keys and other state that miniredis, which holds the
+// values, does not know.
 type keyspace struct {
 	deadlines map[string]int64  // when keys expire: Unix milliseconds of the node's clock
-	earliest  int64             // no deadline is earlier
-	hidden    map[string]*entry // expired keys of a replica, which only its primary may delete
-	entries   map[string]*entry // what untouched keys looked like in the last snapshot
+	earliest  int64             // lower bound of all deadlines
+	hidden    map[string]*entry // expired keys of a replica; only its primary may delete them
+	entries   map[string]*entry // cached entries of keys unchanged since the last snapshot
 }
 
 func (k *keyspace) clear() {
@@ -32,8 +32,8 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 	k.earliest = min(k.earliest, ms)
 }
 
-// expire takes away the keys whose deadline has passed. A key lives through its
-// deadline's millisecond, as in Redis.
+// expire removes the keys whose deadline has passed. As in Redis, a key still exists in its
+// deadline's millisecond.
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
 		n.unhide()
@@ -63,8 +63,8 @@ func (n *Node) expire() {
 	n.tell(history.ByExpiry)
 }
 
-// Expire deletes the keys that have expired by now, as Redis does by itself soon after,
-// and returns the messages to sessions about them. A replica only hides them.
+// Expire deletes the keys that have expired by now, as Redis does without a command, and
+// returns the messages to sessions about them. A replica only hides the keys.
 func (n *Node) Expire(now time.Time) []Push {
 	n.tick(now)
 	if len(n.tracking.bcast) > 0 {
@@ -73,8 +73,8 @@ func (n *Node) Expire(now time.Time) []Push {
 	return n.takePushes()
 }
 
-// NextExpiry is an instant of the node's wall clock until which no key expires;
-// the zero time if no key has a life.
+// NextExpiry returns an instant of the node's wall clock before which no key expires; the
+// zero time if no key has an expiry.
 func (n *Node) NextExpiry() time.Time {
 	if n.keys.earliest == math.MaxInt64 {
 		return time.Time{}
@@ -82,7 +82,7 @@ func (n *Node) NextExpiry() time.Time {
 	return time.UnixMilli(n.keys.earliest)
 }
 
-// hide takes an expired key out of a replica's sight.
+// hide hides an expired key of a replica from commands.
 func (n *Node) hide(key string) {
 	n.keys.hidden[key] = n.entry(key)
 	n.db.Del(key)
@@ -91,8 +91,8 @@ func (n *Node) hide(key string) {
 	n.touchWatched(key)
 }
 
-// unhide brings back hidden keys that a clock going back has revived, and deletes
-// the others once the node is no replica any more.
+// unhide restores hidden keys that are no longer expired because the clock went back. It
+// deletes the others if the node is no longer a replica.
 func (n *Node) unhide() {
 	for _, key := range slices.Sorted(maps.Keys(n.keys.hidden)) {
 		e := n.keys.hidden[key]
@@ -119,7 +119,7 @@ func (n *Node) remove(key string) bool {
 	return true
 }
 
-// touch accounts for a change of a key, or its end, and tells those who cached it.
+// touch accounts for a change or removal of a key, and informs sessions that cached it.
 func (n *Node) touch(key string) {
 	n.account(key)
 	n.invalidate(key)
@@ -135,7 +135,8 @@ func (n *Node) account(key string) {
 	n.touchWatched(key)
 }
 
-// live sets a key's end, in Unix milliseconds of the node's clock.
+// live sets a key's deadline, in Unix milliseconds of the node's clock. A past deadline
+// removes the key.
 func (n *Node) live(key string, ms int64) {
 	n.keys.setDeadline(key, ms)
 	if ms < n.nowMs {

@@ -1,7 +1,7 @@
 package node
 
-// matches tells whether s matches a glob pattern as Redis reads it: * ? [a-z] [^a]
-// and backslashes. As in Redis 7.0, no pattern but the empty one matches "".
+// matches reports whether s matches a glob pattern as Redis reads it: * ? [a-z] [^a] and
+// backslashes. As in Redis 7.0, no pattern but the empty one matches "".
 func matches(pattern, s string) bool {
 	for pattern != "" && s != "" {
 		switch pattern[0] {
@@ -45,9 +45,9 @@ func matches(pattern, s string) bool {
 	return pattern == "" && s == ""
 }
 
-// matchClass matches a character with a class, whose bracket is open, and returns
-// the pattern from the closing bracket on. A class that is not closed ends with
-// the pattern.
+// matchClass reports whether a character is in the class at the start of pattern, after the
+// opening bracket. It returns the rest of the pattern from the closing bracket on. An
+// unclosed class ends with the pattern.
 func matchClass(pattern string, c byte) (in bool, rest string) {
 	not := pattern != "" && pattern[0] == '^'
 	if not {

@@ -34,7 +34,7 @@ func (n *Node) cmdPexpire(_ *Session, args []string)   { n.setLife("pexpire", "P
 func (n *Node) cmdExpireat(_ *Session, args []string)  { n.setLife("expireat", "EXAT", args) }
 func (n *Node) cmdPexpireat(_ *Session, args []string) { n.setLife("pexpireat", "PXAT", args) }
 
-// expireOptions of EXPIRE and its like.
+// expireOptions are the options of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func (o *expireOptions) parse(args []string) (refusal string) {
@@ -61,7 +61,7 @@ func (o *expireOptions) parse(args []string) (refusal string) {
 	return ""
 }
 
-// allow tells whether the deadline may be set in the place of old.
+// allow reports whether the deadline ms may replace old, which counts only if mortal.
 func (o *expireOptions) allow(ms, old int64, mortal bool) bool {
 	switch {
 	case o.nx && mortal, o.xx && !mortal:
@@ -104,8 +104,8 @@ func (n *Node) setLife(name, unit string, args []string) {
 	n.int(1)
 }
 
-// life answers with of's result for the deadline of a key, -1 for a key that lives for
-// ever, -2 for no key.
+// life replies with of(deadline) for a key with a deadline, -1 for a key without one, and
+// -2 for a missing key.
 func (n *Node) life(key string, of func(ms int64) int64) {
 	ms, mortal := n.keys.deadlines[key]
 	switch {
@@ -160,7 +160,8 @@ func (n *Node) cmdRenamenx(_ *Session, args []string) {
 	}
 }
 
-// moveKey renames a key, its life included, or answers that there is no such key.
+// moveKey renames a key and keeps its expiry. For a missing key it replies with an error
+// and returns false.
 func (n *Node) moveKey(args []string) bool {
 	from, to := args[1], args[2]
 	if !n.db.Exists(from) {
@@ -179,7 +180,7 @@ func (n *Node) moveKey(args []string) bool {
 func (n *Node) copyKey(from, to string) {
 	n.db.Del(to)
 	delete(n.keys.deadlines, to)
-	_ = n.store.Copy(0, from, 0, to) // its only error is that from does not exist
+	_ = n.store.Copy(0, from, 0, to) // fails only if from does not exist
 	if ms, mortal := n.keys.deadlines[from]; mortal {
 		n.keys.setDeadline(to, ms)
 	}
@@ -218,8 +219,7 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 	}
 }
 
-// onlyDatabase says why a database cannot be selected: the node is a Redis
-// configured with one.
+// onlyDatabase returns why a database cannot be selected; "" for database 0, the only one.
 func onlyDatabase(index string) string {
 	v, ok := parseInt(index)
 	switch {
@@ -285,7 +285,7 @@ func (n *Node) cmdTime(_ *Session, _ []string) {
 	n.bulk(strconv.FormatInt(int64(n.now.Nanosecond())/1000, 10))
 }
 
-// cmdWait answers for a node without replicas; the simulation answers for others.
+// cmdWait answers WAIT for a node without replicas; the simulation answers for others.
 func (n *Node) cmdWait(_ *Session, args []string) {
 	_, ok := parseInt(args[1])
 	timeout, isInt := parseInt(args[2])
@@ -330,9 +330,9 @@ func (n *Node) cmdHincrby(_ *Session, args []string) {
 	n.int(old + by)
 }
 
-// hasField tells an empty field from a missing one.
+// hasField reports whether a hash has a field, which may be empty.
 func (n *Node) hasField(key, field string) bool {
-	fields, _ := n.db.HKeys(key) // its errors mean that there are none
+	fields, _ := n.db.HKeys(key) // an error means that there are none
 	for _, f := range fields {
 		if f == field {
 			return true

@@ -10,23 +10,23 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// scripting is what a node needs to run scripts. Its one Lua state lives as long as the
-// node: making one costs more than a hundred scripts. A state that a script changed is
-// replaced, so that no script sees what another did.
+// scripting holds a node's scripts and its Lua state. The state is reused, since a new one
+// costs more than a hundred script runs. If a script changes the state, the node replaces
+// it, so that no script affects another.
 type scripting struct {
 	scripts  map[string]*script // the script cache, by SHA-1
-	compiled map[string]*script // all compiled scripts, by source: only a cache
-	random   uint64             // of math.random
+	compiled map[string]*script // cache of compiled scripts, by source
+	random   uint64             // state of math.random
 
 	state   *lua.LState
-	fixed   []fixedTable                // what no script may change
-	shields map[*lua.LTable]*lua.LTable // tables that scripts see, and the tables behind them
+	fixed   []fixedTable                // tables that no script may change
+	shields map[*lua.LTable]*lua.LTable // from the tables that scripts see to the real ones
 	strict  *lua.LTable                 // the environment of scripts that assign to globals
 	budget  budget
 
-	// of the script that runs
+	// State of the running script.
 	running  *script
-	readOnly bool // it may not write: EVAL_RO
+	readOnly bool // it may not write, as with EVAL_RO
 	line     int  // where the last error was raised; 0 = unknown
 	args     []string
 }
@@ -35,14 +35,14 @@ type scripting struct {
 type script struct {
 	sha, source string
 	proto       *lua.FunctionProto
-	refused     string // why it does not compile; "" if it does
-	noWrites    bool   // flagged so in its first line
-	flagged     bool   // has flags at all
-	harmless    bool   // cannot change the Lua state, by its instructions
+	refused     string // the compile error; "" if it compiles
+	noWrites    bool   // has the flag no-writes
+	flagged     bool   // has a shebang line
+	harmless    bool   // its instructions cannot change the Lua state
 	assigns     bool   // assigns to globals
 }
 
-// maxCompiled bounds the memory of compiled scripts.
+// maxCompiled limits the number of compiled scripts in the cache.
 const maxCompiled = 1000
 
 // flush empties the script cache.
@@ -51,18 +51,18 @@ func (l *scripting) flush() { l.scripts = map[string]*script{} }
 // seedOfRandom is the state of Redis's generator when it starts.
 const seedOfRandom = 0x1234abcd330e
 
-// draw returns 31 random bits, as Redis's redisLrand48.
+// draw returns 31 random bits, like Redis's redisLrand48.
 func (l *scripting) draw() int64 {
 	l.random = (l.random*0x5deece66d + 0xb) & (1<<48 - 1)
 	return int64(l.random >> 17)
 }
 
-// maxInstructions ends a script that would run for ever. Redis would let it run
-// until somebody kills it; no lock's script needs a thousandth.
+// maxInstructions limits a script's run. Redis would let an endless script run until SCRIPT
+// KILL; no lock's script needs a thousandth of the limit.
 const maxInstructions = 5_000_000
 
 // budget is a context that is done after a number of calls of Done: the Lua machine calls
-// it before every instruction.
+// Done before every instruction.
 type budget struct {
 	left  int
 	ended chan struct{}
@@ -74,7 +74,7 @@ func (*budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 // Value implements context.Context.
 func (*budget) Value(any) any { return nil }
 
-// Done implements context.Context, and counts.
+// Done implements context.Context, and counts its calls.
 func (b *budget) Done() <-chan struct{} {
 	if b.left--; b.left >= 0 {
 		return nil
@@ -131,7 +131,8 @@ func (n *Node) evalsha(s *Session, args []string, readOnly bool) {
 	n.script(s, sc, readOnly, keys, argv)
 }
 
-// scriptArgs splits the arguments of EVAL into keys and others.
+// scriptArgs splits the arguments of EVAL into keys and other arguments. It replies with an
+// error if ok is false.
 func (n *Node) scriptArgs(args []string) (keys, argv []string, ok bool) {
 	count, isInt := parseInt(args[2])
 	switch rest := args[3:]; {
@@ -159,7 +160,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	}
 	state := l.state
 	l.running, l.readOnly, l.line, l.budget.left = sc, readOnly || sc.noWrites, 0, maxInstructions
-	n.resp3 = false // until redis.setresp
+	n.resp3 = false // scripts start in RESP2, until redis.setresp
 	globals := state.G.Global
 	globals.RawSetString("KEYS", stringTable(state, keys))
 	globals.RawSetString("ARGV", stringTable(state, argv))
@@ -170,7 +171,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	mark := len(n.out)
 	state.Push(f)
 	err := state.PCall(0, 1, nil)
-	n.out = n.out[:mark] // what an interrupted call left
+	n.out = n.out[:mark] // drops partial output of an interrupted call
 	scriptResp3 := n.resp3
 	n.resp3 = s.resp3
 	if err != nil {
@@ -186,7 +187,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	}
 }
 
-// stringTable makes KEYS or ARGV.
+// stringTable returns the table KEYS or ARGV.
 func stringTable(state *lua.LState, items []string) *lua.LTable {
 	t := state.CreateTable(len(items), 0)
 	for _, item := range items {
@@ -195,7 +196,7 @@ func stringTable(state *lua.LState, items []string) *lua.LTable {
 	return t
 }
 
-// failure writes a script's error as Redis does.
+// failure returns the text of a script's error in Redis's form.
 func (l *scripting) failure(err error) string {
 	text, line := err.Error(), l.line
 	var api *lua.ApiError
@@ -215,13 +216,13 @@ func (l *scripting) failure(err error) string {
 	return fmt.Sprintf("%s script: %s, on @user_script:%d.", cut(text, len(text)), l.running.sha, max(line, 1))
 }
 
-// trimTraceback takes the first line of an error that gopher-lua has decorated.
+// trimTraceback removes gopher-lua's stack traceback from an error text.
 func trimTraceback(text string) string {
 	text, _, _ = strings.Cut(text, "\nstack traceback:")
 	return text
 }
 
-// lineOf reads the line from "ERR user_script:3: …".
+// lineOf returns the line number in "ERR user_script:3: …", or 0.
 func lineOf(text string) (line int) {
 	rest, ok := strings.CutPrefix(text, "ERR "+chunkName+":")
 	if !ok {
@@ -245,7 +246,7 @@ func scriptCommands() []command {
 		{name: "kill", arity: 2, traits: noScript, run: func(n *Node, _ *Session, _ []string) {
 			n.fail("NOTBUSY No scripts in execution right now.")
 		}},
-		// known to Redis only
+		// not supported by the node
 		{name: "debug", arity: 3, traits: noScript},
 		{name: "help", arity: 2, traits: noScript},
 	}

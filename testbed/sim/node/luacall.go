@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redisCall is redis.call, or redis.pcall if protected.
+// redisCall implements redis.call, or redis.pcall if protected.
 func (n *Node) redisCall(state *lua.LState, protected bool) int {
 	args, refusal := n.callArgs(state)
 	mark := len(n.out)
@@ -32,7 +32,7 @@ func (n *Node) redisCall(state *lua.LState, protected bool) int {
 	return 1
 }
 
-// callArgs reads a call's arguments. The slice is used again by the next call.
+// callArgs returns a call's arguments. The next call reuses the slice.
 func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
 	count := state.GetTop()
 	if count == 0 {
@@ -53,7 +53,7 @@ func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
 	return args, ""
 }
 
-// callFromScript runs a script's command, or says why not.
+// callFromScript runs a script's command, or returns why it refuses.
 func (n *Node) callFromScript(args []string) (refusal string) {
 	c, _ := lookup(args)
 	switch {
@@ -74,13 +74,13 @@ func (n *Node) callFromScript(args []string) (refusal string) {
 	return ""
 }
 
-// raise ends the script, or its pcall, with an error in Redis's form.
+// raise raises a Lua error in Redis's form.
 func (n *Node) raise(state *lua.LState, text string) {
 	n.noteLine(state)
 	state.Error(errorTable(state, text), 1)
 }
 
-// noteLine remembers the line of the script that runs.
+// noteLine stores the current line of the running script.
 func (n *Node) noteLine(state *lua.LState) {
 	if line := lineOf("ERR " + state.Where(1)); line > 0 {
 		n.lua.line = line
@@ -100,7 +100,7 @@ type replyReader struct {
 	rest  []byte
 }
 
-// line takes the rest of the line.
+// line consumes and returns the rest of the line.
 func (r *replyReader) line() []byte {
 	for i, b := range r.rest {
 		if b == '\r' {
@@ -184,7 +184,7 @@ func (r *replyReader) wrapped(field string, v lua.LValue) *lua.LTable {
 	return t
 }
 
-// Limits of what a script may return: a table can contain itself.
+// Limits of a script's return value: a table can contain itself.
 const (
 	maxReplyDepth = 1000
 	maxReplyBytes = 64 << 20

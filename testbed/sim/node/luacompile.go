@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// chunkName is what Redis calls scripts in errors.
+// chunkName is Redis's name for scripts in errors.
 const chunkName = "user_script"
 
 func sha1hex(s string) string {
@@ -21,7 +21,7 @@ func sha1hex(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// compile returns the script, from the cache if it can.
+// compile returns the compiled script, from the cache if possible.
 func (l *scripting) compile(source string) *script {
 	if sc := l.compiled[source]; sc != nil {
 		return sc
@@ -37,7 +37,7 @@ func (l *scripting) compile(source string) *script {
 
 const compileError = "ERR Error compiling script (new function): "
 
-// build compiles the source, or says why it cannot.
+// build compiles the source, or returns the error.
 func (sc *script) build() (refused string) {
 	body := sc.source
 	if strings.HasPrefix(body, "#!") {
@@ -45,7 +45,7 @@ func (sc *script) build() (refused string) {
 		if refused = sc.shebang(first); refused != "" {
 			return refused
 		}
-		body = "\n" + rest // keeps the lines' numbers
+		body = "\n" + rest // keeps the line numbers
 	}
 	chunk, err := parse.Parse(strings.NewReader(body), chunkName)
 	if err == nil {
@@ -58,12 +58,15 @@ func (sc *script) build() (refused string) {
 	if err != nil {
 		return compileError + syntaxError(err, body)
 	}
+	// The main chunk has no arguments. Without this flag gopher-lua skips a table of
+	// arguments that it would create in each run. No script can name that table.
+	sc.proto.IsVarArg &^= lua.VarArgNeedsArg
 	sc.harmless = true
 	sc.inspect(sc.proto)
 	return ""
 }
 
-// syntaxError names the place as Redis does, but the error in gopher-lua's words.
+// syntaxError returns gopher-lua's error text, with the position in Redis's form.
 func syntaxError(err error, body string) string {
 	var at *parse.Error
 	if !errors.As(err, &at) {
@@ -76,7 +79,7 @@ func syntaxError(err error, body string) string {
 	return fmt.Sprintf("%s:%d: %s near '%s'", chunkName, line, at.Message, near)
 }
 
-// shebang reads the first line: #!lua flags=a,b.
+// shebang parses the first line, "#!lua flags=a,b".
 func (sc *script) shebang(line string) (refused string) {
 	words := strings.Fields(line)
 	if words[0] != "#!lua" {
@@ -101,14 +104,14 @@ func (sc *script) shebang(line string) (refused string) {
 	return ""
 }
 
-// harmlessGlobals cannot change anything that outlives a script.
+// harmlessGlobals are globals that cannot change any state that outlives a script.
 var harmlessGlobals = []string{
 	textGlobal, "ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
 	"string", "tonumber", "tostring", "type", "unpack",
 }
 
-// inspect looks for instructions that change tables or globals. Most scripts of locks
-// have none, and need no check afterwards.
+// inspect looks for instructions that change tables or globals. Most lock scripts have
+// none, and so need no check of the Lua state after a run.
 func (sc *script) inspect(p *lua.FunctionProto) {
 	for _, instruction := range p.Code {
 		switch int(instruction >> 26) {

@@ -14,13 +14,13 @@ import (
 // maxJSONDepth is cjson's limit of nesting.
 const maxJSONDepth = 1000
 
-// jsonError is an error in cjson's words.
+// jsonError is an error with cjson's text.
 type jsonError string
 
 // Error implements error.
 func (e jsonError) Error() string { return string(e) }
 
-// cjsonLibrary is the library "cjson", as far as its two functions go.
+// cjsonLibrary returns the library "cjson": encode, decode and null.
 func (n *Node) cjsonLibrary(state *lua.LState) map[string]lua.LValue {
 	null := state.NewUserData()
 	return map[string]lua.LValue{
@@ -156,7 +156,7 @@ func quoteJSON(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// decodeJSON keeps the order in which the text names the fields.
+// decodeJSON decodes JSON text into Lua values, with fields in the order of the text.
 func decodeJSON(state *lua.LState, s string, null lua.LValue) (lua.LValue, error) {
 	d := json.NewDecoder(bytes.NewReader([]byte(s)))
 	v, err := decodeValue(state, d, null, 0)

@@ -9,8 +9,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// globals of Redis's Lua that are as in gopher-lua. Coroutines are not among them:
-// they would outlive a script's budget.
+// globals lists the globals of Redis's Lua that gopher-lua implements alike. It excludes
+// coroutines, which would escape a script's budget.
 var globals = []string{
 	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "rawequal", "select", "type", "unpack", "xpcall",
 }
@@ -34,8 +34,8 @@ func (n *Node) openLua() {
 	n.fillGlobals(state)
 }
 
-// fillGlobals gives the state what scripts may use, in an order that does not
-// depend on Go's maps.
+// fillGlobals fills the state with the globals of scripts, in an order that does not depend
+// on Go's maps.
 func (n *Node) fillGlobals(state *lua.LState) {
 	l, old, global := &n.lua, state.G.Global, map[string]lua.LValue{}
 	for _, name := range globals {
@@ -65,7 +65,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 	g := sortedTable(state, global)
 	state.G.Global, state.Env = g, g
-	for _, f := range global { // functions that make functions pass their environment on
+	for _, f := range global { // functions created by these get the same environment
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}
@@ -79,7 +79,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 	l.fix(g)
 }
 
-// baseFunctions are globals that differ from gopher-lua's.
+// baseFunctions returns the global functions that differ from gopher-lua's.
 func (n *Node) baseFunctions() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		textGlobal:       luaConcatenable,
@@ -105,14 +105,14 @@ func (n *Node) luaError(state *lua.LState) int {
 	level := state.OptInt(2, 1)
 	if caller, ok := state.GetStack(1); ok {
 		if _, err := state.GetInfo("S", caller, lua.LNil); err == nil && caller.What == "G" {
-			level = 0 // called by pcall: there is no line to name
+			level = 0 // called by pcall, which has no line
 		}
 	}
 	state.Error(state.Get(1), level)
 	return 0
 }
 
-// luaPcall is pcall; it turns Redis's error tables back into their texts.
+// luaPcall implements pcall. It converts Redis's error tables back to their texts.
 func luaPcall(state *lua.LState) int {
 	f := state.CheckAny(1)
 	if f.Type() != lua.LTFunction && state.GetMetaField(f, "__call").Type() != lua.LTFunction {
@@ -142,7 +142,7 @@ func caught(err error) lua.LValue {
 	return api.Object
 }
 
-// luaConcatenable gives numbers the text that Lua 5.1 gives them.
+// luaConcatenable converts a number to its text in Lua 5.1.
 func luaConcatenable(state *lua.LState) int {
 	if v, ok := state.Get(1).(lua.LNumber); ok {
 		state.Push(lua.LString(formatNumber(float64(v), 14)))
@@ -155,7 +155,7 @@ func luaTostring(state *lua.LState) int {
 	return 1
 }
 
-// text is tostring: addresses, which differ from run to run, are left out.
+// text implements tostring, without addresses, which differ from run to run.
 func text(state *lua.LState, v lua.LValue) string {
 	if state.GetMetaField(v, "__tostring") != lua.LNil {
 		v = state.ToStringMeta(v)
@@ -170,7 +170,7 @@ func text(state *lua.LState, v lua.LValue) string {
 	}
 }
 
-// luaTonumber is tonumber.
+// luaTonumber implements tonumber.
 func luaTonumber(state *lua.LState) int {
 	v, base := state.CheckAny(1), state.OptInt(2, 10)
 	if n, ok := v.(lua.LNumber); ok && base == 10 {
@@ -203,7 +203,7 @@ func luaTonumber(state *lua.LState) int {
 	return 1
 }
 
-// number reads text that C's strtod reads completely, and hexadecimal integers.
+// number parses text that C's strtod accepts as a whole, and hexadecimal integers.
 func number(s string) (float64, bool) {
 	if strings.Contains(s, "_") {
 		return 0, false

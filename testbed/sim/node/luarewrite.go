@@ -7,15 +7,15 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// textGlobal names the function that rewritten scripts call on operands of a
+// textGlobal is the name of the function that rewritten scripts call on the operands of a
 // concatenation.
 const textGlobal = "__text"
 
-// rewriter makes a script mean in gopher-lua what it means in Redis's Lua 5.1:
-// numbers concatenate as %.14g, literals have no octal digits, there is no goto.
+// rewriter rewrites a script so that gopher-lua runs it like Redis's Lua 5.1: numbers
+// concatenate as %.14g, literals are never octal, and goto is an error.
 type rewriter struct{ refused string }
 
-// visit rewrites one node of the syntax tree, before those in it.
+// visit rewrites one node of the syntax tree, before its children.
 func (r *rewriter) visit(node any) {
 	switch n := node.(type) {
 	case *ast.GotoStmt:
@@ -29,7 +29,7 @@ func (r *rewriter) visit(node any) {
 	}
 }
 
-// refuse what Lua 5.1 does not know.
+// refuse notes a syntax error for a statement that Lua 5.1 lacks.
 func (r *rewriter) refuse(s ast.Stmt, expected, near string) {
 	if r.refused != "" {
 		return
@@ -41,7 +41,7 @@ func (r *rewriter) refuse(s ast.Stmt, expected, near string) {
 	r.refused = fmt.Sprintf("%s:%d: %s near '%s'", chunkName, s.Line(), message, near)
 }
 
-// asText wraps an operand of a concatenation.
+// asText wraps an operand of a concatenation in a call of textGlobal.
 func asText(e ast.Expr) ast.Expr {
 	switch e.(type) {
 	case *ast.StringExpr, *ast.StringConcatOpExpr:
@@ -56,7 +56,7 @@ func asText(e ast.Expr) ast.Expr {
 	return call
 }
 
-// decimal takes the leading zeros off a literal, which gopher-lua reads as octal.
+// decimal removes the leading zeros of a literal, which gopher-lua would parse as octal.
 func decimal(literal string) string {
 	if len(literal) < 2 || literal[0] != '0' || literal[1] < '0' || literal[1] > '9' {
 		return literal

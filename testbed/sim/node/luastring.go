@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format is string.format, given tables and the like as tostring shows them.
+// format implements string.format. It formats tables and similar values like tostring.
 func (n *Node) format(original lua.LValue) lua.LGFunction {
 	return func(state *lua.LState) int {
 		for i := 2; i <= state.GetTop(); i++ {
@@ -23,7 +23,7 @@ func (n *Node) format(original lua.LValue) lua.LGFunction {
 	}
 }
 
-// luaRep is string.rep, which must not exhaust the memory.
+// luaRep implements string.rep, with a limit on the result's size.
 func luaRep(state *lua.LState) int {
 	text, times := state.CheckString(1), state.CheckInt(2)
 	if times > 0 && len(text) > maxReplyBytes/times {
@@ -33,7 +33,7 @@ func luaRep(state *lua.LState) int {
 	return 1
 }
 
-// luaUpper and luaLower know ASCII only, as C does.
+// luaUpper and luaLower convert only ASCII letters, as in C.
 func luaUpper(state *lua.LState) int {
 	state.Push(lua.LString(mapBytes(state.CheckString(1), 'a', 'z')))
 	return 1
@@ -44,7 +44,7 @@ func luaLower(state *lua.LState) int {
 	return 1
 }
 
-// mapBytes changes the case of the letters from low to high.
+// mapBytes changes the case of the letters between low and high.
 func mapBytes(s string, low, high byte) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -55,7 +55,7 @@ func mapBytes(s string, low, high byte) string {
 	return string(b)
 }
 
-// mathRandom is math.random on Redis's own generator.
+// mathRandom implements math.random with Redis's own generator.
 func (n *Node) mathRandom(state *lua.LState) int {
 	r := float64(n.lua.draw()%math.MaxInt32) / math.MaxInt32
 	switch state.GetTop() {

@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// fixedTable is a table that scripts must leave as it is.
+// fixedTable is a table that scripts must not change, with its original contents.
 type fixedTable struct {
 	table     *lua.LTable
 	metatable lua.LValue
@@ -24,8 +24,8 @@ func (l *scripting) fix(t *lua.LTable) *lua.LTable {
 	return t
 }
 
-// shield returns what scripts see instead of a table that Redis makes read-only: an
-// empty table that reads through.
+// shield returns an empty table that reads through to t. Scripts see it in place of a table
+// that Redis makes read-only.
 func (l *scripting) shield(state *lua.LState, t *lua.LTable) *lua.LTable {
 	shield := state.NewTable()
 	shield.Metatable = l.fix(sortedTable(state, map[string]lua.LValue{
@@ -35,7 +35,7 @@ func (l *scripting) shield(state *lua.LState, t *lua.LTable) *lua.LTable {
 	return shield
 }
 
-// changed tells whether a script has changed a table that it must not.
+// changed reports whether a script has changed a fixed table.
 func (l *scripting) changed() bool {
 	return slices.ContainsFunc(l.fixed, func(f fixedTable) bool {
 		if f.table.Metatable != f.metatable {
@@ -44,7 +44,7 @@ func (l *scripting) changed() bool {
 		i, same := 0, true
 		each(f.table, func(k, v lua.LValue) {
 			if k == lua.LString("KEYS") || k == lua.LString("ARGV") {
-				return // they are every script's own
+				return // each script has its own
 			}
 			same = same && i < len(f.fields) && f.fields[i] == field{k, v}
 			i++
@@ -53,15 +53,15 @@ func (l *scripting) changed() bool {
 	})
 }
 
-// each visits a table's fields in the order in which they were added: gopher-lua's
-// ForEach follows Go's maps.
+// each visits a table's fields in the order of their insertion: gopher-lua's ForEach uses
+// the random order of Go's maps.
 func each(t *lua.LTable, visit func(k, v lua.LValue)) {
 	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
 		visit(k, v)
 	}
 }
 
-// sortedTable makes a table whose order is that of the names.
+// sortedTable returns a table with its fields in the order of their names.
 func sortedTable(state *lua.LState, fields map[string]lua.LValue) *lua.LTable {
 	t := state.NewTable()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -70,7 +70,7 @@ func sortedTable(state *lua.LState, fields map[string]lua.LValue) *lua.LTable {
 	return t
 }
 
-// functions lists a library, without the given names.
+// functions returns a library's fields by name, without the given names.
 func functions(library lua.LValue, without ...string) map[string]lua.LValue {
 	all := map[string]lua.LValue{}
 	t, ok := library.(*lua.LTable)
@@ -97,7 +97,7 @@ func missingGlobal(state *lua.LState) int {
 	return 0
 }
 
-// luaRawset and luaSetmetatable refuse tables that Redis protects.
+// luaRawset implements rawset; like luaSetmetatable it refuses tables that Redis protects.
 func (n *Node) luaRawset(state *lua.LState) int {
 	t := state.CheckTable(1)
 	n.checkWritable(state, t)
@@ -125,7 +125,7 @@ func (n *Node) checkWritable(state *lua.LState, t *lua.LTable) {
 	}
 }
 
-// luaNext is next, which sees through shields.
+// luaNext implements next. It reads the table behind a shield.
 func (n *Node) luaNext(state *lua.LState) int {
 	t := n.unshielded(state.CheckTable(1))
 	k, v := t.Next(state.Get(2))
@@ -138,7 +138,7 @@ func (n *Node) luaNext(state *lua.LState) int {
 	return 2
 }
 
-// pairs is pairs, for the function next.
+// pairs implements pairs with the given function next.
 func (n *Node) pairs(next *lua.LFunction) lua.LGFunction {
 	return func(state *lua.LState) int {
 		t := state.CheckTable(1)
@@ -149,7 +149,7 @@ func (n *Node) pairs(next *lua.LFunction) lua.LGFunction {
 	}
 }
 
-// luaRawget is rawget, which sees through shields.
+// luaRawget implements rawget. It reads the table behind a shield.
 func (n *Node) luaRawget(state *lua.LState) int {
 	state.Push(state.RawGet(n.unshielded(state.CheckTable(1)), state.CheckAny(2)))
 	return 1

@@ -4,8 +4,8 @@
 // state, publish and subscribe, client tracking, transactions, read-only replicas,
 // snapshots.
 //
-// A node does nothing by itself: it runs one command at a time, at the time that
-// the caller says, and the same calls after New or Reset give the same bytes.
+// A node does nothing by itself: it runs one command at a time, at the time that the caller
+// passes. The same calls after New or Reset return the same bytes.
 package node
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Version is the Redis that a node imitates and claims to be.
+// Version is the version of Redis that a node imitates and reports.
 const Version = "7.0.15"
 
-// Node is one simulated Redis node. It is not for concurrent use.
+// Node is one simulated Redis node. It is not safe for concurrent use.
 type Node struct {
 	types  *server.Server     // miniredis, for the commands of the data types
 	db     *miniredis.RedisDB // its only database
@@ -33,15 +33,15 @@ type Node struct {
 	writer *bufio.Writer
 
 	now   time.Time
-	nowMs int64 // what keys' lives are measured by, like Redis: whole milliseconds
+	nowMs int64 // for expiry, in whole milliseconds as in Redis
 
 	keys     keyspace
 	readOnly bool
 	writes   uint64
-	drew     bool   // since miniredis's generator was seeded
+	drew     bool   // miniredis's generator was used since its seeding
 	lacking  string // see Lacking
 
-	sessions []*Session // open ones, by number
+	sessions []*Session // open ones, in the order of their numbers
 	lastID   int
 	channels subscriptions
 	patterns subscriptions
@@ -52,22 +52,22 @@ type Node struct {
 
 	record record
 
-	current *Session // whose command runs
+	current *Session // session of the running command
 	out     []byte   // the reply being written
-	resp3   bool     // its protocol
+	resp3   bool     // write the reply in RESP3
 	pushes  []Push
 }
 
-// Push is a message for a session that did not ask for it with this command: a published
-// message or an invalidation. Changes between commands (by Load, Evict, or expiry that
-// Keys sees) are told with the next command.
+// Push is a message to a session that is not the reply to a command: a published message or
+// an invalidation. Messages about changes between commands (by Load, Evict, or an expiry
+// during Keys) come with the next command.
 type Push struct {
 	To      *Session
 	Message []byte
 }
 
-// New makes a node. It takes long compared with everything else that nodes do:
-// make it once, outside any bubble, and Reset it.
+// New returns a new node. This is slow compared to all other operations: create a node
+// once, outside any bubble, and then Reset it.
 func New() (*Node, error) {
 	n := &Node{store: miniredis.NewMiniRedis()}
 	// Dialling starts miniredis without a listener. The connection is not used.
@@ -79,21 +79,21 @@ func New() (*Node, error) {
 	if err := conn.Close(); err != nil {
 		return nil, fmt.Errorf("close miniredis's connection: %w", err)
 	}
-	n.types.Close()                  // waits for the connection's goroutines; commands go on working
-	n.store.SetTime(time.Unix(0, 0)) // it is never asked for the time; this saves it from looking at the clock
+	n.types.Close()                  // waits for the connection's goroutines; commands still work
+	n.store.SetTime(time.Unix(0, 0)) // keeps miniredis from reading the real clock
 	n.db = n.store.DB(0)
 	n.writer = bufio.NewWriter((*replyWriter)(n))
 	n.peer = server.NewPeer(n.writer)
 	n.drew = true
-	n.lua.budget.ended = make(chan struct{}) // here, since one made in a bubble is of no use in the next
+	n.lua.budget.ended = make(chan struct{}) // outside bubbles: a channel belongs to its bubble
 	close(n.lua.budget.ended)
 	n.Reset()
 	n.openLua()
 	return n, nil
 }
 
-// Reset makes the node as New returned it: no keys, scripts, sessions; writable.
-// Sessions of before must not be used any more.
+// Reset restores the state that New returned: writable, without keys, scripts or sessions.
+// Older sessions must not be used any more.
 func (n *Node) Reset() {
 	n.db.FlushDB()
 	if n.drew { // seeding costs more than the rest of a reset
@@ -110,7 +110,7 @@ func (n *Node) Reset() {
 	n.out, n.resp3, n.pushes = n.out[:0], false, nil
 }
 
-// forget drops what a node has besides its data.
+// forget drops all of a node's state except its data.
 func (n *Node) forget() {
 	n.channels, n.patterns = subscriptions{}, subscriptions{}
 	n.tracking = tracking{}
@@ -118,8 +118,8 @@ func (n *Node) forget() {
 	n.lua.flush()
 }
 
-// Restarted forgets what a restart of the process loses besides the data: scripts, and
-// all state of the sessions, whose connections break.
+// Restarted drops the state, besides data, that a process loses in a restart: scripts, and
+// all state of sessions, whose connections break.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
@@ -128,9 +128,9 @@ func (n *Node) Restarted() {
 	n.forget()
 }
 
-// SetReadOnly makes the node a replica, which refuses clients' writes and deletes no
-// expired keys (it reads them as gone), or makes it a primary. The witness is then told
-// the primary's data.
+// SetReadOnly makes the node a replica or a primary. A replica refuses clients' writes; it
+// hides expired keys, but does not delete them. The witness is told the data of a new
+// primary.
 func (n *Node) SetReadOnly(on bool) {
 	n.readOnly = on
 	if on {
@@ -140,7 +140,8 @@ func (n *Node) SetReadOnly(on bool) {
 	}
 }
 
-// Writes grows whenever a command, an expiry or an eviction may have changed data.
+// Writes returns a counter that grows whenever a command, an expiry or an eviction may have
+// changed data.
 func (n *Node) Writes() uint64 { return n.writes }
 
 // FlushScripts empties the script cache and returns how many scripts it held.
@@ -150,7 +151,7 @@ func (n *Node) FlushScripts() int {
 	return scripts
 }
 
-// Keys lists what is on the node at now, sorted by key.
+// Keys lists the node's keys at now, sorted by key.
 func (n *Node) Keys(now time.Time) []history.KeyState {
 	n.tick(now)
 	var states []history.KeyState
@@ -160,12 +161,11 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 	return states
 }
 
-// Mortal counts the keys that have a life, without looking at the time: the call makes
-// nothing expire.
+// Mortal counts the keys with an expiry. It expires no keys.
 func (n *Node) Mortal() int { return len(n.keys.deadlines) }
 
-// Evict deletes all keys, as an allkeys policy of maxmemory would, and returns
-// them as they were, sorted by key.
+// Evict deletes all keys, as an allkeys policy of maxmemory would, and returns their last
+// states, sorted by key.
 func (n *Node) Evict(now time.Time) []history.KeyState {
 	states := n.Keys(now)
 	for _, k := range states {
@@ -181,7 +181,7 @@ func (n *Node) tick(now time.Time) {
 	n.expire()
 }
 
-// takePushes returns the messages that have accumulated, by session.
+// takePushes returns and clears the accumulated messages, ordered by session.
 func (n *Node) takePushes() []Push {
 	pushes := n.pushes
 	n.pushes = nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parseInt reads an integer as strictly as Redis does: no plus sign, no leading
-// zeros, no spaces.
+// parseInt parses an integer as strictly as Redis does: no plus sign, no leading zeros, no
+// spaces.
 func parseInt(s string) (int64, bool) {
 	digits := s
 	if s != "" && s[0] == '-' {
@@ -29,7 +29,7 @@ const (
 
 func invalidExpire(name string) string { return "ERR invalid expire time in '" + name + "' command" }
 
-// formatNumber is C's %.<digits>g.
+// formatNumber formats a number like C's %.<digits>g.
 func formatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
@@ -59,7 +59,7 @@ func trimZeros(s string) string {
 	return s
 }
 
-// truncate converts to an integer as C does on the machines that Redis runs on.
+// truncate converts v to an integer like C on x86-64: the smallest integer if out of range.
 func truncate(v float64) int64 {
 	if math.IsNaN(v) || v >= math.MaxInt64 || v < math.MinInt64 {
 		return math.MinInt64

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// subscriptions are the sessions of a channel or pattern, by session number.
+// subscriptions maps a channel or pattern to its sessions, sorted by session number.
 type subscriptions map[string][]*Session
 
 func (subs subscriptions) add(name string, s *Session) {
@@ -65,7 +65,8 @@ func (s *Session) subscribe(what string, subs subscriptions, own map[string]bool
 	return own
 }
 
-// unsubscribe from names, or from everything: then in the order of the names.
+// unsubscribe ends the session's subscriptions to names. Without names it ends all of
+// them, in the order of their names.
 func (s *Session) unsubscribe(what string, subs subscriptions, own map[string]bool, names []string) {
 	n := s.node
 	if len(names) == 0 {
@@ -93,8 +94,8 @@ func (n *Node) cmdPublish(_ *Session, args []string) {
 	n.int(n.publish(args[1], args[2]))
 }
 
-// publish sends a message to the subscribers and returns how many they are: of the
-// channel first, then of each pattern that matches, by its name.
+// publish sends a message to the subscribers of the channel, then to those of each matching
+// pattern, in the order of the patterns. It returns the number of messages.
 func (n *Node) publish(channel, message string) (receivers int64) {
 	for _, s := range n.channels[channel] {
 		receivers++
@@ -126,7 +127,7 @@ func (n *Node) publish(channel, message string) (receivers int64) {
 	return receivers
 }
 
-// send pushes what write writes to a session.
+// send calls write and queues its output as a push to a session.
 func (n *Node) send(to *Session, write func()) {
 	n.pushes = append(n.pushes, Push{To: to, Message: n.message(to, write)})
 }
@@ -137,7 +138,7 @@ func pubsubCommands() []command {
 		{name: "channels", arity: -2, run: (*Node).pubsubChannels},
 		{name: "numsub", arity: -2, run: (*Node).pubsubNumsub},
 		{name: "numpat", arity: 2, run: func(n *Node, _ *Session, _ []string) { n.int(int64(len(n.patterns))) }},
-		// known to Redis only
+		// not supported by the node
 		{name: "help", arity: 2},
 		{name: "shardchannels", arity: -2},
 		{name: "shardnumsub", arity: -2},

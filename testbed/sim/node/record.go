@@ -8,35 +8,36 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Witness is told of changes of a node's keys while the node serves clients.
+// Witness receives the changes of a node's keys while the node serves clients.
 type Witness interface {
-	// Ends converts an instant of the node's wall clock to the history's clock, as
-	// the node's clock runs now.
+	// Ends converts an instant of the node's wall clock to the history's clock, by the
+	// present offset of the node's clock.
 	Ends(deadline time.Time) time.Duration
-	// Changed tells of one change, when it has happened. Nobody changes the contents
-	// afterwards; nil is absence.
+	// Changed receives one change, after it has happened. The contents are immutable; nil
+	// means that the key is absent.
 	Changed(key string, by history.ChangedBy, before, after *history.KeyContent)
 }
 
-// record is what a witness has been told.
+// record is the state of the reports to a witness.
 type record struct {
-	witness Witness // nil = nobody wants to know
-	// on: changes are told. A replica's are not, nor are those of a node that is down.
+	witness Witness // nil = no reports
+	// on says that changes are reported: not for a replica or a node that is down.
 	on      bool
-	touched []string                       // since changes were last told
-	last    map[string]*history.KeyContent // as last told; a missing key is absent
+	touched []string                       // keys changed since the last report
+	last    map[string]*history.KeyContent // as last reported; a key not in it is absent
 }
 
-// Watch reports every change to w from now on: from an empty node's first key on, or from
-// the data that a replica has when it is promoted. It holds until Reset.
+// Watch reports every change to w until Reset. The node must be empty, or a replica: then
+// the reports begin with its data at its promotion.
 func (n *Node) Watch(w Witness) {
 	n.record = record{witness: w, on: !n.readOnly, last: map[string]*history.KeyContent{}}
 }
 
-// Unwatch ends the record until the node serves again: its process is down.
+// Unwatch stops reports until the node serves again. It is called when the node's process
+// ends.
 func (n *Node) Unwatch() { n.record.on, n.record.touched = false, nil }
 
-// ClockSet tells the witness when keys' lives end by the clock just set.
+// ClockSet reports the keys' new expiry times to the witness after the clock was set.
 func (n *Node) ClockSet() {
 	if n.record.on {
 		n.record.touched = slices.AppendSeq(n.record.touched, maps.Keys(n.keys.deadlines))
@@ -44,7 +45,7 @@ func (n *Node) ClockSet() {
 	}
 }
 
-// serve begins the node's record: by says how it got its present data.
+// serve starts the reports, with the node's present data as changes by the given cause.
 func (n *Node) serve(by history.ChangedBy) {
 	r := &n.record
 	if r.witness == nil || r.on {
@@ -61,7 +62,7 @@ func (r *record) touch(key string) {
 	}
 }
 
-// tell reports the changes of the touched keys, in their order.
+// tell reports the changes of the touched keys, sorted by key.
 func (n *Node) tell(by history.ChangedBy) {
 	r := &n.record
 	if len(r.touched) == 0 {
@@ -83,7 +84,7 @@ func (n *Node) tell(by history.ChangedBy) {
 	r.touched = r.touched[:0]
 }
 
-// content is what the node has under a key, nil if nothing.
+// content returns the content of a key, nil if it does not exist.
 func (n *Node) content(key string) *history.KeyContent {
 	e := n.entry(key)
 	if e == nil {
@@ -96,7 +97,7 @@ func (n *Node) content(key string) *history.KeyContent {
 	return k
 }
 
-// content is the key's, without its life.
+// content returns the entry's content, without its expiry.
 func (e *entry) content() *history.KeyContent {
 	k := &history.KeyContent{Type: e.kind}
 	switch e.kind {

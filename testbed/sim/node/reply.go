@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// replyWriter is a Node as miniredis writes to it.
+// replyWriter is a Node as the io.Writer of miniredis.
 type replyWriter Node
 
 // Write implements io.Writer.
@@ -30,7 +30,7 @@ func (n *Node) ok()           { n.line('+', "OK") }
 func (n *Node) int(v int64)   { n.number(':', v) }
 func (n *Node) array(len int) { n.number('*', int64(len)) }
 
-// fail answers with an error; what a client put into it cannot break the line.
+// fail replies with an error. It replaces line breaks, which a client's text may contain.
 func (n *Node) fail(text string) {
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
@@ -67,7 +67,7 @@ func (n *Node) nullArray() {
 	n.line('*', "-1")
 }
 
-// maps begins a map of so many pairs.
+// maps begins a map with this number of pairs.
 func (n *Node) maps(pairs int) {
 	if n.resp3 {
 		n.number('%', int64(pairs))
@@ -76,7 +76,7 @@ func (n *Node) maps(pairs int) {
 	n.array(2 * pairs)
 }
 
-// push begins an out-of-band message of so many elements.
+// push begins an out-of-band message with this number of elements.
 func (n *Node) push(len int) {
 	if n.resp3 {
 		n.number('>', int64(len))
@@ -101,7 +101,7 @@ func (n *Node) bigNumber(digits string) {
 	n.bulk(digits)
 }
 
-// message returns what write writes, in the protocol of the session that gets it.
+// message calls write and returns its output, in the protocol of session to.
 func (n *Node) message(to *Session, write func()) []byte {
 	mark, resp3 := len(n.out), n.resp3
 	n.resp3 = to.resp3

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// run executes a command that has been checked.
+// run executes a checked command.
 func (n *Node) run(s *Session, c *command, args []string) {
 	if c.run != nil {
 		c.run(n, s, args)
@@ -17,7 +17,7 @@ func (n *Node) run(s *Session, c *command, args []string) {
 	}
 }
 
-// runTyped has miniredis run a command, and accounts for what it changed.
+// runTyped runs a command on miniredis, and accounts for its changes.
 func (n *Node) runTyped(c *command, args []string) {
 	mark := len(n.out)
 	if !n.checked(c, args) {
@@ -45,7 +45,7 @@ func (n *Node) runTyped(c *command, args []string) {
 	}
 }
 
-// nothingChanged says, by its reply, whether a writing command wrote nothing.
+// nothingChanged reports, by its reply, whether a write command changed nothing.
 func (n *Node) nothingChanged(c *command, mark int) bool {
 	reply := n.out[mark:]
 	switch reply[0] {
@@ -66,7 +66,7 @@ func (n *Node) dispatch(args []string) {
 	mark := len(n.out)
 	defer func() {
 		if p := recover(); p != nil {
-			// Whether miniredis held its lock or not, now it does not.
+			// Release miniredis's lock, whether it was held or not.
 			n.store.TryLock()
 			n.store.Unlock()
 			n.writer.Reset((*replyWriter)(n))

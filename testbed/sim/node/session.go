@@ -28,13 +28,13 @@ type Session struct {
 	track trackingMode
 }
 
-// Queueing says whether the session is between MULTI and EXEC.
+// Queueing reports whether the session is between MULTI and EXEC.
 func (s *Session) Queueing() bool { return s.inMulti }
 
-// Resembles says whether two sessions differ only in their numbers.
+// Resembles reports whether both sessions are blank and differ only in their numbers.
 func (s *Session) Resembles(o *Session) bool { return s.blank() && o.blank() && s.resp3 == o.resp3 }
 
-// blank says whether the session has no lasting state except its protocol.
+// blank reports whether the session has no lasting state except its protocol.
 func (s *Session) blank() bool {
 	return !s.inMulti && len(s.watches) == 0 && s.subscriptions() == 0 && s.name == "" && !s.track.on
 }
@@ -55,7 +55,7 @@ func (s *Session) Close() {
 	s.node.sessions = slices.DeleteFunc(s.node.sessions, func(o *Session) bool { return o == s })
 }
 
-// reset makes the session as Connect returned it, but for its number.
+// reset restores the state that Connect returned, except the number.
 func (s *Session) reset() {
 	n := s.node
 	n.channels.dropAll(s, s.subscribed)
@@ -65,9 +65,9 @@ func (s *Session) reset() {
 	*s = Session{node: n, id: s.id}
 }
 
-// Exec runs one command at now on the node's wall clock. reply holds all messages
-// that answer it, in RESP, and is never empty; pushes are messages for sessions,
-// in the order of their numbers. The caller may keep both.
+// Exec runs one command at now on the node's wall clock. reply holds all messages that
+// answer the command, in RESP, and is never empty; pushes are messages to sessions, in the
+// order of the sessions' numbers. The caller may keep both.
 func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Push) {
 	n := s.node
 	n.tick(now)
@@ -110,7 +110,7 @@ func (s *Session) command(args []string) {
 	}
 }
 
-// refusal says why a command is not even tried, in Redis's order.
+// refusal returns why a command is not run at all; it checks in Redis's order.
 func (s *Session) refusal(c, container *command, args []string) string {
 	switch {
 	case c == nil && container != nil:
@@ -142,8 +142,8 @@ func unknown(args []string) string {
 	return b.String()
 }
 
-// cut shortens a client's text as C does when it prints it into an error: to n bytes, or
-// up to a zero byte.
+// cut shortens a client's text to n bytes, or up to a zero byte, as C does in error
+// messages.
 func cut(s string, n int) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s[:min(len(s), n)]
@@ -153,17 +153,18 @@ func wrongNumber(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// unsupported is the error of a command that Redis has and the node has not.
+// unsupported returns the error for a Redis command that the node lacks, and notes the
+// lack.
 func (n *Node) unsupported(name string) string {
 	text := "the simulated node does not support the command '" + name + "'"
 	n.lacks(text)
 	return "ERR " + text
 }
 
-// lacks notes that the node could not do what Redis does.
+// lacks notes a deviation from Redis, if it is the first.
 func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
 
-// Lacking says in a line the first thing since New or Reset that the node could not do as
-// Redis does; "" if there was none. What the node did afterwards says nothing about
-// Redis.
+// Lacking returns a line about the first operation since New or Reset that the node could
+// not do as Redis does; "" if there was none. The node's later behaviour may differ from
+// that of Redis.
 func (n *Node) Lacking() string { return n.lacking }

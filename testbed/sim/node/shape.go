@@ -19,7 +19,7 @@ func sortBulks(reply []byte) {
 	copy(body, bytes.Join(elements, nil))
 }
 
-// flat splits a reply's elements, none of which is an array.
+// flat splits the body of a reply into its elements. No element may be an array.
 func flat(body []byte) (elements [][]byte) {
 	for len(body) > 0 {
 		end := bytes.IndexByte(body, '\n') + 1
@@ -34,8 +34,8 @@ func flat(body []byte) (elements [][]byte) {
 	return elements
 }
 
-// shape3 gives an array of miniredis the shape that Redis gives it in RESP3: some
-// are sets, and members come in pairs with their scores.
+// shape3 converts an array reply of miniredis to its RESP3 form: some arrays become sets,
+// and members and scores become pairs.
 func (n *Node) shape3(c *command, args []string, mark int) {
 	reply := n.out[mark:]
 	switch {

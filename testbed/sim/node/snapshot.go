@@ -8,14 +8,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Snapshot is the data of a node at one time. It never changes, and shares with
-// other snapshots what is the same. The zero Snapshot is empty.
+// Snapshot is the data of a node at one time. It is immutable, and shares equal entries
+// with other snapshots. The zero Snapshot is empty.
 type Snapshot struct {
 	entries []*entry // by key
 }
 
-// Keys lists the snapshot's keys that have not expired on a clock that shows now, sorted
-// by key.
+// Keys lists the snapshot's keys that have not expired at now, sorted by key.
 func (s Snapshot) Keys(now time.Time) []history.KeyState {
 	var states []history.KeyState
 	for _, e := range s.entries {
@@ -29,14 +28,14 @@ func (s Snapshot) Keys(now time.Time) []history.KeyState {
 // entry is a key with its value. It is immutable.
 type entry struct {
 	key, kind string
-	text      string   // of a string
-	list      []string // of a list; members of a set or sorted set; fields and values of a hash
+	text      string   // value of a string
+	list      []string // list elements, set or sorted set members, hash fields and values
 	scores    []float64
 	mortal    bool
 	deadline  int64 // Unix milliseconds, if mortal
 }
 
-// entry returns what the key looks like, or nil if there is none.
+// entry returns the entry of a key, nil if it does not exist.
 func (n *Node) entry(key string) *entry {
 	if e := n.keys.entries[key]; e != nil {
 		return e
@@ -70,9 +69,9 @@ func (n *Node) entry(key string) *entry {
 	return e
 }
 
-// restore puts a key back that does not exist.
+// restore creates a key, which must not exist, from its entry.
 func (n *Node) restore(e *entry) {
-	// Errors of miniredis are "wrong type" only, which a new key cannot have.
+	// miniredis's only error is "wrong type", which a new key cannot cause.
 	switch e.kind {
 	case "string":
 		_ = n.db.Set(e.key, e.text)
@@ -110,15 +109,15 @@ func (n *Node) Snapshot(now time.Time) Snapshot {
 	return s
 }
 
-// Load replaces all data of the node by a snapshot, which may be another node's.
-// Sessions and scripts stay.
+// Load replaces all data of the node by a snapshot, possibly of another node. Sessions and
+// scripts stay.
 func (n *Node) Load(now time.Time, s Snapshot) {
 	n.load(now, s)
 	n.expire()
 }
 
-// Reload is Load by a process that starts, to serve clients or not. The witness is told
-// which data of the process before it was lost.
+// Reload is Load for a restarted process. If the node serves clients, the witness is told
+// the data that the restart lost.
 func (n *Node) Reload(now time.Time, s Snapshot, serves bool) {
 	n.Unwatch()
 	n.load(now, s)
@@ -153,7 +152,7 @@ func (n *Node) load(now time.Time, s Snapshot) {
 	}
 }
 
-// state describes the key for a post-mortem.
+// state returns the entry as a history.KeyState, with its TTL at nowMs.
 func (e *entry) state(nowMs int64) history.KeyState {
 	k := history.KeyState{Key: e.key, Type: e.kind, TTL: -1}
 	if e.mortal {

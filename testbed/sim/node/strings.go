@@ -9,8 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// text returns a string's value. It fails, and answers so, if the key holds
-// something else.
+// text returns a string's value. If the key has another type, it replies with an error, and
+// ok is false.
 func (n *Node) text(key string) (value string, exists, ok bool) {
 	value, err := n.db.Get(key)
 	if errors.Is(err, miniredis.ErrWrongType) {
@@ -20,7 +20,7 @@ func (n *Node) text(key string) (value string, exists, ok bool) {
 	return value, err == nil, true
 }
 
-// overwrite makes the key a string that lives for ever, whatever it was.
+// overwrite sets the key to a string without expiry, whatever its old type.
 func (n *Node) overwrite(key, value string) {
 	if err := n.db.Set(key, value); err != nil {
 		n.db.Del(key)
@@ -41,7 +41,7 @@ func (n *Node) cmdGet(_ *Session, args []string) {
 	}
 }
 
-// setOptions of SET and GETEX.
+// setOptions are the options of SET and GETEX.
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
 
@@ -49,8 +49,8 @@ type setOptions struct {
 	lifetime string
 }
 
-// parse reads the options, of which GETEX has fewer than SET. An option may come
-// twice; then the last counts.
+// parse parses the options; GETEX has fewer than SET. If an option comes twice, the last
+// one counts.
 func (o *setOptions) parse(args []string, getex bool) bool {
 	for i := 0; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
@@ -82,7 +82,7 @@ func (o *setOptions) parse(args []string, getex bool) bool {
 	return !o.persist
 }
 
-// deadline of a lifetime in a unit, as an absolute time. It answers errors.
+// deadline converts a lifetime in a unit to an absolute time, or replies with an error.
 func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
 	v, ok := parseInt(lifetime)
 	if !ok {
@@ -96,7 +96,7 @@ func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
 	return ms, true
 }
 
-// absolute converts a lifetime to Unix milliseconds of the node's clock, unless it
+// absolute converts a lifetime to Unix milliseconds of the node's clock. ok is false if it
 // is out of range.
 func (n *Node) absolute(unit string, v int64) (ms int64, ok bool) {
 	if unit == "EX" || unit == "EXAT" {
@@ -289,7 +289,7 @@ func (n *Node) cmdDecrby(_ *Session, args []string) {
 
 const wouldOverflow = "ERR increment or decrement would overflow"
 
-// add increments a string.
+// add increments an integer string by the given number and replies with the result.
 func (n *Node) add(key string, by int64) {
 	value, exists, ok := n.text(key)
 	if !ok {
@@ -306,7 +306,7 @@ func (n *Node) add(key string, by int64) {
 		n.fail(wouldOverflow)
 		return
 	}
-	_ = n.db.Set(key, strconv.FormatInt(old+by, 10)) // it is a string
+	_ = n.db.Set(key, strconv.FormatInt(old+by, 10)) // cannot fail: the key is a string or absent
 	n.touch(key)
 	n.int(old + by)
 }

@@ -8,20 +8,20 @@ import (
 
 // tracking is the node's side of client-side caching: which sessions track which keys.
 type tracking struct {
-	readers map[string][]*Session // sessions that have read a key since they were last told, by number
+	readers map[string][]*Session // by key: sessions that have read it since their last invalidation
 	bcast   []*Session            // sessions that track all keys with a prefix, by number
 }
 
-// trackingMode of a session.
+// trackingMode is a session's mode of client-side caching.
 type trackingMode struct {
 	on, bcast, optin, optout, noloop bool
 
 	prefixes []string
-	caching  string          // what CLIENT CACHING said for the next command: yes, no or nothing
-	changed  map[string]bool // keys that a broadcasting session is to be told of
+	caching  string          // CLIENT CACHING for the next command: yes, no or ""
+	changed  map[string]bool // keys to announce to a broadcasting session
 }
 
-// remember notes that a session has read keys.
+// remember notes that a session has read these keys, if it tracks them.
 func (n *Node) remember(s *Session, keys []string) {
 	if s.track.optin && s.track.caching != "yes" || s.track.optout && s.track.caching == "no" {
 		return
@@ -38,7 +38,7 @@ func (n *Node) remember(s *Session, keys []string) {
 	}
 }
 
-// invalidate tells the sessions that have cached a key that it has changed.
+// invalidate informs the sessions that have cached a key of its change.
 func (n *Node) invalidate(key string) {
 	for _, s := range n.tracking.bcast {
 		if s.track.noloop && s == n.current {
@@ -88,8 +88,8 @@ func (n *Node) sendInvalidation(s *Session, keys []string) {
 	})
 }
 
-// broadcast tells broadcasting sessions what one command has changed, in one
-// message for each session and prefix.
+// broadcast announces the keys that one command has changed to broadcasting sessions, in
+// one message for each session and prefix.
 func (n *Node) broadcast() {
 	for _, s := range n.tracking.bcast {
 		if len(s.track.changed) == 0 {
@@ -114,14 +114,14 @@ func (n *Node) broadcast() {
 	}
 }
 
-// untrack ends a session's tracking. What it has read stays on the list: as in
-// Redis, it hears of that when it tracks again.
+// untrack ends a session's tracking. As in Redis, the node still remembers the keys that
+// the session has read, and announces their changes if it tracks again.
 func (n *Node) untrack(s *Session) {
 	s.track = trackingMode{}
 	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
 }
 
-// forgetReader takes a session off the lists of readers.
+// forgetReader removes a session from the lists of readers.
 func (n *Node) forgetReader(s *Session) {
 	for key, readers := range n.tracking.readers {
 		if readers = slices.DeleteFunc(readers, func(o *Session) bool { return o == s }); len(readers) == 0 {
@@ -174,7 +174,7 @@ func (n *Node) clientTracking(s *Session, args []string) {
 	n.ok()
 }
 
-// redirection says why invalidations cannot be redirected.
+// redirection returns why invalidations cannot be redirected.
 func (n *Node) redirection(args []string) (refusal string) {
 	if len(args) == 0 {
 		return syntax
@@ -197,7 +197,7 @@ func (n *Node) startTracking(s *Session, mode trackingMode) {
 	s.track = mode
 }
 
-// switchTo says why a session cannot change to the mode, or completes the mode.
+// switchTo completes the mode to which a session changes, or returns why it cannot.
 func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 	const before = " before disabling tracking for this client, and then re-enabling it with a different mode."
 	switch {
@@ -224,7 +224,7 @@ func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 		}
 	}
 	if len(mode.prefixes) == 0 {
-		mode.prefixes = []string{""} // whatever it listened to before
+		mode.prefixes = []string{""} // replaces no earlier prefixes
 	}
 	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
 	slices.Sort(mode.prefixes)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Checks of commands before miniredis runs them: its own come in another order than
-// Redis's, or are less strict.
+// Checks of commands before miniredis runs them: miniredis's own checks are less strict
+// than those of Redis, or in another order.
 
-// integers lists which arguments of commands are integers that Redis checks before
-// it looks at the key.
+// integers lists, by command, the positions of integer arguments that Redis checks before
+// it reads the key.
 var integers = map[string][]int{
 	"getrange": {2, 3}, "lrange": {2, 3}, "lrem": {2}, "ltrim": {2, 3}, "setrange": {2}, "zremrangebyrank": {2, 3},
 }
 
-// checked answers with an error, and is false, if miniredis must not run a command.
+// checked reports whether miniredis may run a command; if not, it replies with an error.
 func (n *Node) checked(c *command, args []string) (ok bool) {
 	for _, i := range integers[c.name] {
 		if _, isInt := parseInt(args[i]); !isInt {
@@ -46,11 +46,11 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 	return true
 }
 
-// maxSize bounds strings and the numbers of elements that one argument can ask
-// for: nothing shall take all the memory before it can fail.
+// maxSize limits strings, and numbers of elements that one argument can request, so that no
+// command exhausts the memory.
 const maxSize = 64 << 20
 
-// checkedElement checks the index of an element in a list, after the list.
+// checkedElement checks the index of a list element, after the list itself.
 func (n *Node) checkedElement(c *command, args []string) bool {
 	switch n.db.Type(args[1]) {
 	case "":
@@ -99,8 +99,8 @@ func (n *Node) checkedOffset(offset string) bool {
 	return false
 }
 
-// checkedIncrement refuses an infinite increment, which Redis checks last for a string
-// and first for a hash.
+// checkedIncrement refuses an infinite increment. Redis checks it last for a string and
+// first for a hash.
 func (n *Node) checkedIncrement(c *command, args []string) bool {
 	by, infinite := args[len(args)-1], "ERR value is NaN or Infinity"
 	if c.name == "incrbyfloat" {
@@ -136,7 +136,7 @@ func (n *Node) checkedSample(count string) bool {
 	return false
 }
 
-// spelled writes out scores that C's strtod reads from an empty text.
+// spelled replaces empty scores by "0", as C's strtod parses them.
 func spelled(c *command, args []string) []string {
 	switch c.name {
 	case "zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore":

@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Unit is the unit of a measure.
+type Unit string
+
+// Units.
+const (
+	Plain       Unit = ""    // a plain number
+	Nanoseconds Unit = "ns"  // a duration
+	PerSecond   Unit = "1/s" // a rate
+)
+
+// Measure is one kind of figure.
+type Measure struct {
+	Name  string `json:"name"`  // the figure's name in Lock.Figures
+	Group string `json:"group"` // the table that it stands in
+	Title string `json:"title"` // of its column
+	Unit  Unit   `json:"unit"`
+	Means string `json:"means"` // in one sentence
+
+	of func(costs) Figure
+}
+
+// costs is all that was measured of one lock.
+type costs struct {
+	acquires, releases []Cost // of one client alone
+	contended          Contention
+	keeping            Keeping
+	crashes, freezes   []Recovery
+}
+
+// Names of tables.
+const (
+	wireGroup     = "commands and round trips of one client alone"
+	latencyGroup  = "latency of one client alone"
+	recoveryGroup = "recovery and renewal"
+)
+
+// ContendedGroup is the Measure.Group of what is measured while all clients want the lock.
+const ContendedGroup = "contended"
+
+// measures are all measures, in the order of the tables.
+var measures = []Measure{
+	{"acquireCommands", wireGroup, "acquire, commands", Plain, "commands that a successful acquire sends before it returns, the median", wireOf(acquires, func(c Cost) int { return c.Commands })},
+	{"acquireRoundTrips", wireGroup, "acquire, round trips", Plain, "round trips of a successful acquire, the median: commands that do not wait for each other's replies are one", wireOf(acquires, func(c Cost) int { return c.RoundTrips })},
+	{"releaseCommands", wireGroup, "release, commands", Plain, "commands that a successful release sends before it returns, the median", wireOf(releases, func(c Cost) int { return c.Commands })},
+	{"releaseRoundTrips", wireGroup, "release, round trips", Plain, "round trips of a successful release, the median", wireOf(releases, func(c Cost) int { return c.RoundTrips })},
+
+	{"acquireP50", latencyGroup, "acquire, p50", Nanoseconds, "time that a successful acquire takes, the median", latencyOf(acquires, 0.5)},
+	{"acquireP99", latencyGroup, "acquire, p99", Nanoseconds, "the same, the 99th percentile", latencyOf(acquires, 0.99)},
+	{"releaseP50", latencyGroup, "release, p50", Nanoseconds, "time that a successful release takes, the median", latencyOf(releases, 0.5)},
+	{"releaseP99", latencyGroup, "release, p99", Nanoseconds, "the same, the 99th percentile", latencyOf(releases, 0.99)},
+
+	{"waitP50", ContendedGroup, "wait, p50", Nanoseconds, "time from a client's first attempt to its grant while others want the lock too, the median", waitOf(0.5)},
+	{"waitP99", ContendedGroup, "wait, p99", Nanoseconds, "the same, the 99th percentile", waitOf(0.99)},
+	{"acquisitionsPerSecond", ContendedGroup, "acquisitions a second", PerSecond, "grants to all clients together, in a second", perSecond},
+	{"commandsPerAcquisition", ContendedGroup, "commands each", Plain, "commands of all clients, failed attempts among them, for each grant, the mean", perGrant},
+	{"fairness", ContendedGroup, "fairness (Jain)", Plain, "Jain's index of the clients' grants: 1 if all got equally many, 1/n if one of n got all", jain},
+
+	{"crashRecovery", recoveryGroup, "holder crashed", Nanoseconds, "time from the crash of the holder until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.crashes }, func(r Recovery) time.Duration { return r.After })},
+	{"freezeOutage", recoveryGroup, "node frozen", Nanoseconds, "time from the moment when the first node freezes, for one and a half leases, until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.freezes }, func(r Recovery) time.Duration { return r.Since })},
+	{"freezeRecovery", recoveryGroup, "node back", Nanoseconds, "time from the moment when that node is back until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.freezes }, func(r Recovery) time.Duration { return r.After })},
+	{"renewalsPerSecond", recoveryGroup, "renewals a second", PerSecond, "commands that a holder's lock sends in the background, in a second in which it is held", renewals},
+}
+
+// Measures returns all measures, in the order of the tables.
+func Measures() []Measure { return slices.Clone(measures) }
+
+func acquires(c costs) []Cost { return c.acquires }
+func releases(c costs) []Cost { return c.releases }
+
+// value returns the figure v, or the empty one if nothing was measured.
+func value(v float64, measured bool) Figure {
+	if !measured {
+		return Figure{Note: "not measured"}
+	}
+	return Figure{Value: &v}
+}
+
+func wireOf(of func(costs) []Cost, count func(Cost) int) func(costs) Figure {
+	return func(c costs) Figure {
+		n, ok := quantile(each(of(c), count), 0.5)
+		return value(float64(n), ok)
+	}
+}
+
+func latencyOf(of func(costs) []Cost, q float64) func(costs) Figure {
+	return func(c costs) Figure {
+		d, ok := quantile(each(of(c), func(c Cost) time.Duration { return c.Took }), q)
+		return value(float64(d), ok)
+	}
+}
+
+func waitOf(q float64) func(costs) Figure {
+	return func(c costs) Figure {
+		d, ok := quantile(c.contended.Waits, q)
+		return value(float64(d), ok)
+	}
+}
+
+func perSecond(c costs) Figure {
+	return value(float64(c.contended.Grants)/c.contended.Lasted.Seconds(), c.contended.Lasted > 0)
+}
+
+func perGrant(c costs) Figure {
+	return value(float64(c.contended.Commands)/float64(c.contended.Grants), c.contended.Grants > 0)
+}
+
+func jain(c costs) Figure { return value(c.contended.Jain, c.contended.Grants > 0) }
+
+func renewals(c costs) Figure {
+	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
+}
+
+// recoveryOf is the median over the trials in which somebody got in again. If in some nobody
+// did, the note says so.
+func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
+	return func(c costs) Figure {
+		var times []time.Duration
+		struck, never := 0, 0
+		for _, r := range of(c) {
+			switch {
+			case !r.Struck:
+				continue
+			case r.Never:
+				never++
+			default:
+				times = append(times, took(r))
+			}
+			struck++
+		}
+		d, ok := quantile(times, 0.5)
+		f := value(float64(d), ok)
+		switch {
+		case struck > 0 && never == struck:
+			f.Note = "never"
+		case never > 0:
+			f.Note = fmt.Sprintf("never in %d of %d", never, struck)
+		}
+		return f
+	}
+}
+
+// add measures the evidence of a trial. The error says why its history is impossible.
+func (c *costs) add(a aspect, e history.Evidence) (err error) {
+	switch a {
+	case alone:
+		if c.acquires, err = Costs(e, history.FAcquire); err == nil {
+			c.releases, err = Costs(e, history.FRelease)
+		}
+	case contended:
+		c.contended = Contended(e)
+	case held:
+		c.keeping, err = Held(e)
+	case crashed:
+		c.crashes = append(c.crashes, Recovered(e))
+	case frozen:
+		c.freezes = append(c.freezes, Recovered(e))
+	}
+	return err
+}
+
+// figures returns all figures, by name.
+func (c costs) figures() map[string]Figure {
+	all := map[string]Figure{}
+	for _, m := range measures {
+		all[m.Name] = m.of(c)
+	}
+	return all
+}

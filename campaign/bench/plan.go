@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// Config is what to measure, and how.
+type Config struct {
+	Locks    []locks.Recipe
+	Baseline locks.Recipe // measured too, if it is not among Locks
+	Testbed  string
+	Nodes    int // of an independent topology; 0 = trial.DefaultNodes
+	Clients  int // that want the lock at once, at least 2
+	TTL      time.Duration
+	Duration time.Duration // of the trials alone and contended
+	Strikes  int           // trials with a crash, and as many with a frozen node
+	Seed     uint64        // at most trial.MaxSeed
+}
+
+// check returns an input.Error that names the first invalid flag that campaigns do not check.
+func (c Config) check() error {
+	switch {
+	case c.Clients < 2:
+		return input.Errorf("%s %d: expected at least 2, which want the lock at once", input.Setting("clients"), c.Clients)
+	case c.TTL < time.Second/10:
+		return input.Errorf("%s %v: expected at least 100ms: holds are a hundredth of it", input.Setting("ttl"), c.TTL)
+	case c.Duration < c.TTL:
+		return input.Errorf("%s %v: expected at least %v, the lease time", input.Setting("duration"), c.Duration, c.TTL)
+	}
+	return nil
+}
+
+// aspect is what a trial measures.
+type aspect int
+
+const (
+	alone aspect = iota
+	contended
+	held
+	crashed
+	frozen
+)
+
+// The faults of trials that measure recoveries.
+var faultOf = map[aspect]string{crashed: "client-crash", frozen: "node-pause"}
+
+// planned is one trial of a lock: either its spec, or why the testbed cannot run it.
+type planned struct {
+	aspect aspect
+	spec   trial.Spec
+	lack   error // wraps nemesis.ErrNotSupported
+}
+
+// plan returns the trials of a lock.
+func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([]planned, error) {
+	var all []planned
+	add := func(a aspect, shape func(*trial.Spec)) error {
+		spec, err := c.spec(ctx, tb, r, len(all))
+		if err != nil {
+			return err
+		}
+		shape(&spec)
+		p := planned{aspect: a, spec: spec}
+		if name := faultOf[a]; name != "" {
+			p.lack = unable(tb, name, r)
+		}
+		all = append(all, p)
+		return nil
+	}
+	if err := add(alone, c.alone); err != nil {
+		return nil, err
+	}
+	if err := add(contended, c.contended); err != nil {
+		return nil, err
+	}
+	if err := add(held, c.held); err != nil {
+		return nil, err
+	}
+	for _, a := range []aspect{crashed, frozen} {
+		for range c.Strikes {
+			if err := add(a, func(s *trial.Spec) { c.struck(s, a) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// spec returns the spec of trial k, undisturbed, with a campaign's options. Its seed does not
+// depend on the lock: the clients of all locks decide alike, and the network delays alike, so
+// that chance differs as little as possible between locks.
+func (c Config) spec(ctx context.Context, tb testbed.Testbed, r locks.Recipe, k int) (trial.Spec, error) {
+	conf := campaign.DefaultConfig()
+	conf.Testbed, conf.Nodes, conf.Clients, conf.TTL, conf.Duration, conf.Seed, conf.Overrun = c.Testbed, c.Nodes, c.Clients, c.TTL, c.Duration, c.Seed, 0
+	w, err := c.workload(r)
+	if err != nil {
+		return trial.Spec{}, err
+	}
+	s, err := campaign.PlanTrial(ctx, tb, conf, r.ID, nemesis.Undisturbed().Name, w.Name, k)
+	s.Options.Writers = true // of a read-write lock, so that it excludes as the others do
+	s.Seed = rand.New(rand.NewPCG(c.Seed, uint64(k))).Uint64N(trial.MaxSeed) + 1
+	s.Options.Seed = s.Seed
+	return s, err
+}
+
+// usual is the workload of locks that it suits.
+const usual = "mutex"
+
+// workload returns what clients of the lock do: all locks that a mutual exclusion suits do the
+// same.
+func (c Config) workload(r locks.Recipe) (workloads.Workload, error) {
+	claims := r.Claims(c.TTL, max(1, c.Nodes))
+	w, ok := workloads.ByName(usual)
+	if ok && w.Suits(claims) {
+		return w, nil
+	}
+	for _, w := range campaign.StandardWorkloads() {
+		if w.Suits(claims) {
+			return w, nil
+		}
+	}
+	return w, input.Errorf("no workload suits %s", r.ID)
+}
+
+// alone: one client takes the lock again and again, with short work.
+func (c Config) alone(s *trial.Spec) {
+	o := &s.Options
+	o.Clients, o.Hold, o.Rest = 1, c.TTL/1000, c.TTL/1000
+}
+
+// crowdRetry bounds the attempts of all clients together, as in campaigns: a redis-server
+// behind gate, proxy and tap serves no more.
+const crowdRetry = 500 * time.Microsecond
+
+// Hold returns for how long clients hold a contended lock with leases of ttl.
+func Hold(ttl time.Duration) time.Duration { return ttl / 100 }
+
+// contended: all clients want the lock at once.
+func (c Config) contended(s *trial.Spec) {
+	o := &s.Options
+	hold := Hold(c.TTL)
+	o.Hold, o.Rest, o.Retry = hold, hold, max(hold, time.Duration(c.Clients)*crowdRetry)
+}
+
+// heldLeases is for how many leases a holder works where renewals are counted.
+const heldLeases = 5
+
+// held: one client works for several leases.
+func (c Config) held(s *trial.Spec) {
+	o := &s.Options
+	o.Clients, o.Duration = 1, heldLeases*c.TTL
+	o.Script = [][]workloads.Section{{{Hold: o.Duration, Retry: o.Retry, Rest: o.Rest}}}
+}
+
+// struck: the fault strikes as a client has just acquired the lock, which others want. A
+// crash is for ever; a frozen node comes back after one and a half leases.
+func (c Config) struck(s *trial.Spec, a aspect) {
+	s.Fault = faultOf[a]
+	s.Options.Duration = 4 * c.TTL
+	everyone := make([]int, s.Options.Clients)
+	for i := range everyone {
+		everyone[i] = i
+	}
+	begins := nemesis.Action{
+		ID: 1, Fault: s.Fault, Idea: "as a client has the lock that others want",
+		At: c.TTL / 2, By: 2 * c.TTL, Client: history.NoClient, Nodes: []string{"n0"},
+		Point: &nemesis.Trigger{Clients: everyone, Step: testbed.StepHold},
+	}
+	if a == frozen {
+		begins.For = c.TTL * 3 / 2
+	}
+	s.Plan = nemesis.Plan{begins}
+}
+
+// unable returns why a fault cannot strike the lock on the testbed, nil if it can. The error
+// wraps nemesis.ErrNotSupported.
+func unable(tb testbed.Testbed, fault string, r locks.Recipe) error {
+	f, ok := nemesis.ByName(fault)
+	if !ok {
+		return fmt.Errorf("no fault is called %q", fault)
+	}
+	_, err := nemesis.Supported(f, r.Topology, tb.Topologies(), tb.Capabilities())
+	return err
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Report is what a run measured; its JSON is what lockstorm bench --json prints, for other
+// programs. Everything but Speed is a pure function of the configuration on virtual time.
+// Durations are in nanoseconds.
+type Report struct {
+	Schema   int           `json:"schema"` // 1
+	Testbed  string        `json:"testbed"`
+	Virtual  bool          `json:"virtual"` // latencies are those of a simulated network
+	Seed     uint64        `json:"seed"`
+	Clients  int           `json:"clients"`
+	TTL      time.Duration `json:"ttl"`
+	Duration time.Duration `json:"duration"`
+	Strikes  int           `json:"strikes"`  // crashes, and frozen nodes, of each lock
+	Baseline string        `json:"baseline"` // the lock that ratios refer to
+	Measures []Measure     `json:"measures"`
+	Locks    []Lock        `json:"locks"` // the baseline first, then by id
+	// Drift is how many times as long the baseline's median acquire alone took when it was
+	// measured again after the other locks; nil on virtual time. Ratios of latencies that are
+	// closer to 1 say nothing about the locks.
+	Drift *float64 `json:"drift,omitempty"`
+	Speed Speed    `json:"speed"`
+}
+
+// Lock has the figures of one lock.
+type Lock struct {
+	Lock     string           `json:"lock"`
+	Topology testbed.Topology `json:"topology"`
+	Nodes    int              `json:"nodes"`
+	Workload string           `json:"workload"`
+	// Acquires and Waits count what the latencies alone and contended rest on.
+	Acquires int `json:"acquires"`
+	Waits    int `json:"waits"`
+	// Figures, by Measure.Name.
+	Figures map[string]Figure `json:"figures"`
+	// Violated are the oracles that the undisturbed trials violated: such a lock is cheap at
+	// another price. Undecided are those that could not tell.
+	Violated  []string `json:"violated,omitempty"`
+	Undecided []string `json:"undecided,omitempty"`
+	// Stalled counts the trials in which the machine did not schedule the harness in time:
+	// their times are too long.
+	Stalled int `json:"stalled,omitempty"`
+}
+
+// Figure is one value in its measure's unit, or the reason why there is none.
+type Figure struct {
+	Value *float64 `json:"value"` // nil = none
+	// Ratio is Value divided by the baseline's; nil if either is missing or the baseline's is 0.
+	Ratio *float64 `json:"ratio,omitempty"`
+	Note  string   `json:"note,omitempty"`
+}
+
+// Speed is how fast the testbed and this program were, one trial at a time. It differs from
+// run to run on any testbed.
+type Speed struct {
+	Trials   int           `json:"trials"`
+	Commands int           `json:"commands"` // of clients, handshakes included
+	Virtual  time.Duration `json:"virtual"`  // time that passed in the trials; on real time about Running
+	// Running, Judging and Measuring are the shares of Elapsed: trials with set-up and
+	// teardown, all oracles, and the figures of the report.
+	Elapsed   time.Duration `json:"elapsed"`
+	Running   time.Duration `json:"running"`
+	Judging   time.Duration `json:"judging"`
+	Measuring time.Duration `json:"measuring"`
+}
+
+// compare sets the ratios of all locks to the baseline's figures.
+func compare(all []Lock, baseline string) {
+	for _, base := range all {
+		if base.Lock != baseline {
+			continue
+		}
+		for _, l := range all {
+			for name, f := range l.Figures {
+				if by := base.Figures[name].Value; f.Value != nil && by != nil && *by != 0 {
+					ratio := *f.Value / *by
+					f.Ratio = &ratio
+					l.Figures[name] = f
+				}
+			}
+		}
+	}
+}

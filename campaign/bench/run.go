@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Run measures all locks on a testbed, one trial at a time, so that none slows another down.
+// After each trial it calls progress (may be nil) with the number of finished and of all
+// trials. The error is the harness's, or an input.Error if the configuration is invalid or the
+// testbed does not have the nodes that a lock needs.
+func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, all int)) (Report, error) {
+	if err := c.check(); err != nil {
+		return Report{}, err
+	}
+	recipes := append([]locks.Recipe{c.Baseline}, slices.DeleteFunc(slices.Clone(c.Locks), func(r locks.Recipe) bool { return r.ID == c.Baseline.ID })...)
+	plans, total := make([][]planned, len(recipes)), 0
+	for i, r := range recipes {
+		var err error
+		if plans[i], err = c.plan(ctx, tb, r); err != nil {
+			return Report{}, err
+		}
+		total += len(plans[i])
+	}
+	rep := Report{
+		Schema: 1, Testbed: c.Testbed, Virtual: !trial.RealTime(tb), Seed: c.Seed, Clients: c.Clients, TTL: c.TTL,
+		Duration: c.Duration, Strikes: c.Strikes, Baseline: c.Baseline.ID, Measures: Measures(),
+	}
+	started, subjects := time.Now(), make([]subject, len(recipes))
+	for i := range subjects {
+		subjects[i] = subject{tb: tb, speed: &rep.Speed}
+	}
+	// Equal trials of all locks come one after the other: a machine that is busier for a while
+	// is so for all of them.
+	for n := range total {
+		of, at := n%len(recipes), n/len(recipes)
+		if err := subjects[of].run(ctx, plans[of][at]); err != nil {
+			return Report{}, err
+		}
+		if n == len(recipes)-1 && !rep.Virtual { // every lock has been alone
+			var err error
+			if rep.Drift, err = subjects[0].drift(ctx, plans[0][0]); err != nil {
+				return Report{}, err
+			}
+		}
+		if progress != nil {
+			progress(n+1, total)
+		}
+	}
+	for i, m := range subjects {
+		rep.Locks = append(rep.Locks, m.lock(plans[i][0].spec))
+	}
+	rep.Speed.Elapsed = time.Since(started)
+	compare(rep.Locks, rep.Baseline)
+	return rep, nil
+}
+
+// subject is one lock that is measured.
+type subject struct {
+	tb        testbed.Testbed
+	speed     *Speed
+	costs     costs
+	lacks     map[aspect]bool
+	violated  []string
+	undecided []string
+	stalled   int
+}
+
+// run runs a trial, judges and measures it. A lock that broke down or that nobody could get
+// has no figures where nothing was measured; the error is the harness's.
+func (m *subject) run(ctx context.Context, p planned) error {
+	if errors.Is(p.lack, nemesis.ErrNotSupported) {
+		if m.lacks == nil {
+			m.lacks = map[aspect]bool{}
+		}
+		m.lacks[p.aspect] = true
+		return nil
+	} else if p.lack != nil {
+		return p.lack
+	}
+	began := time.Now()
+	e, err := trial.Run(ctx, m.tb, p.spec, history.NewRecorder(nil, m.tb.Clock()), nil)
+	if err != nil {
+		return fmt.Errorf("measure %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+	}
+	ran := time.Now()
+	verdicts, err := checker.NewCase(e).Judge(ctx)
+	if err != nil {
+		return fmt.Errorf("judge %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+	}
+	judged := time.Now()
+	if err := m.costs.add(p.aspect, e); err != nil {
+		return fmt.Errorf("measure %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+	}
+	if _, spoilt := checker.Stalled(e); spoilt {
+		m.stalled++
+	}
+	if p.aspect == alone || p.aspect == contended {
+		m.note(verdicts)
+	}
+	m.speed.add(e, ran.Sub(began), judged.Sub(ran), time.Since(judged))
+	return nil
+}
+
+// drift runs the baseline's trial alone again, and returns how many times as long its median
+// acquire takes now; nil if that is unknown.
+func (m *subject) drift(ctx context.Context, p planned) (*float64, error) {
+	again := subject{tb: m.tb, speed: m.speed}
+	if err := again.run(ctx, p); err != nil {
+		return nil, err
+	}
+	before, after := latencyOf(acquires, 0.5)(m.costs), latencyOf(acquires, 0.5)(again.costs)
+	if before.Value == nil || after.Value == nil || *before.Value == 0 {
+		return nil, nil
+	}
+	ratio := *after.Value / *before.Value
+	return &ratio, nil
+}
+
+// note keeps the names of the oracles that an undisturbed trial violated or left undecided.
+func (m *subject) note(verdicts []checker.Verdict) {
+	for _, v := range verdicts {
+		if checker.OracleNamed(v.Oracle).OfProgram {
+			continue
+		}
+		switch v.Result {
+		case checker.Violated:
+			m.violated = insert(m.violated, v.Oracle)
+		case checker.Unknown:
+			m.undecided = insert(m.undecided, v.Oracle)
+		}
+	}
+}
+
+// insert appends a name unless it is among the names.
+func insert(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// add counts a trial.
+func (s *Speed) add(e history.Evidence, running, judging, measuring time.Duration) {
+	s.Trials++
+	s.Commands += len(e.Commands)
+	if n := len(e.Ops); n > 0 {
+		s.Virtual += e.Ops[n-1].Time
+	}
+	s.Running += running
+	s.Judging += judging
+	s.Measuring += measuring
+}
+
+// lock returns what was measured; spec is that of any of the lock's trials.
+func (m *subject) lock(spec trial.Spec) Lock {
+	l := Lock{
+		Lock: spec.Lock, Topology: spec.Topology, Nodes: max(1, spec.Nodes), Workload: spec.Workload,
+		Acquires: len(m.costs.acquires), Waits: len(m.costs.contended.Waits),
+		Figures: m.costs.figures(), Violated: m.violated, Undecided: m.undecided, Stalled: m.stalled,
+	}
+	if m.lacks[crashed] {
+		l.Figures["crashRecovery"] = Figure{Note: notSupported}
+	}
+	if m.lacks[frozen] {
+		l.Figures["freezeOutage"], l.Figures["freezeRecovery"] = Figure{Note: notSupported}, Figure{Note: notSupported}
+	}
+	return l
+}
+
+// notSupported is the note of a figure whose fault the testbed cannot inject.
+const notSupported = "not supported"

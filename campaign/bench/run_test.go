@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// poor is the simulation with one node, which nobody can freeze.
+type poor struct{ *sim.Testbed }
+
+func (poor) Topologies() []testbed.Topology     { return []testbed.Topology{testbed.Single} }
+func (poor) Capabilities() []testbed.Capability { return []testbed.Capability{testbed.CanClients} }
+
+func recipe(t *testing.T, id string) locks.Recipe {
+	t.Helper()
+	r, ok := locks.ByID(id)
+	if !ok {
+		t.Fatalf("no recipe %s", id)
+	}
+	return r
+}
+
+func small(t *testing.T, ids ...string) Config {
+	c := Config{Baseline: recipe(t, "set-nx-px"), Testbed: "sim", Clients: 2, TTL: 100 * ms, Duration: 100 * ms, Strikes: 1, Seed: 7}
+	for _, id := range ids {
+		c.Locks = append(c.Locks, recipe(t, id))
+	}
+	return c
+}
+
+func TestWhatTheTestbedCannotDoHasNoFigure(t *testing.T) {
+	var last [2]int
+	r, err := Run(t.Context(), poor{sim.New()}, small(t, "set-nx-px"), func(done, all int) { last = [2]int{done, all} })
+	if err != nil || len(r.Locks) != 1 {
+		t.Fatalf("%d locks, %v", len(r.Locks), err)
+	}
+	f := r.Locks[0].Figures
+	if f["crashRecovery"].Value == nil || f["acquireP50"].Value == nil {
+		t.Errorf("crash and latency were not measured: %+v, %+v", f["crashRecovery"], f["acquireP50"])
+	}
+	for _, name := range []string{"freezeOutage", "freezeRecovery"} {
+		if f[name].Value != nil || f[name].Note != "not supported" {
+			t.Errorf("%s is %+v, want not supported", name, f[name])
+		}
+	}
+	if last != [2]int{5, 5} {
+		t.Errorf("the last progress was %v, want 5 of 5 trials", last)
+	}
+}
+
+func TestInvalidConfigurationsAreTheUsersErrors(t *testing.T) {
+	tests := map[string]struct {
+		tb    testbed.Testbed
+		spoil func(*Config)
+	}{
+		"one client alone":                {sim.New(), func(c *Config) { c.Clients = 1 }},
+		"too short a lease":               {sim.New(), func(c *Config) { c.TTL, c.Duration = 99*ms, time.Second }},
+		"less time than a lease":          {sim.New(), func(c *Config) { c.Duration = 99 * ms }},
+		"too great a seed":                {sim.New(), func(c *Config) { c.Seed = 1 << 60 }},
+		"nodes that the testbed lacks":    {poor{sim.New()}, func(c *Config) { c.Locks = append(c.Locks, recipe(t, "redlock")) }},
+		"replicas that the testbed lacks": {poor{sim.New()}, func(c *Config) { c.Locks = append(c.Locks, recipe(t, "set-nx-px-wait")) }},
+	}
+	for name, test := range tests {
+		c := small(t)
+		test.spoil(&c)
+		_, err := Run(t.Context(), test.tb, c, nil)
+		if bad := (*input.Error)(nil); !errors.As(err, &bad) {
+			t.Errorf("%s: %v; want an input.Error", name, err)
+		}
+	}
+}
+
+func TestReadWriteLocksExcludeAsTheOthersDo(t *testing.T) {
+	c := small(t)
+	s, err := c.spec(t.Context(), sim.New(), recipe(t, "rw-hash-owners"), 0)
+	if err != nil || s.Workload != "read-write" || !s.Options.Writers {
+		t.Errorf("workload %s, writers only: %v, %v", s.Workload, s.Options.Writers, err)
+	}
+	base, err := c.spec(t.Context(), sim.New(), c.Baseline, 0)
+	if err != nil || base.Workload != "mutex" || base.Seed != s.Seed || base.Options.Seed != s.Options.Seed {
+		t.Errorf("the baseline: workload %s, seeds %d and %d, want mutex and those of the other lock, %d; %v", base.Workload, base.Seed, base.Options.Seed, s.Seed, err)
+	}
+}
+
+func TestFaultsOfRecoveriesAreRegistered(t *testing.T) {
+	for _, fault := range faultOf {
+		if err := unable(sim.New(), fault, recipe(t, "redlock")); err != nil {
+			t.Errorf("%s: %v", fault, err)
+		}
+	}
+	if err := unable(sim.New(), "no-fault", recipe(t, "redlock")); err == nil {
+		t.Error("an unknown fault is supported")
+	}
+}

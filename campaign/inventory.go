@@ -1,0 +1,206 @@
+package campaign
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// States of a campaign without a matrix, or with one of some of its trials.
+const (
+	Running     = "running"
+	Killed      = "killed" // it ended without a matrix
+	Interrupted = "interrupted"
+)
+
+// Holding is one campaign in a store.
+type Holding struct {
+	Name    string    `json:"name"`
+	Dir     string    `json:"dir"`
+	Started time.Time `json:"started"`
+	// Bytes is the sum of the sizes of its files.
+	Bytes  int64 `json:"bytes"`
+	Trials int   `json:"trials"`
+	// Outcome is the worst verdict of its cells, or Running, Killed or Interrupted.
+	Outcome string `json:"outcome"`
+}
+
+// Inventory lists the campaigns of a store, newest first. Directories that are no campaigns
+// are left out. Errors are input.Errors.
+func Inventory(root string) ([]Holding, error) {
+	if _, err := os.ReadDir(root); err != nil {
+		return nil, input.Errorf("%s %s: expected a directory with campaigns: %w", input.Setting("store"), root, errors.Unwrap(err))
+	}
+	found, err := campaigns(root)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if err := found[i].measure(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// campaigns finds the campaigns of a store, newest first, with names and times only.
+func campaigns(root string) (found []Holding, err error) {
+	names, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fmt.Errorf("look for campaigns: %w", err)
+	}
+	for _, name := range names {
+		if !name.IsDir() { // latest is a link
+			continue
+		}
+		times, err := os.ReadDir(filepath.Join(root, name.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("look for campaigns: %w", err)
+		}
+		for _, t := range times {
+			dir := filepath.Join(root, name.Name(), t.Name())
+			if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err != nil || !t.IsDir() {
+				continue
+			}
+			info, err := LoadInfo(dir)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, Holding{Name: name.Name(), Dir: dir, Started: info.Started})
+		}
+	}
+	slices.SortFunc(found, func(a, b Holding) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Dir, a.Dir))
+	})
+	return found, nil
+}
+
+// measure fills in the size, the trials and the outcome.
+func (h *Holding) measure() error {
+	err := filepath.WalkDir(h.Dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return gone(err)
+		}
+		info, err := e.Info()
+		if err == nil {
+			h.Bytes += info.Size()
+		}
+		return gone(err)
+	})
+	if err != nil {
+		return fmt.Errorf("measure %s: %w", h.Dir, err)
+	}
+	var m Matrix
+	err = jsonfile.Read(filepath.Join(h.Dir, MatrixFile), &m)
+	switch {
+	case Over(h.Dir) != nil:
+		h.Outcome = Running
+	case errors.Is(err, fs.ErrNotExist):
+		h.Outcome = Killed
+	case err != nil:
+		return err
+	case m.Interrupted:
+		h.Outcome = Interrupted
+	default:
+		h.Outcome = string(m.worst())
+	}
+	for _, c := range m.Cells {
+		h.Trials += c.Trials
+	}
+	if h.Outcome != Running && h.Outcome != Killed {
+		return nil
+	}
+	s, err := Load(h.Dir)
+	if errors.Is(err, trial.ErrOlder) || errors.Is(err, trial.ErrNewer) {
+		return nil
+	}
+	h.Trials = len(s.Trials)
+	return err
+}
+
+// gone returns the error unless it says that a running campaign has removed a file.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// worst returns the worst verdict of the cells.
+func (m Matrix) worst() trial.Outcome {
+	ranked := []trial.Outcome{trial.Violated, trial.Blocked, trial.Unknown, trial.NotExercised, trial.Holds, trial.NotSupported}
+	for _, o := range ranked {
+		if slices.ContainsFunc(m.Cells, func(c Cell) bool { return c.Verdict == o }) {
+			return o
+		}
+	}
+	return trial.Unknown
+}
+
+// Remove removes a campaign from its store. It refuses what is no campaign, and one that is
+// running, with an input.Error. If latest pointed to the campaign, it then points to the
+// newest that is left, or is removed with the last.
+func Remove(dir string) error {
+	if _, err := LoadInfo(dir); err != nil {
+		return err
+	}
+	if err := Over(dir); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(dir) // "latest" is a link
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	parent := filepath.Dir(dir)
+	_ = os.Remove(parent) // refused unless it is empty, as intended here
+	return relink(filepath.Dir(parent))
+}
+
+// relink makes root/latest valid if the campaign that it points to is gone.
+func relink(root string) error {
+	link := filepath.Join(root, Latest)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil // the directory is no store, or was moved out of one
+	}
+	if _, err := os.Stat(link); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	left, err := campaigns(root)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		return os.Remove(link)
+	}
+	return pointLatest(root, left[0].Dir)
+}
+
+// Surplus returns the campaigns beyond the newest n of each name. Running ones do not count,
+// and are never among them.
+func Surplus(all []Holding, n int) (some []Holding) {
+	seen := map[string]int{}
+	for _, h := range all { // newest first
+		if h.Outcome == Running {
+			continue
+		}
+		if seen[h.Name]++; seen[h.Name] > n {
+			some = append(some, h)
+		}
+	}
+	return some
+}

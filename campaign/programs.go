@@ -1,0 +1,117 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// ProgramFlaw is a violation that the clients' program is to blame for, and no lock: the
+// trials of one workload showed it, under any recipe and fault.
+type ProgramFlaw struct {
+	Workload string `json:"workload"`
+	Oracle   string `json:"oracle"`
+	Cause    string `json:"cause"`
+	Declared bool   `json:"declared"` // by the workload
+	// Why and Source are the workload's, if it declares the flaw.
+	Why    string `json:"why,omitempty"`
+	Source string `json:"source,omitempty"`
+	// Shown counts the trials that showed it, Trials those of the workload that were judged,
+	// and Locks the recipes under which it showed.
+	Shown  int `json:"shown"`
+	Trials int `json:"trials"`
+	Locks  int `json:"locks"`
+	// Replay is the command line that runs the first trial that showed it again.
+	Replay string `json:"replay"`
+}
+
+// Words returns the flaw in one sentence.
+func (p ProgramFlaw) Words() string {
+	return fmt.Sprintf("workload %s: %s (oracle %s); no lock is to blame; %d of %d %s, %d %s",
+		p.Workload, checker.Cause(p.Cause).Meaning(), p.Oracle, p.Shown, p.Trials, plural(p.Trials, "trial"), p.Locks, plural(p.Locks, "recipe"))
+}
+
+// programFlaws lists the flaws of the clients' programs, by workload. The trials are in the
+// order of the matrix.
+func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
+	var all []ProgramFlaw
+	judged, recipes := map[string]int{}, []map[string]bool{} // recipes by place in all
+	for _, t := range trials {
+		if t.Err != "" || t.Unplanned() {
+			continue
+		}
+		judged[t.Spec.Workload]++
+		for _, f := range t.OfProgram() {
+			i := slices.IndexFunc(all, func(p ProgramFlaw) bool {
+				return p.Workload == t.Spec.Workload && p.Oracle == f.Oracle && p.Cause == f.Cause
+			})
+			if i < 0 {
+				body, _ := workloads.ByName(t.Spec.Workload)
+				declared, is := body.Declares(f.Oracle, f.Cause)
+				i = len(all)
+				all = append(all, ProgramFlaw{
+					Workload: t.Spec.Workload, Oracle: f.Oracle, Cause: f.Cause,
+					Declared: is, Why: declared.Why, Source: declared.Source, Replay: replay(info, t),
+				})
+				recipes = append(recipes, map[string]bool{})
+			}
+			all[i].Shown++
+			recipes[i][t.Spec.Lock] = true
+		}
+	}
+	for i := range all {
+		all[i].Trials, all[i].Locks = judged[all[i].Workload], len(recipes[i])
+	}
+	slices.SortStableFunc(all, func(a, b ProgramFlaw) int {
+		return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+	})
+	return all
+}
+
+// undeclaredOfPrograms lists the flaws of programs that their workloads do not declare, each
+// once, with the first trial that showed it.
+func undeclaredOfPrograms(trials []trial.Result) (all []Surprise) {
+	told := map[[3]string]bool{}
+	for _, t := range trials {
+		body, _ := workloads.ByName(t.Spec.Workload)
+		for _, f := range t.OfProgram() {
+			key := [3]string{t.Spec.Workload, f.Oracle, f.Cause}
+			if _, declared := body.Declares(f.Oracle, f.Cause); declared || told[key] {
+				continue
+			}
+			told[key] = true
+			all = append(all, Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir})
+		}
+	}
+	return all
+}
+
+// missedOfPrograms lists the flaws that workloads declare and that no trial showed, in the
+// cells where nothing disturbed the program.
+func (h hunt) missedOfPrograms(trials []trial.Result) (all []Surprise) {
+	if h.info.Config.Confirm != "" {
+		return nil
+	}
+	for _, p := range h.info.Plan {
+		if f, ok := nemesis.ByName(p.Fault); !ok || !f.Undisturbed {
+			continue
+		}
+		for _, name := range p.Workloads {
+			body, _ := workloads.ByName(name)
+			for _, f := range body.Shows {
+				if h.looked(p, f.Oracle) && !slices.ContainsFunc(trials, func(t trial.Result) bool {
+					return t.Spec.Lock == p.Lock && t.Spec.Fault == p.Fault && t.Spec.Workload == name &&
+						slices.ContainsFunc(t.OfProgram(), trial.Flaw{Oracle: f.Oracle, Cause: f.Cause}.Same)
+				}) {
+					all = append(all, Surprise{Lock: p.Lock, Fault: p.Fault, Oracle: f.Oracle, Cause: f.Cause})
+				}
+			}
+		}
+	}
+	return all
+}

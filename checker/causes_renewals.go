@@ -1,0 +1,165 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// unrenewed explains how the watchdog failed its owner. The watchdog is not to blame if
+// the owner learnt of its grant too late, or was frozen when a renewal was due.
+func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+	due := first.End.At
+	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended it before
+		due = last.Fair
+	}
+	if h := w.hold(first); h == nil || h.From >= due.Lo {
+		return reason{}, false
+	}
+	cmds := []int{first.Cmd, last.Cmd}
+	failed := func(what What, renewals ...int) (reason, bool) {
+		why := Fact{
+			What: what, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key,
+			Since: last.At.Lo, At: first.End.At.Mid(),
+		}
+		if len(renewals) > 0 {
+			why.Command = w.call(renewals[0])
+		}
+		return because(RenewalFailed, append(cmds, renewals...), why), true
+	}
+	var tardy []int
+	for _, pos := range w.renewals() {
+		c := w.Commands[pos]
+		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
+			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(pos, first) || w.ofAnother(pos, first) {
+			continue
+		}
+		switch {
+		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
+			return failed(renewalUnheard, pos)
+		case c.Arrived > due.Lo || c.Replied > due.Lo:
+			tardy = append(tardy, pos)
+		case c.Replied == 0:
+			return failed(renewalNoAnswer, pos)
+		case len(w.Effects[pos]) == 0 && !stoodAt(first, w.Ran(pos).Lo):
+			return failed(renewalRefused, pos)
+		}
+	}
+	switch {
+	case w.frozen(first.Client, last.At.Hi, due.Lo):
+		return reason{}, false
+	case len(tardy) > 0:
+		return failed(renewalTardy, tardy...)
+	}
+	if why, instead, ok := w.renewedInstead(first, due.Lo); ok {
+		why.At = first.End.At.Mid()
+		return because(RenewalFailed, append(cmds, instead...), why), true
+	}
+	left := w.leftMeanwhile(first, last.At.Hi, due.Lo)
+	if left != nil && !w.overdue(first, left.Time) && !w.renewedAgain(first, left.Time) {
+		return because(RenewalFailed, cmds, Fact{
+			What: RenewalStopped, Clients: []int{first.Client}, Locks: []string{left.Lock}, Key: first.Key, Since: left.Time, At: first.End.At.Mid(),
+		}), true
+	}
+	return failed(RenewalMissing)
+}
+
+// leftMeanwhile returns the first invocation by which the grant's owner released another lock
+// between since and until; nil if there is none.
+func (w *wire) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
+	for i := range w.Ops {
+		op := &w.Ops[i]
+		if op.F == history.FRelease && op.Type == history.Invoke && op.Client == g.Client && op.Lock != g.Lock && since < op.Time && op.Time < until {
+			return op
+		}
+	}
+	return nil
+}
+
+// renewedAgain reports whether the grant's owner sent another renewal, late or not, between
+// since and the end of its hold.
+func (w *wire) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
+	until := w.hold(g).To
+	return slices.ContainsFunc(w.renewals(), func(pos int) bool {
+		c := w.Commands[pos]
+		return c.Op != g.Op && since < c.Sent && c.Sent < until && w.renews(pos, g) && !w.ofAnother(pos, g)
+	})
+}
+
+func (w *wire) sent(t keyspace.Term) time.Duration {
+	if t.Cmd < 0 {
+		return t.At.Lo
+	}
+	return w.Commands[t.Cmd].Sent
+}
+
+// stoodAt reports whether the grant was there at that time, overwritten or not.
+func stoodAt(g *keyspace.Grant, at time.Duration) bool {
+	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
+}
+
+// renewals returns the places of the commands that only prolong a key's TTL, arrived or
+// not: EXPIRE and the like, and scripts outside of acquires and releases that change
+// nothing but TTLs.
+func (w *wire) renewals() []int {
+	if w.renewing != nil {
+		return w.renewing
+	}
+	w.renewing = []int{}
+	does := w.scriptDeeds()
+	for pos, c := range w.Commands {
+		if len(c.Args) < 2 {
+			continue
+		}
+		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
+		if sha, ok := c.Script(); ok {
+			d = does[sha]
+			kept := c.Op < 0 || w.operation(c.Op).Invoke.F == history.FExtend
+			d.prolongs = d.prolongs || kept
+		} else if !d.prolongs {
+			d = w.deedsOf(pos)
+		}
+		if d.prolongs && !d.more {
+			w.renewing = append(w.renewing, pos)
+		}
+	}
+	return w.renewing
+}
+
+var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
+
+// deeds are the observed effects of a command on keys.
+type deeds struct {
+	prolongs bool // it set the TTL of a key and left its value
+	more     bool
+}
+
+func (w *wire) deedsOf(pos int) (d deeds) {
+	for _, i := range w.Effects[pos] {
+		c := w.Evidence.Keys[i]
+		same := c.Before.SameValue(c.After)
+		d.prolongs, d.more = d.prolongs || same, d.more || !same
+	}
+	return d
+}
+
+// scriptDeeds returns the deeds of all scripts in the trial, by SHA-1.
+func (w *wire) scriptDeeds() map[string]deeds {
+	all := map[string]deeds{}
+	for pos, c := range w.Commands {
+		if sha, ok := c.Script(); ok {
+			d, was := w.deedsOf(pos), all[sha]
+			all[sha] = deeds{d.prolongs || was.prolongs, d.more || was.more}
+		}
+	}
+	return all
+}
+
+// renews reports whether the renewal at place pos renews this grant: the grant's owner
+// sent it for the grant's key.
+func (w *wire) renews(pos int, g *keyspace.Grant) bool {
+	return w.Reaches(pos, g.Key) && w.Commands[pos].Client == g.Client
+}

@@ -1,0 +1,28 @@
+package checker
+
+// hold is an acquire of set-nx-px at one time and the release at another.
+func (s *story) hold(from, to float64, client int, token string) {
+	s.take(from, client, "OK", setPX(token)...)
+	s.give(to, client, "1", s.cad(token)...)
+}
+
+// holdEX is an acquire of set-nx-ex and the release.
+func (s *story) holdEX(from, to float64, client int) {
+	s.take(from, client, "OK", "SET", "lock", "1", "EX", "1", "NX")
+	s.give(to, client, "1", "DEL", "lock")
+}
+
+// enter and leave are the scripts of reentrant-hash.
+func (s *story) enter(owner string) []string {
+	return s.script("hash-enter", []string{"lock"}, owner, "1")
+}
+
+func (s *story) leave(owner string) []string {
+	return s.script("hash-leave", []string{"lock"}, owner)
+}
+
+// holdHash is an acquire of reentrant-hash and the release.
+func (s *story) holdHash(from, to float64, client int, owner string) {
+	s.take(from, client, "1", s.enter(owner)...)
+	s.give(to, client, "1", s.leave(owner)...)
+}

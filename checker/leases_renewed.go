@@ -1,0 +1,210 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// renewedLease is a lease on one node, by the operation that acquired it.
+type renewedLease struct {
+	op   int
+	node string
+}
+
+// renewalLog says which lease each renewal is for. A renewal that names the value of a
+// lease is for that lease; any other is for its sender's latest lease of a key that it
+// names.
+type renewalLog struct {
+	byLease map[renewedLease][]int // places of the renewals, in the order of the log
+	named   map[int]int            // by the place of a renewal: the acquire whose value it names
+	// first is the median time from a grant to its first renewal, next the median time
+	// between two renewals of a lease; 0 if the trial shows none.
+	first, next time.Duration
+}
+
+// renewalLog returns the log of the renewals that no acquire and no release sent.
+func (w *wire) renewalLog() *renewalLog {
+	if w.renewed != nil {
+		return w.renewed
+	}
+	log := &renewalLog{byLease: map[renewedLease][]int{}, named: map[int]int{}}
+	w.renewed = log
+	byKey, byValue := map[senders][]*keyspace.Grant{}, map[senders][]*keyspace.Grant{}
+	for _, g := range w.Grants {
+		byKey[senders{g.Client, g.Key}] = append(byKey[senders{g.Client, g.Key}], g)
+		if g.Place == "" && g.Value != "" {
+			byValue[senders{g.Client, g.Value}] = append(byValue[senders{g.Client, g.Value}], g)
+		}
+	}
+	for _, pos := range w.renewals() {
+		if c := w.Commands[pos]; c.Op >= 0 && w.operation(c.Op).Invoke.F != history.FExtend {
+			continue
+		}
+		g := w.latestNamed(pos, byValue)
+		if g != nil {
+			log.named[pos] = g.Op
+		} else if g = w.latestNamed(pos, byKey); g == nil {
+			continue
+		}
+		of := renewedLease{g.Op, w.Commands[pos].Node}
+		log.byLease[of] = append(log.byLease[of], pos)
+	}
+	log.first, log.next = w.renewalPace()
+	return log
+}
+
+// senders is what a client names in a command.
+type senders struct {
+	client int
+	name   string
+}
+
+// latestNamed returns the sender's latest grant on a key that the command reaches, among
+// those that the command names; nil if there is none.
+func (w *wire) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
+	c := w.Commands[pos]
+	for _, arg := range c.Args[1:] {
+		for _, g := range slices.Backward(grants[senders{c.Client, string(arg)}]) {
+			if g.At.Lo <= c.Sent && g.WasOn(c.Node) && w.Reaches(pos, g.Key) {
+				if latest == nil || g.Seq > latest.Seq {
+					latest = g
+				}
+				break
+			}
+		}
+	}
+	return latest
+}
+
+// ofAnother reports whether the renewal at place pos names another lease than this one.
+func (w *wire) ofAnother(pos int, g *keyspace.Grant) bool {
+	op, named := w.renewalLog().named[pos]
+	return named && op != g.Op
+}
+
+// overdue reports whether the next renewal of the grant was due before that time, if it was
+// to follow at the median interval at which clients renewed in this trial; false if the
+// trial shows no interval.
+func (w *wire) overdue(g *keyspace.Grant, at time.Duration) bool {
+	log := w.renewalLog()
+	last, usual := w.grantSent(g), log.first
+	for _, sent := range w.renewedAt(renewedLease{g.Op, g.Node}) {
+		if sent <= at {
+			last, usual = sent, log.next
+		}
+	}
+	return usual > 0 && last+usual < at
+}
+
+// renewalPace returns the medians of renewalLog.
+func (w *wire) renewalPace() (first, next time.Duration) {
+	var firsts, nexts []time.Duration
+	for _, g := range w.Grants {
+		renewals := w.renewedAt(renewedLease{g.Op, g.Node})
+		for i, sent := range renewals {
+			if i == 0 {
+				firsts = append(firsts, sent-w.grantSent(g))
+			} else {
+				nexts = append(nexts, sent-renewals[i-1])
+			}
+		}
+	}
+	return median(firsts), median(nexts)
+}
+
+// renewedAt returns when the renewals of a lease were sent. A renewal that was answered with
+// an error does not count: another takes its place at once, as EVAL follows NOSCRIPT.
+func (w *wire) renewedAt(lease renewedLease) (sent []time.Duration) {
+	for _, pos := range w.renewalLog().byLease[lease] {
+		if c := w.Commands[pos]; !c.Failed() {
+			sent = append(sent, c.Sent)
+		}
+	}
+	return sent
+}
+
+func median(of []time.Duration) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	slices.Sort(of)
+	return of[(len(of)-1)/2]
+}
+
+func (w *wire) grantSent(g *keyspace.Grant) time.Duration {
+	if g.Cmd < 0 {
+		return g.At.Lo
+	}
+	return w.Commands[g.Cmd].Sent
+}
+
+// renewedInstead explains a lease whose owner never renewed it until due, but renewed
+// leases that it had released, as many as it ever renewed at a time. It returns the places
+// of these renewals; ok is false if the log does not show that.
+func (w *wire) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact, places []int, ok bool) {
+	all := w.renewalLog().byLease
+	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
+		return Fact{}, nil, false
+	}
+	leases := 0
+	for of, renewals := range all {
+		p, isAcquire := w.acquired(of.op)
+		if !isAcquire || p.Invoke.Client != g.Client || of.node != g.Node || of.op == g.Op {
+			continue
+		}
+		before := len(places)
+		for _, pos := range renewals {
+			if sent := w.Commands[pos].Sent; w.grantSent(g) < sent && sent < due && w.releasedBefore(p, sent) {
+				places = append(places, pos)
+			}
+		}
+		if len(places) > before {
+			leases++
+		}
+	}
+	if leases == 0 || leases < w.mostRenewed(g.Client, g.Node) {
+		return Fact{}, nil, false
+	}
+	slices.Sort(places)
+	bySent := func(a, b int) int { return cmp.Compare(w.Commands[a].Sent, w.Commands[b].Sent) }
+	return Fact{
+		What: RenewedInstead, Clients: []int{g.Client}, Key: g.Key, Count: leases,
+		Read: w.Commands[slices.MinFunc(places, bySent)].Sent, Until: w.Commands[slices.MaxFunc(places, bySent)].Sent,
+	}, places, true
+}
+
+// releasedBefore reports whether the hold of this acquire had ended by a release.
+func (w *wire) releasedBefore(acquire *history.Pair, at time.Duration) bool {
+	if acquire.Complete == nil {
+		return false
+	}
+	i, held := w.holdOf[acquire.Complete.Index]
+	return held && w.holds[i].ToWhy == ByRelease && w.holds[i].To < at
+}
+
+// mostRenewed returns the greatest number of leases on a node that the client renewed at a
+// time: each counts from its first renewal to its last.
+func (w *wire) mostRenewed(client int, node string) int {
+	type change struct {
+		at time.Duration
+		by int
+	}
+	var changes []change
+	for of, renewals := range w.renewalLog().byLease {
+		if of.node == node && w.Commands[renewals[0]].Client == client {
+			changes = append(changes, change{w.Commands[renewals[0]].Sent, 1}, change{w.Commands[renewals[len(renewals)-1]].Sent, -1})
+		}
+	}
+	// A lease that begins when another ends overlaps it.
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
+	most, now := 0, 0
+	for _, c := range changes {
+		now += c.by
+		most = max(most, now)
+	}
+	return most
+}

@@ -1,0 +1,22 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// The hang of a client is no reason for a key that an earlier attempt left.
+func TestAHangIsNotBlamedForAnEarlierAttempt(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.invoke(9, 0, history.FAcquire)
+	s.unanswered(10, 0, "OK", setPX("t0")...)
+	s.done(300, 0, history.Info)
+	s.queue(310, 900, 1, "nil", setPX("t1")...)
+	s.take(1100, 0, "OK", setPX("t2")...)
+	s.nemesis(1200, hang(0))
+	found := liveness(t.Context(), newCaseFile(s.evidence())).Findings
+	if len(found) != 1 || found[0].Account.Reasons[0].What != setUnknown {
+		t.Errorf("got %+v, want one finding by %q", found, setUnknown)
+	}
+}

@@ -1,0 +1,130 @@
+// Package documents answers the five source documents D0 to D4, item by item: every listing,
+// every scenario that a document tells and every claim that it makes, with the recipes that
+// it concerns, the commands that show what is true of it, and the answer.
+//
+// The items are data, one file per document. Page renders them as docs/documents.md. Where a
+// question is about a quantity, or spans several recipes, an Experiment measures the answer:
+// a pure function of its seed in the simulation, so that a test can compare the page's
+// figures with a fresh run.
+package documents
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Kind is what an item is to its document.
+type Kind string
+
+// Kinds of items.
+const (
+	Listing  Kind = "listing"  // code or commands
+	Scenario Kind = "scenario" // what the document says can happen
+	Claim    Kind = "claim"    // what the document asserts
+)
+
+// Item is one listing, scenario or claim of a document.
+type Item struct {
+	Kind Kind
+	// What says in one sentence what the document has there.
+	What string
+	// Recipes are the ids of the recipes that it concerns; none if it concerns the use of a
+	// lock, whichever.
+	Recipes []string
+	// Shown are the commands that show the answer, at least one.
+	Shown []Command
+	// Answer is one or more sentences. The sentences of measured Commands follow it, and
+	// may stand for it.
+	Answer string
+}
+
+// Command is a command that shows an answer.
+type Command interface {
+	// Line returns the command line, as typed in a shell in the repository's directory.
+	Line() string
+}
+
+// Flaw is an oracle that is violated, and the cause.
+type Flaw struct{ Oracle, Cause string }
+
+// Replay runs one trial in the simulation and tells what happened.
+type Replay struct {
+	Lock, Fault, Workload string
+	// Schedule names a named schedule; "" = the drawn trial 0 of seed 1.
+	Schedule string
+	// More are further flags.
+	More []string
+	// Shows are the flaws that the trial shows, among others; none = the trial shows no
+	// flaw at all.
+	Shows []Flaw
+}
+
+// Line implements Command.
+func (r Replay) Line() string {
+	words := []string{"lockstorm", "replay", "--lock", r.Lock, "--fault", r.Fault, "--workload", r.Workload}
+	if r.Schedule != "" {
+		words = append(words, "--schedule", r.Schedule)
+	}
+	return strings.Join(append(words, r.More...), " ")
+}
+
+// Measured is the figure, or one of them, that an experiment answers with.
+type Measured struct {
+	Experiment string // Experiment.ID
+	// Figure is the name of the sentence in Result.Says.
+	Figure string
+}
+
+// Line implements Command.
+func (m Measured) Line() string { return "lockstorm answer " + m.Experiment }
+
+// Test is a Go test.
+type Test struct {
+	Package string // the directory, from the repository's root
+	Name    string
+}
+
+// Line implements Command.
+func (t Test) Line() string { return "go test ./" + t.Package + " -v -run '^" + t.Name + "$'" }
+
+// Campaign runs all trials of one cell, on a testbed that has what the simulation lacks. No
+// test compares what it finds with the page.
+type Campaign struct{ Testbed, Lock, Fault string }
+
+// Line implements Command.
+func (c Campaign) Line() string {
+	return fmt.Sprintf("lockstorm run --testbed %s --locks %s --faults %s", c.Testbed, c.Lock, c.Fault)
+}
+
+// List prints a registry of the program.
+type List struct{ Registry string }
+
+// Line implements Command.
+func (l List) Line() string { return "lockstorm list " + l.Registry }
+
+// Document is a source document with its items, in the document's order.
+type Document struct {
+	ID    string // as in locks.Documents
+	Items []Item
+}
+
+// All returns the documents in order of their ids.
+func All() []Document {
+	return []Document{{"D0", d0}, {"D1", d1}, {"D2", d2}, {"D3", d3}, {"D4", d4}}
+}
+
+// Title returns the document's title.
+func (d Document) Title() string {
+	for _, known := range locks.Documents() {
+		if known.ID == d.ID {
+			return known.Title
+		}
+	}
+	return d.ID
+}
+
+// Number returns the number of item i, from 0, as the page shows it: "D1.3".
+func (d Document) Number(i int) string { return d.ID + "." + strconv.Itoa(i+1) }

@@ -1,0 +1,76 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Experiment measures something that no single trial of lockstorm run or replay answers.
+type Experiment struct {
+	ID   string // "getset-loser"
+	Asks string // the question, in one sentence
+	// How says what is done, in sentences. Durations are those of the trial's clock.
+	How string
+	// Real: the experiment also runs on testbeds on real time, where its figures differ from
+	// run to run.
+	Real bool
+	// OnRedis says in sentences what it measured on real servers, with the command; "" =
+	// nothing. No test compares these figures.
+	OnRedis string
+	run     func(context.Context, lab) (Result, error)
+}
+
+// Result is what an experiment measured: a table, and sentences with its figures.
+type Result struct {
+	Columns []string
+	Rows    [][]string
+	// Says has the answers in words, by the name of the figure (Measured.Figure).
+	Says map[string]string
+}
+
+// experiments are all experiments, in the order of the page.
+var experiments = []Experiment{
+	tolerance, renewal, unique, getsetLoser, clocks, oneScript, polling, patience, libraries, readWriteTable,
+}
+
+// Experiments returns all experiments, in the order of the page.
+func Experiments() []Experiment { return slices.Clone(experiments) }
+
+// ByID returns the experiment with this id, and whether there is one.
+func ByID(id string) (Experiment, bool) {
+	i := slices.IndexFunc(experiments, func(e Experiment) bool { return e.ID == id })
+	if i < 0 {
+		return Experiment{}, false
+	}
+	return experiments[i], true
+}
+
+// Run measures on a testbed. On one with virtual time, the result is a pure function of the
+// seed. The error is the harness's.
+func (e Experiment) Run(ctx context.Context, tb testbed.Testbed, seed uint64) (Result, error) {
+	r, err := e.run(ctx, lab{tb, seed})
+	if err != nil {
+		return Result{}, fmt.Errorf("experiment %s: %w", e.ID, err)
+	}
+	return r, nil
+}
+
+// row adds a row of cells to the table; each cell is printed with %v.
+func (r *Result) row(cells ...any) {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = fmt.Sprint(c)
+	}
+	r.Rows = append(r.Rows, texts)
+}
+
+// says adds a sentence.
+func (r *Result) says(figure, format string, args ...any) {
+	if r.Says == nil {
+		r.Says = map[string]string{}
+	}
+	r.Says[figure] = fmt.Sprintf(format, args...)
+}

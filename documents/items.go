@@ -1,0 +1,54 @@
+package documents
+
+import "strings"
+
+// Workloads of replays.
+const (
+	mutex     = "mutex"
+	reentrant = "reentrant"
+	readWrite = "read-write"
+)
+
+// shows is a named schedule that shows a flaw.
+func shows(lock, fault, workload, schedule string, flaws ...Flaw) Replay {
+	return Replay{Lock: lock, Fault: fault, Workload: workload, Schedule: schedule, Shows: flaws}
+}
+
+// drawn is the drawn trial 0 of seed 1, which shows a flaw.
+func drawn(lock, fault, workload string, flaws ...Flaw) Replay {
+	return Replay{Lock: lock, Fault: fault, Workload: workload, Shows: flaws}
+}
+
+// holds is a trial that shows no flaw: the drawn trial 0 of seed 1, or a named schedule.
+func holds(lock, fault, workload string, schedule ...string) Replay {
+	r := Replay{Lock: lock, Fault: fault, Workload: workload}
+	if len(schedule) > 0 {
+		r.Schedule = schedule[0]
+	}
+	return r
+}
+
+// with adds flags to a replay.
+func with(r Replay, flags string) Replay {
+	r.More = strings.Fields(flags)
+	return r
+}
+
+// ofLocks is a test of package locks, and here one of this package.
+func ofLocks(name string) Test { return Test{"locks", name} }
+func here(name string) Test    { return Test{"documents", name} }
+
+// Flaws that several items show.
+var (
+	race           = Flaw{"exclusion", "race"}
+	leaseOutlived  = Flaw{"exclusion", "lease-outlived"}
+	foreignDelete  = Flaw{"exclusion", "foreign-delete"}
+	foreignRenewal = Flaw{"ownership", "foreign-renewal"}
+	renewalFailed  = Flaw{"exclusion", "renewal-failed"}
+	lateCommand    = Flaw{"exclusion", "late-command"}
+	clientClock    = Flaw{"exclusion", "client-clock"}
+	serverLostKey  = Flaw{"exclusion", "server-lost-key"}
+	noExpiry       = Flaw{"liveness", "no-expiry"}
+	orphanedKey    = Flaw{"liveness", "orphaned-key"}
+	hungHolder     = Flaw{"liveness", "hung-holder"}
+)

@@ -1,0 +1,70 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/sleep"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
+	took := grant{asked: time.Second, tried: 3 * time.Second, got: 3*time.Second + 5*time.Millisecond, attempts: 3}
+	for _, c := range []struct {
+		used usage
+		want string
+	}{
+		{usage{attempts: 7}, "0; –; –"},
+		{usage{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // of the third attempt alone
+	} {
+		if got := c.used.perAcquisition(); got != c.want {
+			t.Errorf("%d attempts, %d grants: got %q, want %q", c.used.attempts, len(c.used.grants), got, c.want)
+		}
+	}
+}
+
+// Answers to requests that were sent at the same time come at different times, none of them
+// after a hold that began behind it.
+func TestSlowNodesAnswerIndependently(t *testing.T) {
+	var mu sync.Mutex
+	var late []time.Duration
+	ping := func(env testbed.Env, n int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			node := env.Client(0).Locks().Nodes[n]
+			if err := node.Do(ctx, "PING").Err(); err != nil { // connects
+				return err
+			}
+			if err := sleep.For(ctx, time.Second-env.Now()); err != nil {
+				return err
+			}
+			sent := env.Now()
+			if err := node.Do(ctx, "PING").Err(); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, (env.Now() - sent).Round(time.Millisecond))
+			return nil
+		}
+	}
+	setup := testbed.Setup{Topology: testbed.Independent, Nodes: patienceNodes, Clients: patienceClients, Seed: 1}
+	_, err := lab{sim.New(), 1}.world(t.Context(), setup, func(ctx context.Context, env testbed.Env) error {
+		all := []func(context.Context) error{func(ctx context.Context) error { return slowNodes(1)(ctx, env) }}
+		for n := range patienceNodes {
+			all = append(all, ping(env, n))
+		}
+		return side(ctx, all...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(late)
+	if text := fmt.Sprint(late); len(late) != patienceNodes || late[patienceNodes-1] > 21*time.Millisecond || len(slices.Compact(late)) < 3 {
+		t.Errorf("the answers came after %s: want five, at different times up to 20 ms", text)
+	}
+}

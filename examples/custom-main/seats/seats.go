@@ -1,0 +1,58 @@
+// Package seats locks seats while they are sold. It is the lock of a service: nothing here
+// knows of tests.
+package seats
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Errors of locks.
+var (
+	// ErrTaken: somebody else is buying the seat.
+	ErrTaken = errors.New("the seat is being sold")
+	// ErrExpired: the lock was not the caller's any more.
+	ErrExpired = errors.New("the lock on the seat has expired")
+)
+
+// Lock is a lock that is held.
+type Lock struct {
+	rdb        *redis.Client
+	key, token string
+	until      time.Time
+}
+
+// Reserve locks a seat.
+func Reserve(ctx context.Context, rdb *redis.Client, seat string, ttl time.Duration) (*Lock, error) {
+	l := &Lock{rdb: rdb, key: seat, token: rand.Text(), until: time.Now().Add(ttl)}
+	ok, err := rdb.SetNX(ctx, seat, l.token, ttl).Result()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, ErrTaken
+	}
+	return l, nil
+}
+
+// Until returns the instant until which the lock is held: the seller stops then.
+func (l *Lock) Until() time.Time { return l.until }
+
+var compareAndDelete = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  return redis.call('del', KEYS[1])
+end
+return 0`)
+
+// Release gives the lock back.
+func (l *Lock) Release(ctx context.Context) error {
+	removed, err := compareAndDelete.Run(ctx, l.rdb, []string{l.key}, l.token).Int64()
+	if err == nil && removed == 0 {
+		return ErrExpired
+	}
+	return err
+}

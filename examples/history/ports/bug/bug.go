@@ -1,0 +1,148 @@
+// Package bug tests that Lockstorm finds a bug that a public project had and mended: in the
+// version that had it, and not in the version that mended it.
+package bug
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// Bug is a fixed bug of a public project.
+type Bug struct {
+	Name     string // of the test: "redis-py-watch"
+	Title    string // the link's text: "redis/redis-py #1031"
+	Link     string // where it was reported or mended
+	Mended   string // the commit or version that mended it
+	Language string // of the project
+	Story    string // what went wrong, in a sentence or two
+	Command  string // that finds the bug again, below examples/history; "" = as for the ports
+
+	// Options say what the lock needs or promises: the number of nodes, that it renews its
+	// leases, that it reads the wall clock. All else is left at its default.
+	Options       locktest.Options
+	Before, After locktest.Subject
+
+	// Flaw is what shows the bug, as "exclusion by foreign-delete", and Fault the fault under
+	// which it does. Both are empty for a bug that is not found.
+	Fault, Flaw string
+	// Left: the mended version had other bugs. Otherwise it must have none.
+	Left bool
+}
+
+// whole runs all faults, as a lock of which nothing is known is tested. Otherwise only the
+// fault that showed the bug runs.
+var whole = flag.Bool("whole", false, "run all faults, and not just the one that showed the bug")
+
+// Test finds the bug before it was mended, and not after.
+func (b Bug) Test(t *testing.T) {
+	var row string
+	var left []string
+	t.Run("before", func(t *testing.T) { row = b.Found(t) })
+	t.Run("after", func(t *testing.T) { left = b.Gone(t) })
+	if *whole && !t.Failed() {
+		b.print(row, left)
+	}
+}
+
+// Found fails the test unless Before has the bug, and returns the measured columns of the
+// table in README.md: trials until it was found, seconds of all trials, fault, flaw.
+func (b Bug) Found(t *testing.T) string {
+	r, trials := b.check(t, b.Before), 0
+	for _, f := range r.Faults {
+		trials += f.Trials
+		if f.Fault == b.Fault && slices.Contains(flaws(f), b.Flaw) {
+			t.Log(f.Violation)
+			return fmt.Sprintf("%d of %d | %.0f s | `%s` | %s", trials, r.Trials, r.Elapsed.Seconds(), b.Fault, b.Flaw)
+		}
+	}
+	t.Errorf("%s is not found under %s", b.Flaw, b.Fault)
+	return ""
+}
+
+// Gone fails the test if After has the bug, or others and none may be left. It returns the
+// others.
+func (b Bug) Gone(t *testing.T) (left []string) {
+	for _, f := range b.check(t, b.After).Faults {
+		for _, flaw := range flaws(f) {
+			if f.Fault == b.Fault && flaw == b.Flaw || !b.Left {
+				t.Errorf("under %s the mended version has %s:\n%v", f.Fault, flaw, f.Violation)
+			}
+			left = append(left, flaw)
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
+}
+
+// Missed fails the test if Before shows anything that After does not: then the bug is found,
+// and belongs to the others.
+func (b Bug) Missed(t *testing.T) {
+	if !*whole {
+		t.Skip("only all faults show that a bug is not found: go test -whole")
+	}
+	after := b.check(t, b.After)
+	for i, f := range b.check(t, b.Before).Faults {
+		for _, flaw := range flaws(f) {
+			if !slices.Contains(flaws(after.Faults[i]), flaw) {
+				t.Errorf("it is found after all: %s under %s:\n%v", flaw, f.Fault, f.Violation)
+			}
+		}
+	}
+	if !t.Failed() {
+		fmt.Printf("MISSED | %s | %s | %s |\n", b.link(), b.Language, b.Story)
+	}
+}
+
+// flaws returns what a fault showed that is no limit of any lease.
+func flaws(f locktest.FaultResult) (texts []string) {
+	if f.Violation != nil {
+		for _, flaw := range f.Violation.Flaws {
+			texts = append(texts, flaw.String())
+		}
+	}
+	return texts
+}
+
+func (b Bug) check(t *testing.T, subject locktest.Subject) *locktest.Result {
+	t.Helper()
+	if !*whole {
+		b.Options.Faults = []string{b.Fault}
+	}
+	r, err := locktest.Check(t.Context(), subject, b.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Faults {
+		if len(f.Errors) > 0 {
+			t.Errorf("%s: %d trials could not be judged: %s", f.Fault, len(f.Errors), f.Errors[0])
+		}
+		t.Logf("%s: %s; %q", f.Fault, f.Summary(), flaws(f))
+	}
+	return r
+}
+
+// Print writes the bug's row of the table in README.md, if all faults ran.
+func (b Bug) Print(measured string) {
+	if *whole {
+		b.print(measured, nil)
+	}
+}
+
+func (b Bug) print(measured string, left []string) {
+	story := b.Story
+	if len(left) > 0 {
+		story += " The mended version still had " + strings.Join(left, ", ") + "."
+	}
+	command := cmp.Or(b.Command, "cd ports && go test -v -run /"+b.Name+" .")
+	fmt.Printf("ROW | %s | %s | %s | %s | `%s` |\n", b.link(), b.Language, measured, story, command)
+}
+
+func (b Bug) link() string {
+	return fmt.Sprintf("`%s`: [%s](%s), mended in %s", b.Name, b.Title, b.Link, b.Mended)
+}

@@ -1,0 +1,57 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+)
+
+// hilarySetEx is the locking of Apereo OAE's Hilary 4.2.1, node_modules/oae-util/lib/locking.js.
+var hilarySetEx = bug.Bug{
+	Name:     "hilary-setex",
+	Title:    "oaeproject/Hilary #793",
+	Link:     "https://github.com/oaeproject/Hilary/pull/793",
+	Mended:   "4.2.2",
+	Language: "JavaScript",
+	Story:    "Whoever found the lock held made sure that it had a TTL, and wrote it again if TTL said that there was none, which Redis also said if there was no key: a lock that was released meanwhile came back. (Here the key goes by eviction.)",
+	Before:   on(func(rdb *redis.Client) lock { return ensured(rdb, false) }),
+	After:    on(func(rdb *redis.Client) lock { return ensured(rdb, true) }),
+	Fault:    "eviction", Flaw: "liveness by orphaned-key",
+	Left: true,
+}
+
+// ensured is a lock of which everybody who finds it makes sure that it expires. It asks
+// whether the key exists if exists is set: until Redis 2.8 TTL answered -1 for no key, too.
+func ensured(rdb *redis.Client, exists bool) lock {
+	ensureTTL := func(ctx context.Context, key, owner string, ttl time.Duration) error {
+		var there *redis.IntCmd
+		var left *redis.DurationCmd
+		_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			there, left = p.Exists(ctx, key), p.TTL(ctx, key)
+			return nil
+		})
+		if err != nil || left.Val() >= 0 || exists && there.Val() == 0 {
+			return err
+		}
+		return rdb.SetEx(ctx, key, owner, ttl).Err()
+	}
+	return lock{
+		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+			owner, err := get(ctx, rdb, key)
+			if err != nil {
+				return false, err
+			}
+			if owner != "" {
+				return false, ensureTTL(ctx, key, owner, ttl)
+			}
+			if ok, err := rdb.SetNX(ctx, key, token, 0).Result(); !ok || err != nil {
+				return ok, err
+			}
+			return true, ensureTTL(ctx, key, token, ttl)
+		},
+		release: getThenDelete(rdb),
+	}
+}

@@ -1,0 +1,24 @@
+package ports
+
+import (
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+)
+
+// nexspenceRelease is RedisLocker of Nexspence, internal/distlock/redis.go.
+var nexspenceRelease = bug.Bug{
+	Name:     "nexspence-release",
+	Title:    "nexspence/nexspence #223",
+	Link:     "https://github.com/nexspence/nexspence/issues/223",
+	Mended:   "#226",
+	Language: "Go",
+	Story:    "Acquire stored a token that Release never read: a cleanup that took longer than its lease freed the lock of the node that went on with it.",
+	Before: on(func(rdb *redis.Client) lock {
+		return lock{acquire: setNX(rdb), release: deleteAny(rdb)}
+	}),
+	After: on(func(rdb *redis.Client) lock {
+		return lock{acquire: setNX(rdb), release: deleteOwn(rdb)}
+	}),
+	Fault: "client-pause", Flaw: "exclusion by foreign-delete",
+}

@@ -1,0 +1,49 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// noderedlockStart is Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its
+// ten retries, 200 ms apart.
+var noderedlockStart = bug.Bug{
+	Name:     "node-redlock-start",
+	Title:    "mike-marcacci/node-redlock #299",
+	Link:     "https://github.com/mike-marcacci/node-redlock/issues/299",
+	Mended:   "5dd9e28 (#274)",
+	Language: "TypeScript",
+	Story:    "The lease was counted from the first of several attempts, so that a caller that had waited was told too early an end, even one in the past. Holders stop too early: that is safe, and no oracle asks for more.",
+	Options:  five,
+	Before:   retriedFrom(func(first, _ time.Time) time.Time { return first }),
+	After:    retriedFrom(func(_, last time.Time) time.Time { return last }),
+}
+
+// retriedFrom counts the lease from the start of the first attempt or of the last one.
+func retriedFrom(start func(first, last time.Time) time.Time) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		acquire, err := redlock(right)(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			first := time.Now()
+			for range 10 {
+				last := time.Now()
+				held, err := acquire(ctx, key, ttl)
+				if err == nil {
+					end := start(first, last).Add(ttl - drift(ttl))
+					held.Until = func() time.Time { return end }
+					return held, nil
+				}
+				select {
+				case <-ctx.Done():
+					return locktest.Held{}, ctx.Err()
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+			return locktest.Held{}, locktest.ErrBusy
+		}, err
+	}
+}

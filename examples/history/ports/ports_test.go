@@ -1,0 +1,61 @@
+package ports
+
+import (
+	"testing"
+
+	"example.com/history/ports/bug"
+)
+
+// TestHistory finds each bug before it was mended, and not after.
+func TestHistory(t *testing.T) {
+	for _, b := range []bug.Bug{
+		laravelExpire,
+		shedlockUnlock,
+		redispyWatch,
+		redispyTTL,
+		springUnlink,
+		leshanRelease,
+		nexspenceRelease,
+		redisobjectsUnits,
+		redlockrbResurrect,
+		redlockrbSeconds,
+		foundatioUnits,
+		pythonredislockExtend,
+		redissonRenewal,
+		cozyRenewal,
+		potteryElapsed,
+		redlockpyDrift,
+		redlockgoElapsed,
+		retoolsExpire,
+		retoolsClock,
+		semaphoreGetSet,
+		yiiredisExpired,
+		servicestackGetSet,
+		hilarySetEx,
+		redissonNested,
+		redissonShorter,
+		redissonReaders,
+		redissonUnwatched,
+		redissonZombies,
+		gozeroReentry,
+		hieroQueue,
+	} {
+		t.Run(b.Name, b.Test)
+	}
+}
+
+// TestNotFound has bugs that default options do not find. README.md says why.
+func TestNotFound(t *testing.T) {
+	for _, b := range []bug.Bug{
+		goredisRetry,
+		noderedlockStart,
+		redismutexGetSet,
+		redlocknetUnlock,
+		redsyncValidity,
+		semaphoreReacquire,
+		etcdWaiter,
+		hieroRejoin,
+	} {
+		t.Run(b.Name, b.Missed)
+	}
+}

@@ -1,0 +1,35 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+)
+
+// pythonredislockExtend is Lock.extend of python-redis-lock in November 2015 (never released).
+var pythonredislockExtend = bug.Bug{
+	Name:     "python-redis-lock-extend",
+	Title:    "ionelmc/python-redis-lock #31",
+	Link:     "https://github.com/ionelmc/python-redis-lock/pull/31",
+	Mended:   "3.0.0",
+	Language: "Python",
+	Story:    "Extend looked at the key's TTL, and not at its owner: a holder whose lease had ended prolonged the lease of the next one, and went on.",
+	Before: on(func(rdb *redis.Client) lock {
+		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: func(ctx context.Context, key, _ string, ttl time.Duration) (bool, error) {
+			return did(expireAny.Run(ctx, rdb, []string{key}, ttl.Milliseconds()).Int64())
+		}}
+	}),
+	After: on(func(rdb *redis.Client) lock {
+		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: extendOwn(rdb)}
+	}),
+	Fault: "none", Flaw: "ownership by foreign-renewal",
+}
+
+var expireAny = redis.NewScript(`
+if redis.call('ttl', KEYS[1]) >= 0 then
+  return redis.call('pexpire', KEYS[1], ARGV[1])
+end
+return 0`)

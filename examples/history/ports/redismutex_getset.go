@@ -1,0 +1,60 @@
+package ports
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redismutexGetSet is Redis::Mutex of redis-mutex 2.1.0, lib/redis/mutex.rb.
+var redismutexGetSet = bug.Bug{
+	Name:     "redis-mutex-getset",
+	Title:    "kenn/redis-mutex #6",
+	Link:     "https://github.com/kenn/redis-mutex/pull/6",
+	Mended:   "2.1.1",
+	Language: "Ruby",
+	Story:    "A client whose SETNX failed, and whose GET then found no key since its holder had left, took that for an expired lease: its GETSET overwrote the value of whoever had come meanwhile, who could not unlock any more. It takes three clients within two commands, which no named schedule brings about.",
+	Options:  locktest.Options{WallClock: true},
+	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, false) }),
+	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),
+}
+
+// mutex is a lock whose value is the time at which its lease ends. A lock that is found free
+// after SETNX is asked for again if again is set.
+func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
+	var ends sync.Map // by token
+	return lock{
+		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+			start := now()
+			end := stamp(start.Add(ttl))
+			ends.Store(token, end)
+			for {
+				if ok, err := rdb.SetNX(ctx, key, end, 0).Result(); ok || err != nil {
+					return ok, err
+				}
+				old, err := get(ctx, rdb, key)
+				if err != nil {
+					return false, err
+				}
+				if old == "" && again {
+					continue
+				}
+				if !ended(old, start) {
+					return false, nil
+				}
+				old, err = rdb.GetSet(ctx, key, end).Result()
+				return ended(old, start), ignoreNil(err)
+			}
+		},
+		release: func(ctx context.Context, key, token string) (bool, error) {
+			own, _ := ends.Load(token)
+			return getThenDelete(rdb)(ctx, key, own.(string))
+		},
+	}
+}

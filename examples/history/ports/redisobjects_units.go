@@ -1,0 +1,47 @@
+package ports
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redisobjectsUnits is Redis::Lock of redis-objects 1.4.2, lib/redis/lock.rb.
+var redisobjectsUnits = bug.Bug{
+	Name:     "redis-objects-units",
+	Title:    "nateware/redis-objects #234",
+	Link:     "https://github.com/nateware/redis-objects/issues/234",
+	Mended:   "1.4.3",
+	Language: "Ruby",
+	Story:    "The end of the lease was computed from milliseconds taken for seconds: a holder thought for a thousand leases that the key was still its own to delete.",
+	Options:  locktest.Options{WallClock: true},
+	Before: timed(func(rdb *redis.Client, now func() time.Time) lock {
+		return untilEnd(rdb, now, time.Second/time.Millisecond)
+	}),
+	After: timed(func(rdb *redis.Client, now func() time.Time) lock { return untilEnd(rdb, now, 1) }),
+	Fault: "slow-work", Flaw: "exclusion by foreign-delete",
+	Left: true,
+}
+
+// untilEnd releases by DEL unless its own clock shows that so many leases are over.
+func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
+	var ends sync.Map // by token
+	return lock{
+		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+			ends.Store(token, now().Add(ttl*leases))
+			return rdb.SetNX(ctx, key, "", ttl).Result()
+		},
+		release: func(ctx context.Context, key, token string) (bool, error) {
+			if end, _ := ends.Load(token); !end.(time.Time).After(now()) {
+				return false, nil
+			}
+			return did(rdb.Del(ctx, key).Result())
+		},
+	}
+}

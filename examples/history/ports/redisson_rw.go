@@ -1,0 +1,291 @@
+package ports
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redissonRW is RReadWriteLock of Redisson: a hash with its mode, and a field for each owner
+// with the number of its holds. Each hold of a reader has a key of its own, which ends when the
+// reader's lease ends. Fields and keys are named as in Redisson; messages to those who wait are
+// left out, since nobody waits.
+type redissonRW struct {
+	acquireRead, acquireWrite *redis.Script // KEYS: lock; ARGV: lease, owner
+	releaseRead, releaseWrite *redis.Script // KEYS: lock; ARGV: lease, owner
+	renewRead, renewWrite     *redis.Script // nil: no watchdog
+	persists                  bool          // the watchdog goes on after an error
+}
+
+// rwClient is the lock in a client process, whose only thread is owner.
+type rwClient struct {
+	redissonRW
+	rdb   *redis.Client
+	owner string
+}
+
+func (l redissonRW) client(c *locktest.Client) rwClient {
+	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
+	c.Cleanup(func() { _ = rdb.Close() })
+	return rwClient{l, rdb, rand.Text() + ":1"}
+}
+
+// subject is the lock as readers and writers use it.
+func (l redissonRW) subject() locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		own := l.client(c)
+		c.Readers(func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			return own.read(ctx, c, key, ttl)
+		})
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			return own.write(ctx, c, key, ttl)
+		}, nil
+	}
+}
+
+func (l rwClient) read(ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
+	return l.acquire(ctx, c, key, ttl, rwMode{l.acquireRead, l.releaseRead, l.renewRead})
+}
+
+func (l rwClient) write(ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
+	return l.acquire(ctx, c, key, ttl, rwMode{l.acquireWrite, l.releaseWrite, l.renewWrite})
+}
+
+// rwMode has the scripts of readers or of writers.
+type rwMode struct{ acquire, release, renew *redis.Script }
+
+// acquire makes an attempt. The holder goes by the lease that it asked for, unless a watchdog
+// renews it.
+func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, ttl time.Duration, m rwMode) (locktest.Held, error) {
+	run := func(ctx context.Context, s *redis.Script) error {
+		return s.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Err()
+	}
+	until := time.Now().Add(ttl)
+	if err := run(ctx, m.acquire); !errors.Is(err, redis.Nil) {
+		return locktest.Held{}, unless(false, err, locktest.ErrBusy)
+	}
+	held, stop := locktest.Held{Token: l.owner}, func() {}
+	if m.renew == nil {
+		held.Until = func() time.Time { return until }
+	} else {
+		stop = every(c.Context, ttl/3, false, func(ctx context.Context) bool {
+			ok, err := did(m.renew.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Int64())
+			return ok && err == nil || err != nil && l.persists
+		})
+	}
+	held.Release = func(ctx context.Context) error {
+		stop()
+		err := run(ctx, m.release)
+		if errors.Is(err, redis.Nil) {
+			return locktest.ErrNotHeld
+		}
+		return err
+	}
+	return held, nil
+}
+
+// The lock as it was in some versions.
+var (
+	redisson292 = redissonRW{
+		acquireRead: acquireReader(newest), acquireWrite: acquireWriter(newest),
+		releaseRead: releaseReader(`return 1`, ``), releaseWrite: releaseWriter(`return 1`),
+	}
+	redisson293 = redisson292.but(func(l *redissonRW) { l.releaseRead = releaseReader(`return 1`, keepWriter) })
+	// 2.10.5, 3.5.5
+	redisson355 = redisson293.but(func(l *redissonRW) {
+		l.acquireWrite = acquireWriter(`redis.call('pexpire', KEYS[1], redis.call('pttl', KEYS[1]) + ARGV[1])`)
+	})
+	redisson3111 = redisson355.but(func(l *redissonRW) {
+		l.acquireRead = acquireReader(`redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))`)
+	})
+	redisson3440 = redisson3111.but(func(l *redissonRW) {
+		l.persists = true
+		l.releaseRead, l.releaseWrite = releaseReader(`return nil`, keepWriter), releaseWriter(`return nil`)
+	})
+)
+
+const (
+	newest     = `redis.call('pexpire', KEYS[1], ARGV[1])` // the newest lease counts
+	keepWriter = `if mode == 'write' then return 0 end`
+)
+
+// but returns a version that differs.
+func (l redissonRW) but(change func(*redissonRW)) redissonRW {
+	change(&l)
+	return l
+}
+
+// watched returns the lock with a watchdog, which runs renew for readers.
+func (l redissonRW) watched(renew *redis.Script) redissonRW {
+	l.renewRead = renew
+	l.renewWrite = redis.NewScript(`
+if redis.call('hexists', KEYS[1], ARGV[2] .. ':write') == 1 then
+  return redis.call('pexpire', KEYS[1], ARGV[1])
+end
+return 0`)
+	return l
+}
+
+// renewReaders renews the hash if the reader is in it, and the keys of the holds of owners.
+func renewReaders(owners string) *redis.Script {
+	return redis.NewScript(`
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+  return 0
+end
+redis.call('pexpire', KEYS[1], ARGV[1])
+for _, owner in ipairs(` + owners + `) do
+  local holds = tonumber(redis.call('hget', KEYS[1], owner))
+  if type(holds) == 'number' then
+    for i = holds, 1, -1 do
+      redis.call('pexpire', KEYS[1] .. ':' .. owner .. ':rwlock_timeout:' .. i, ARGV[1])
+    end
+  end
+end
+return 1`)
+}
+
+const allOwners, ownOnly = `redis.call('hkeys', KEYS[1])`, `{ARGV[2]}`
+
+// acquireReader lets a reader in beside other readers, or beside itself as the writer. Then it
+// runs expire for the hash.
+func acquireReader(expire string) *redis.Script {
+	return redis.NewScript(`
+local mode = redis.call('hget', KEYS[1], 'mode')
+if mode == false then
+  redis.call('hset', KEYS[1], 'mode', 'read')
+  redis.call('hset', KEYS[1], ARGV[2], 1)
+  redis.call('set', KEYS[1] .. ':' .. ARGV[2] .. ':rwlock_timeout:1', 1)
+  redis.call('pexpire', KEYS[1] .. ':' .. ARGV[2] .. ':rwlock_timeout:1', ARGV[1])
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if mode == 'read' or redis.call('hexists', KEYS[1], ARGV[2] .. ':write') == 1 then
+  local n = redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  local key = KEYS[1] .. ':' .. ARGV[2] .. ':rwlock_timeout:' .. n
+  redis.call('set', key, 1)
+  redis.call('pexpire', key, ARGV[1])
+  ` + expire + `
+  return nil
+end
+return redis.call('pttl', KEYS[1])`)
+}
+
+// acquireWriter lets a writer in alone, and once more if it is in. Then it runs expire.
+func acquireWriter(expire string) *redis.Script {
+	return redis.NewScript(`
+local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
+if mode == false then
+  redis.call('hset', KEYS[1], 'mode', 'write')
+  redis.call('hset', KEYS[1], field, 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if mode == 'write' and redis.call('hexists', KEYS[1], field) == 1 then
+  redis.call('hincrby', KEYS[1], field, 1)
+  ` + expire + `
+  return nil
+end
+return redis.call('pttl', KEYS[1])`)
+}
+
+// releaseReader lets a reader out, or runs gone if there is no hash. The hash then ends with
+// the last lease of the readers that are left. If there is none, it runs writer, and removes
+// the hash.
+func releaseReader(gone, writer string) *redis.Script {
+	return redis.NewScript(`
+local mode = redis.call('hget', KEYS[1], 'mode')
+if mode == false then
+  ` + gone + `
+end
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+  return nil
+end
+local count = redis.call('hincrby', KEYS[1], ARGV[2], -1)
+if count == 0 then
+  redis.call('hdel', KEYS[1], ARGV[2])
+end
+redis.call('del', KEYS[1] .. ':' .. ARGV[2] .. ':rwlock_timeout:' .. (count + 1))
+if redis.call('hlen', KEYS[1]) > 1 then
+  local left = -3
+  for _, owner in ipairs(redis.call('hkeys', KEYS[1])) do
+    local holds = tonumber(redis.call('hget', KEYS[1], owner))
+    if type(holds) == 'number' then
+      for i = holds, 1, -1 do
+        left = math.max(left, redis.call('pttl', KEYS[1] .. ':' .. owner .. ':rwlock_timeout:' .. i))
+      end
+    end
+  end
+  if left > 0 then
+    redis.call('pexpire', KEYS[1], left)
+    return 0
+  end
+  ` + writer + `
+end
+redis.call('del', KEYS[1])
+return 1`)
+}
+
+// releaseWriter lets a writer out, or runs gone if there is no hash.
+func releaseWriter(gone string) *redis.Script {
+	return redis.NewScript(`
+local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
+if mode == false then
+  ` + gone + `
+end
+if mode ~= 'write' or redis.call('hexists', KEYS[1], field) == 0 then
+  return nil
+end
+if redis.call('hincrby', KEYS[1], field, -1) > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return 0
+end
+redis.call('hdel', KEYS[1], field)
+if redis.call('hlen', KEYS[1]) == 1 then
+  redis.call('del', KEYS[1])
+else
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
+return 1`)
+}
+
+// rwAcquire is an attempt of a client process, as rwClient.read.
+type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
+
+// nested makes a subject of a lock that a client process takes again while it holds it: outer
+// takes it first, inner from then on.
+func (l redissonRW) nested(outer, inner rwAcquire) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		own := l.client(c)
+		var mu sync.Mutex
+		holds := map[string]int{} // by lock
+		count := func(key string, n int) int {
+			mu.Lock()
+			defer mu.Unlock()
+			holds[key] += n
+			return holds[key]
+		}
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			acquire := outer
+			if count(key, 0) > 0 {
+				acquire = inner
+			}
+			held, err := acquire(own, ctx, c, key, ttl)
+			if err != nil {
+				return held, err
+			}
+			count(key, 1)
+			release := held.Release
+			held.Release = func(ctx context.Context) error {
+				count(key, -1)
+				return release(ctx)
+			}
+			return held, nil
+		}, nil
+	}
+}

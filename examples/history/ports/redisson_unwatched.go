@@ -1,0 +1,22 @@
+package ports
+
+import (
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redissonUnwatched is RReadLock of Redisson 3.8.0, with its watchdog.
+var redissonUnwatched = bug.Bug{
+	Name:     "redisson-unwatched",
+	Title:    "redisson/redisson #1604",
+	Link:     "https://github.com/redisson/redisson/issues/1604",
+	Mended:   "2.13.1 and 3.8.1",
+	Language: "Java",
+	Story:    "The watchdog renewed the lock, but not the key that says how long a reader's lease lasts: the next reader that left removed the lock while others still read.",
+	Options:  locktest.Options{Renews: true},
+	Before:   redisson355.watched(renewOwnField).subject(),
+	After:    redisson355.watched(renewReaders(allOwners)).subject(),
+	Fault:    "none", Flaw: "exclusion by foreign-delete",
+	Left: true,
+}

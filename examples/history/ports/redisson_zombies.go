@@ -1,0 +1,22 @@
+package ports
+
+import (
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redissonZombies is RReadLock of Redisson 4.3, with its watchdog.
+var redissonZombies = bug.Bug{
+	Name:     "redisson-zombies",
+	Title:    "redisson/redisson #7098",
+	Link:     "https://github.com/redisson/redisson/pull/7098",
+	Mended:   "4.4.0",
+	Language: "Java",
+	Story:    "A reader's watchdog renewed the leases of all readers, and so of those that had died: as long as others read, no lease of theirs ended.",
+	Options:  locktest.Options{Renews: true},
+	Before:   redisson3440.watched(renewReaders(allOwners)).subject(),
+	After:    redisson3440.watched(renewReaders(ownOnly)).subject(),
+	Fault:    "none", Flaw: "ownership by foreign-renewal",
+	Left: true,
+}

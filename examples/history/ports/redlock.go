@@ -1,0 +1,71 @@
+package ports
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// five is the number of nodes of a Redlock.
+var five = locktest.Options{Nodes: 5}
+
+// drift is what Redlock takes off a lease for clocks that run at different speeds.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// redlock acquires on one node after the other, and has the lock if a majority granted it
+// and validity says that some of the lease is left. Holders are told until when.
+func redlock(validity func(ttl, elapsed time.Duration) time.Duration) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		nodes := connect(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			token, start, granted := rand.Text(), time.Now(), 0
+			for _, rdb := range nodes {
+				if ok, err := setNX(rdb)(ctx, key, token, ttl); ok && err == nil {
+					granted++
+				}
+			}
+			release := func(ctx context.Context) (err error) {
+				for _, rdb := range nodes {
+					_, err = deleteOwn(rdb)(ctx, key, token)
+				}
+				return err
+			}
+			now := time.Now()
+			left := validity(ttl, now.Sub(start))
+			if granted <= len(nodes)/2 || left <= 0 {
+				_ = release(ctx)
+				return locktest.Held{}, locktest.ErrBusy
+			}
+			return locktest.Held{Token: token, Release: release, Until: func() time.Time { return now.Add(left) }}, nil
+		}, nil
+	}
+}
+
+// connect returns clients of all nodes, which do not try twice.
+func connect(c *locktest.Client) (nodes []*redis.Client) {
+	for _, addr := range c.Addrs {
+		rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: c.Dial, MaxRetries: -1, ReadTimeout: time.Second})
+		c.Cleanup(func() { _ = rdb.Close() })
+		nodes = append(nodes, rdb)
+	}
+	return nodes
+}
+
+// right is the validity that Redlock describes.
+func right(ttl, elapsed time.Duration) time.Duration { return ttl - elapsed - drift(ttl) }
+
+// untold is a lock that does not tell until when it is held.
+func untold(subject locktest.Subject) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		acquire, err := subject(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			held, err := acquire(ctx, key, ttl)
+			held.Until = nil
+			return held, err
+		}, err
+	}
+}

@@ -1,0 +1,39 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// redlocknetUnlock is RedLock of RedLock.net 2.2.0 on one node, RedLockNet.SERedis/RedLock.cs.
+var redlocknetUnlock = bug.Bug{
+	Name:     "redlock-net-unlock",
+	Title:    "samcook/RedLock.net #64",
+	Link:     "https://github.com/samcook/RedLock.net/pull/64",
+	Mended:   "2.3.0",
+	Language: "C#",
+	Story:    "Nothing kept the timer that extends the lease and Dispose apart, and the script that extends sets a key that is not there: the lock of a holder that had released it came back. The timer has to fire during a release, and holders seldom work for just half a lease.",
+	Options:  locktest.Options{Renews: true},
+	Before:   on(func(rdb *redis.Client) lock { return keptAlive(rdb, false) }),
+	After:    on(func(rdb *redis.Client) lock { return keptAlive(rdb, true) }),
+}
+
+// keptAlive extends its lease at each half of it. Release stops that, and waits for the
+// extension that is under way if wait is set.
+func keptAlive(rdb *redis.Client, wait bool) lock {
+	return lock{
+		acquire: setNX(rdb), release: deleteOwn(rdb),
+		watch: func(ctx context.Context, key, token string, ttl time.Duration, _ func()) func() {
+			return every(ctx, ttl/2, wait, func(ctx context.Context) bool {
+				_, _ = setOwnOrNew(rdb)(ctx, key, token, ttl)
+				return true
+			})
+		},
+	}
+}

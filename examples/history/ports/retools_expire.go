@@ -1,0 +1,82 @@
+package ports
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// retoolsExpire is Lock of retools 0.2, retools/lock.py.
+var retoolsExpire = bug.Bug{
+	Name:     "retools-expire",
+	Title:    "bbangert/retools b817891",
+	Link:     "https://github.com/bbangert/retools/commit/b817891",
+	Mended:   "0.3",
+	Language: "Python",
+	Story:    "EXPIRE was given the time at which the lease ends instead of how long it lasts: no key expired by itself, so that each lock of a dead holder was taken over by GETSET, which those who come too late send as well.",
+	Options:  locktest.Options{WallClock: true},
+	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, true) }),
+	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, false) }),
+	Fault:    "client-crash", Flaw: "ownership by race",
+	Left: true,
+}
+
+// byTimestamp is a lock whose value is the time at which its lease ends, by its owner's
+// clock, as the documentation of SETNX describes it. Whoever finds by its own clock that the
+// lease has ended replaces the value by GETSET. The key expires as well: after the lease,
+// or, if absolute is set, after as many seconds as have passed since 1970.
+func byTimestamp(rdb *redis.Client, now func() time.Time, absolute bool) lock {
+	var starts sync.Map // of grants, by token
+	expire := func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+		starts.Store(token, grant{now(), ttl})
+		if absolute {
+			ttl = time.Duration(now().Add(ttl).Unix()) * time.Second
+		}
+		return true, rdb.Expire(ctx, key, ttl).Err()
+	}
+	return lock{
+		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+			end := stamp(now().Add(ttl + time.Second))
+			if ok, err := rdb.SetNX(ctx, key, end, 0).Result(); err != nil {
+				return false, err
+			} else if ok {
+				return expire(ctx, key, token, ttl)
+			}
+			old, err := get(ctx, rdb, key)
+			if err != nil || old == "" || !ended(old, now()) {
+				return false, err
+			}
+			if was, err := rdb.GetSet(ctx, key, end).Result(); err != nil || was != old {
+				return false, ignoreNil(err)
+			}
+			return expire(ctx, key, token, ttl)
+		},
+		release: func(ctx context.Context, key, token string) (bool, error) {
+			if g, ok := starts.Load(token); !ok || now().Sub(g.(grant).start) >= g.(grant).ttl {
+				return false, nil
+			}
+			return did(rdb.Del(ctx, key).Result())
+		},
+	}
+}
+
+type grant struct {
+	start time.Time
+	ttl   time.Duration
+}
+
+// stamp writes a time as a value of a key, which ended reads.
+func stamp(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+
+// ended reports whether a lease is over; a missing value was over long ago.
+func ended(end string, now time.Time) bool {
+	n, _ := strconv.ParseInt(end, 10, 64)
+	return n <= now.UnixNano()
+}

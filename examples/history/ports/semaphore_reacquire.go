@@ -1,0 +1,41 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// semaphoreReacquire is Mutex of redis-semaphore 5.3.0, src/mutex/refresh.ts.
+var semaphoreReacquire = bug.Bug{
+	Name:     "redis-semaphore-reacquire",
+	Title:    "swarthy/redis-semaphore 3f70489",
+	Link:     "https://github.com/swarthy/redis-semaphore/commit/3f70489",
+	Mended:   "5.3.1",
+	Language: "TypeScript",
+	Story:    "A refresh that found no key set it again: a holder that had been away took a lock back that others may have held and released meanwhile, and was not told that it had lost it. Without a time until which it is held, such a lock only has limits when a client is frozen.",
+	Options:  locktest.Options{Renews: true},
+	Before:   on(func(rdb *redis.Client) lock { return refreshed(rdb, setOwnOrNew(rdb)) }),
+	After:    on(func(rdb *redis.Client) lock { return refreshed(rdb, extendOwn(rdb)) }),
+}
+
+// refreshed has a refresh at each four fifths of a lease.
+func refreshed(rdb *redis.Client, refresh func(context.Context, string, string, time.Duration) (bool, error)) lock {
+	return lock{
+		acquire: setNX(rdb), release: deleteOwn(rdb),
+		watch: func(ctx context.Context, key, token string, ttl time.Duration, lost func()) func() {
+			return every(ctx, ttl*4/5, false, func(ctx context.Context) bool {
+				ok, err := refresh(ctx, key, token, ttl)
+				if !ok && err == nil {
+					lost()
+				}
+				return ok || err != nil
+			})
+		},
+	}
+}

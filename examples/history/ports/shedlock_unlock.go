@@ -1,0 +1,35 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+)
+
+// shedlockUnlock is JedisLockProvider of ShedLock 6.6.1.
+var shedlockUnlock = bug.Bug{
+	Name:     "shedlock-unlock",
+	Title:    "lukas-krecan/ShedLock #2583",
+	Link:     "https://github.com/lukas-krecan/ShedLock/issues/2583",
+	Mended:   "6.7.0",
+	Language: "Java",
+	Story:    "Unlock was a bare DEL, and extend a SET XX with a new value: after its lease a job freed, or took, the lock of the job that came next.",
+	Before: on(func(rdb *redis.Client) lock {
+		return lock{
+			acquire: setNX(rdb),
+			release: func(ctx context.Context, key, _ string) (bool, error) {
+				return true, rdb.Del(ctx, key).Err()
+			},
+			extend: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+				return rdb.SetXX(ctx, key, token+", extended", ttl).Result()
+			},
+		}
+	}),
+	After: on(func(rdb *redis.Client) lock {
+		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: extendOwn(rdb)}
+	}),
+	Fault: "none", Flaw: "exclusion by foreign-delete",
+}

@@ -1,0 +1,59 @@
+package ports
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// yiiredisExpired is ARedisMutex of YiiRedis, ARedisMutex.php.
+var yiiredisExpired = bug.Bug{
+	Name:     "yiiredis-expired",
+	Title:    "phpnode/YiiRedis #18",
+	Link:     "https://github.com/phpnode/YiiRedis/pull/18",
+	Mended:   "613e969",
+	Language: "PHP",
+	Story:    "Whoever found that the lease had ended had the lock, without writing that anywhere: all who asked after a holder that died got in together.",
+	Options:  locktest.Options{WallClock: true},
+	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, false) }),
+	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, true) }),
+	Fault:    "client-crash", Flaw: "exclusion by race",
+	Left: true,
+}
+
+// arMutex is a lock whose value is the time at which its lease ends. The end of an expired
+// lease is replaced by GETSET if replace is set.
+func arMutex(rdb *redis.Client, now func() time.Time, replace bool) lock {
+	var ends sync.Map // by token
+	return lock{
+		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
+			end := stamp(now().Add(ttl))
+			ends.Store(token, end)
+			if ok, err := rdb.SetNX(ctx, key, end, 0).Result(); ok || err != nil {
+				return ok, err
+			}
+			old, err := get(ctx, rdb, key)
+			if err != nil || !ended(old, now()) {
+				return false, err
+			}
+			if !replace {
+				return true, nil
+			}
+			was, err := rdb.GetSet(ctx, key, end).Result()
+			return was == old, ignoreNil(err)
+		},
+		release: func(ctx context.Context, key, token string) (bool, error) {
+			value, err := get(ctx, rdb, key)
+			if own, _ := ends.Load(token); err != nil || value < own.(string) && !ended(value, now()) {
+				return false, err
+			}
+			return did(rdb.Del(ctx, key).Result())
+		},
+	}
+}

@@ -1,0 +1,117 @@
+package redsync_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"reflect"
+	"regexp"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/redigo"
+	"github.com/gomodule/redigo/redis"
+
+	"example.com/history/ports/bug"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// bugs has each bug of redsync by the version that had it, as the test is built with it
+// (go test -modfile=v4.0.3.mod).
+var bugs = map[string]bug.Bug{
+	"v4.0.3": {
+		Name:     "redsync-extend-always",
+		Title:    "go-redsync/redsync 5e3c32b",
+		Link:     "https://github.com/go-redsync/redsync/commit/5e3c32b",
+		Mended:   "v4.0.4",
+		Language: "Go",
+		Story:    "Unlock and Extend compared the script's answer, an int64 in an interface, with the wrong type: they said that all had gone well, whatever the answer.",
+		Command:  "cd redsync && go test -v -modfile=v4.0.3.mod .",
+		Fault:    "none", Flaw: "extension by lease-outlived",
+	},
+	"v4.12.0": {
+		Name:     "redsync-extend-cleanup",
+		Title:    "go-redsync/redsync #151",
+		Link:     "https://github.com/go-redsync/redsync/pull/151",
+		Mended:   "v4.12.1",
+		Language: "Go",
+		Story:    "If one node did not answer an extension, all of them were asked to release the lock, while Extend still reported success for the majority that had answered.",
+		Options:  locktest.Options{Nodes: 5},
+		Command:  "cd redsync && go test -v -modfile=v4.12.0.mod .",
+		Fault:    "lost-reply", Flaw: "exclusion by race",
+		// Under eviction an attempt that a partition delays leaves keys, which counts as no limit.
+		Left: true,
+	},
+}
+
+// mended has the version that mended each bug, by the version that had it.
+var mended = map[string]string{"v4.0.4": "v4.0.3", "v4.12.1": "v4.12.0"}
+
+func TestHistory(t *testing.T) {
+	v := version(t)
+	if had, ok := mended[v]; ok {
+		b := bugs[had]
+		b.After = subject
+		t.Run(b.Name+"/after", func(t *testing.T) { b.Gone(t) })
+		return
+	}
+	b, ok := bugs[v]
+	if !ok {
+		t.Fatalf("redsync %s is none of the versions that this test knows", v)
+	}
+	b.Before = subject
+	t.Run(b.Name+"/before", func(t *testing.T) { b.Print(b.Found(t)) })
+}
+
+// version returns the version of redsync that the test was built with, from the path of its
+// source: a test has no other record of it.
+func version(t *testing.T) string {
+	f := runtime.FuncForPC(reflect.ValueOf(redsync.New).Pointer())
+	file, _ := f.FileLine(f.Entry())
+	v := regexp.MustCompile(`/redsync/v4@(v[^/]+)/`).FindStringSubmatch(file)
+	if v == nil {
+		t.Fatalf("%s names no version of redsync", file)
+	}
+	return v[1]
+}
+
+// subject is redsync on redigo.
+func subject(c *locktest.Client) (locktest.Acquire, error) {
+	var pools []redsyncredis.Pool
+	for _, addr := range c.Addrs {
+		pool := &redis.Pool{MaxIdle: 2, DialContext: func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(c.Dial), redis.DialReadTimeout(5*time.Second))
+		}}
+		c.Cleanup(func() { _ = pool.Close() })
+		pools = append(pools, redigo.NewPool(pool))
+	}
+	rs := redsync.New(pools...)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		value := redsync.WithGenValueFunc(func() (string, error) { return token, nil })
+		m := rs.NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(1), value)
+		if err := m.LockContext(ctx); errors.Is(err, redsync.ErrFailed) {
+			return locktest.Held{}, locktest.ErrBusy
+		} else if err != nil {
+			return locktest.Held{}, err
+		}
+		return locktest.Held{
+			Token:   token,
+			Release: func(ctx context.Context) error { return result(m.UnlockContext(ctx)) },
+			Extend:  func(ctx context.Context) error { return result(m.ExtendContext(ctx)) },
+		}, nil
+	}, nil
+}
+
+// result translates the library's results. Without an error, the majority did not have the
+// lock any more.
+func result(ok bool, err error) error {
+	if err == nil && !ok {
+		return locktest.ErrNotHeld
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+// Package orders is a service that takes a lock of github.com/bsm/redislock around its work
+// on an order, and prolongs it while the work goes on.
+package orders
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+)
+
+// Locks are the locks of all orders.
+type Locks struct{ client *redislock.Client }
+
+// NewLocks returns the locks of orders that are kept on this Redis.
+func NewLocks(rdb *redis.Client) *Locks { return &Locks{redislock.New(rdb)} }
+
+// Lock is a lock that is held.
+type Lock struct {
+	*redislock.Lock
+	lease time.Duration
+}
+
+// Obtain locks an order for so long. The error is redislock.ErrNotObtained if another
+// process works on it.
+func (l *Locks) Obtain(ctx context.Context, order string, lease time.Duration) (*Lock, error) {
+	held, err := l.client.Obtain(ctx, "order:"+order, lease, nil)
+	if err != nil {
+		return nil, fmt.Errorf("lock order %s: %w", order, err)
+	}
+	return &Lock{held, lease}, nil
+}
+
+// Prolong makes the lease last for its whole time again. The error is
+// redislock.ErrNotObtained if the lease has ended.
+func (l *Lock) Prolong(ctx context.Context) error { return l.Refresh(ctx, l.lease, nil) }

@@ -1,0 +1,57 @@
+// Package invoices is a service that numbers invoices one after another: it takes a redsync
+// lock on three Redis nodes, and waits for its turn.
+package invoices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrBusy: no turn came within the retries.
+var ErrBusy = errors.New("others are numbering invoices")
+
+// Locks are the locks of all books of invoices.
+type Locks struct{ sync *redsync.Redsync }
+
+// NewLocks returns the locks that are kept on these nodes.
+func NewLocks(nodes ...*redis.Client) *Locks {
+	var pools []redsyncredis.Pool
+	for _, n := range nodes {
+		pools = append(pools, goredis.NewPool(n))
+	}
+	return &Locks{redsync.New(pools...)}
+}
+
+// Lock is a lock that is held.
+type Lock struct{ mutex *redsync.Mutex }
+
+// Wait locks a book for so long. It waits while others have the lock, until ctx ends.
+func (l *Locks) Wait(ctx context.Context, book string, lease time.Duration) (*Lock, error) {
+	m := l.sync.NewMutex("book:"+book, redsync.WithExpiry(lease), redsync.WithTries(1000), redsync.WithRetryDelayFunc(pause))
+	if err := m.LockContext(ctx); err != nil {
+		var taken *redsync.ErrTaken
+		if errors.As(err, &taken) || errors.Is(err, redsync.ErrFailed) {
+			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+		return nil, err
+	}
+	return &Lock{m}, nil
+}
+
+// pause is the time between two attempts. It is random: clients in step with each other would
+// split the nodes among them again and again.
+func pause(int) time.Duration { return 500*time.Millisecond + rand.N(time.Second) }
+
+// Until returns the instant until which the lock is held.
+func (l *Lock) Until() time.Time { return l.mutex.Until() }
+
+// Unlock gives the lock back. It reports whether a majority of the nodes still had it.
+func (l *Lock) Unlock(ctx context.Context) (bool, error) { return l.mutex.UnlockContext(ctx) }

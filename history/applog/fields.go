@@ -1,0 +1,132 @@
+package applog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// field is what a column of a CSV file, or a member of a JSON object, means.
+type field string
+
+const (
+	fClient   field = "client"
+	fProcess  field = "process"
+	fLock     field = "lock"
+	fType     field = "type"
+	fF        field = "f"
+	fTime     field = "time"
+	fFrom     field = "from"
+	fTo       field = "to"
+	fMode     field = "mode"
+	fToken    field = "token"
+	fFence    field = "fence"
+	fDeadline field = "deadline"
+	fSeq      field = "seq"
+	fValue    field = "value"
+	fIndex    field = "index"
+	fError    field = "error"
+	fLease    field = "lease" // a JSON object with token, fence and deadline
+)
+
+// fieldNames maps the names that logs use, in lower case and without separators, to
+// fields.
+var fieldNames = map[string]field{
+	"client": fClient, "owner": fClient, "holder": fClient, "worker": fClient, "instance": fClient,
+	"process": fProcess, "thread": fProcess,
+	"lock": fLock, "lockname": fLock, "name": fLock, "key": fLock, "resource": fLock,
+	"type": fType, "outcome": fType, "result": fType,
+	"f": fF, "op": fF, "operation": fF, "event": fF, "action": fF,
+	"time": fTime, "timestamp": fTime, "ts": fTime, "at": fTime,
+	"from": fFrom, "start": fFrom, "acquired": fFrom, "acquiredat": fFrom,
+	"to": fTo, "end": fTo, "released": fTo, "releasedat": fTo,
+	"mode": fMode, "token": fToken, "fence": fFence, "fencingtoken": fFence,
+	"deadline": fDeadline, "expires": fDeadline, "expiresat": fDeadline,
+	"seq": fSeq, "value": fValue, "index": fIndex, "error": fError, "lease": fLease,
+}
+
+// units are the suffixes that say what a number counts, as in from_ms.
+var units = map[string]time.Duration{
+	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
+}
+
+// column is the meaning of one name.
+type column struct {
+	field field
+	unit  time.Duration // of a number; 0 if the name does not say it
+}
+
+// timed lists the fields that are instants.
+var timed = []field{fTime, fFrom, fTo, fDeadline}
+
+// columnOf returns the meaning of a name; false if it has none.
+func columnOf(name string) (column, bool) {
+	name = strings.ToLower(name)
+	if f, ok := fieldNames[bare(name)]; ok {
+		return column{field: f}, true
+	}
+	if i := strings.LastIndexAny(name, "_- ."); i > 0 {
+		f, unit := fieldNames[bare(name[:i])], units[name[i+1:]]
+		if unit != 0 && slices.Contains(timed, f) {
+			return column{f, unit}, true
+		}
+	}
+	return column{}, false
+}
+
+// bare returns a name without separators.
+func bare(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name)
+}
+
+// nearly returns the fields that a name without a meaning may misspell.
+func nearly(name string) (all []field) {
+	name = strings.ToLower(name)
+	for _, known := range slices.Sorted(maps.Keys(fieldNames)) {
+		if len(known) >= 4 && levenshtein.Distance(name, known, nil) == 1 {
+			all = append(all, fieldNames[known])
+		}
+	}
+	return all
+}
+
+// fWords maps the words for operations to ours.
+var fWords = map[string]string{
+	"acquire": history.FAcquire, "acquired": history.FAcquire, "lock": history.FAcquire, "locked": history.FAcquire, "obtained": history.FAcquire,
+	"release": history.FRelease, "released": history.FRelease, "unlock": history.FRelease, "unlocked": history.FRelease,
+	"extend": history.FExtend, "extended": history.FExtend, "renew": history.FExtend, "renewed": history.FExtend, "refresh": history.FExtend, "refreshed": history.FExtend,
+	"lost": history.FLost, "read": history.FRead, "write": history.FWrite,
+}
+
+// typeWords maps the words for outcomes to ours.
+var typeWords = map[string]history.Type{
+	"invoke": history.Invoke, "call": history.Invoke,
+	"ok": history.OK, "success": history.OK, "true": history.OK,
+	"fail": history.Fail, "failed": history.Fail, "busy": history.Fail, "false": history.Fail,
+	"info": history.Info, "unknown": history.Info, "timeout": history.Info,
+}
+
+var modeWords = map[string]history.Mode{
+	"": "", "read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write,
+}
+
+// oneOf looks a word up, and returns an error with the words that were expected.
+func oneOf[V any](f field, word string, known map[string]V) (v V, err error) {
+	v, ok := known[strings.ToLower(word)]
+	if !ok {
+		var words []string
+		for _, w := range slices.Sorted(maps.Keys(known)) {
+			if w != "" {
+				words = append(words, w)
+			}
+		}
+		return v, fmt.Errorf("%s is %q, expected one of %s", f, word, strings.Join(words, ", "))
+	}
+	return v, nil
+}

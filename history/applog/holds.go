@@ -1,0 +1,201 @@
+package applog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// holds reads records of who held which lock, from when to when.
+func (r *reader) holds() error {
+	for _, w := range r.rows {
+		h, err := r.hold(w)
+		if err != nil {
+			return at(w.line, err)
+		}
+		r.log.Holds = append(r.log.Holds, h)
+	}
+	r.holdsFromFirst()
+	return nil
+}
+
+func (r *reader) hold(w row) (h Hold, err error) {
+	h.Line = w.line
+	if h.Client, err = r.client(w); err != nil {
+		return h, err
+	}
+	if h.Lock, err = r.lock(w); err != nil {
+		return h, err
+	}
+	if h.Mode, err = oneOf(fMode, w.text(fMode), modeWords); err != nil {
+		return h, err
+	}
+	if !w.has(fFrom) {
+		return h, errors.New("from is missing: expected when the hold began")
+	}
+	if h.From, err = r.instants.parse(fFrom, w.cells[fFrom], 0); err != nil {
+		return h, err
+	}
+	if h.Unended = !w.has(fTo); !h.Unended {
+		if h.To, err = r.instants.parse(fTo, w.cells[fTo], 0); err != nil {
+			return h, err
+		}
+		if h.To < h.From {
+			return h, fmt.Errorf("to is %s, before from, %s: expected the end of a hold after its beginning", w.text(fTo), w.text(fFrom))
+		}
+	}
+	if w.has(fDeadline) {
+		if h.Until, err = r.instants.parse(fDeadline, w.cells[fDeadline], 0); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// done is one completion of an operation on a lock.
+type done struct {
+	line, client int
+	lock         string
+	mode         history.Mode
+	f            string
+	kind         history.Type
+	time         time.Duration
+	token        string
+	until        time.Duration
+}
+
+// completions reads logs in which operations are not there before they are over, and pairs
+// each release with its client's latest acquire that has no release yet: one with the same
+// token, if there is one. What failed makes no hold, and neither does an acquire of unknown
+// outcome: its client does not believe in it. A release ends a hold whatever its outcome.
+func (r *reader) completions() error {
+	var all []done
+	for _, w := range r.rows {
+		d, err := r.done(w)
+		if err != nil {
+			return at(w.line, err)
+		}
+		all = append(all, d)
+	}
+	slices.SortStableFunc(all, func(a, b done) int { return cmp.Compare(a.time, b.time) })
+	open := map[owned][]int{} // places of holds without a release, latest last
+	alone := 0
+	for _, d := range all {
+		o := owned{d.client, d.lock, d.mode}
+		switch {
+		case d.f == history.FAcquire && d.kind == history.OK:
+			open[o] = append(open[o], len(r.log.Holds))
+			r.log.Holds = append(r.log.Holds, Hold{
+				Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, From: d.time, Unended: true, Until: d.until, token: d.token,
+			})
+		case d.f == history.FExtend && d.kind == history.OK && d.until != 0:
+			if n := len(open[o]); n > 0 {
+				h := &r.log.Holds[open[o][n-1]]
+				h.Until = max(h.Until, d.until)
+			}
+		case d.f == history.FRelease || d.f == history.FLost:
+			i := r.released(open[o], d.token)
+			if i < 0 {
+				alone++
+				r.log.Holds = append(r.log.Holds, Hold{Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, Unbegun: true, To: d.time, Replied: true})
+				continue
+			}
+			h := &r.log.Holds[open[o][i]]
+			h.To, h.Unended, h.Replied = d.time, false, true
+			open[o] = slices.Delete(open[o], i, i+1)
+		}
+	}
+	if alone > 0 {
+		r.note(fmt.Sprintf("%d releases have no acquire before them: what they ended may have begun at any time before", alone))
+	}
+	r.holdsFromFirst()
+	return nil
+}
+
+// owned is one client's use of one lock.
+type owned struct {
+	client int
+	lock   string
+	mode   history.Mode
+}
+
+// released returns which of the open holds a release with that token ends; -1 for none.
+func (r *reader) released(open []int, token string) int {
+	for i, at := range slices.Backward(open) {
+		if token != "" && r.log.Holds[at].token == token {
+			return i
+		}
+	}
+	return len(open) - 1
+}
+
+func (r *reader) done(w row) (d done, err error) {
+	d.line, d.kind, d.token = w.line, history.OK, w.text(fToken)
+	if d.client, err = r.client(w); err != nil {
+		return d, err
+	}
+	if d.lock, err = r.lock(w); err != nil {
+		return d, err
+	}
+	if d.mode, err = oneOf(fMode, w.text(fMode), modeWords); err != nil {
+		return d, err
+	}
+	if !w.has(fF) {
+		return d, errors.New("f is missing: expected acquire, release or extend")
+	}
+	if d.f, err = oneOf(fF, w.text(fF), fWords); err != nil {
+		return d, err
+	}
+	if w.has(fType) {
+		if d.kind, err = oneOf(fType, w.text(fType), typeWords); err != nil {
+			return d, err
+		}
+	}
+	if !w.has(fTime) {
+		return d, errors.New("time is missing: expected when the operation was over")
+	}
+	if d.time, err = r.instants.parse(fTime, w.cells[fTime], 0); err != nil {
+		return d, err
+	}
+	if w.has(fDeadline) {
+		d.until, err = r.instants.parse(fDeadline, w.cells[fDeadline], 0)
+	}
+	return d, err
+}
+
+// holdsFromFirst makes times count from the first of the log, and notes its end.
+func (r *reader) holdsFromFirst() {
+	var known []time.Duration
+	for _, h := range r.log.Holds {
+		if !h.Unbegun {
+			known = append(known, h.From)
+		}
+		if !h.Unended {
+			known = append(known, h.To)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	base := slices.Min(known)
+	for i := range r.log.Holds {
+		h := &r.log.Holds[i]
+		if !h.Unbegun {
+			h.From -= base
+		}
+		if !h.Unended {
+			h.To -= base
+		}
+		if h.Until != 0 {
+			h.Until -= base
+		}
+	}
+	r.log.End = slices.Max(known) - base
+	if r.instants.dated {
+		r.note("times count from " + time.Unix(0, int64(base)).UTC().Format(time.RFC3339Nano))
+	}
+}

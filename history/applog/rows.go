@@ -1,0 +1,290 @@
+package applog
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// cell is one value as text.
+type cell struct {
+	text string
+	unit time.Duration // of a number; 0 if the field's name does not say it
+}
+
+// row is one record. Fields without a value are left out.
+type row struct {
+	line  int
+	cells map[field]cell
+}
+
+func (r row) has(f field) bool { _, ok := r.cells[f]; return ok }
+
+func (r row) text(f field) string { return r.cells[f].text }
+
+// table collects rows and the names of fields that mean nothing here.
+type table struct {
+	rows    []row
+	unknown []string
+	columns map[string]column
+}
+
+// lineError is an error about one line.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return e.err.Error() }
+func (e *lineError) Unwrap() error { return e.err }
+
+func at(line int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lineError{line, err}
+}
+
+// unmarked returns a text without the byte order mark with which spreadsheets begin what they
+// save as "CSV UTF-8".
+func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
+// IsCSV reports whether the file is CSV: by the name's extension, else because it begins
+// as no JSON does.
+func IsCSV(text []byte, name string) bool {
+	text = unmarked(text)
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".csv", ".tsv":
+		return true
+	case ".jsonl", ".ndjson", ".json":
+		return false
+	}
+	text = bytes.TrimSpace(text)
+	return len(text) > 0 && text[0] != '{' && text[0] != '['
+}
+
+// rowsOf reads a CSV file with a header, JSON Lines, or one JSON array.
+func rowsOf(text []byte, name string) (table, error) {
+	text = unmarked(text)
+	t := table{columns: map[string]column{}}
+	var err error
+	switch {
+	case IsCSV(text, name):
+		err = t.readCSV(text, strings.EqualFold(filepath.Ext(name), ".tsv"))
+	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
+		err = t.readArray(text)
+	default:
+		err = t.readLines(text)
+	}
+	if err == nil {
+		err = t.misspelt()
+	}
+	return t, err
+}
+
+// misspelt returns an error if a name without a meaning is nearly that of a field that no
+// row has: a log whose types or ends nobody reads would be judged as another.
+func (t *table) misspelt() error {
+	for _, name := range t.unknown {
+		for _, f := range nearly(name) {
+			if len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) {
+				return at(t.rows[0].line, fmt.Errorf("%s is no field that is known: expected %s", name, f))
+			}
+		}
+	}
+	return nil
+}
+
+// column returns the meaning of a name, and notes names that have none.
+func (t *table) column(name string) column {
+	c, known := t.columns[name]
+	if !known {
+		var ok bool
+		if c, ok = columnOf(name); !ok {
+			t.unknown = append(t.unknown, name)
+		}
+		t.columns[name] = c
+	}
+	return c
+}
+
+// put sets a value of a row.
+func (r row) put(name string, c column, text string) error {
+	if c.field == "" || text == "" {
+		return nil
+	}
+	if r.has(c.field) {
+		return fmt.Errorf("%s is a second %s: expected one", name, c.field)
+	}
+	r.cells[c.field] = cell{text, c.unit}
+	return nil
+}
+
+func (t *table) readCSV(text []byte, tabs bool) error {
+	in := csv.NewReader(bytes.NewReader(text))
+	in.FieldsPerRecord, in.ReuseRecord, in.Comment = -1, true, '#'
+	if tabs {
+		in.Comma = '\t'
+	}
+	var names []string
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return csvProblem(err)
+		}
+		line, _ := in.FieldPos(0)
+		if names == nil {
+			names = slices.Clone(record)
+			for i := range names {
+				names[i] = strings.TrimSpace(names[i])
+			}
+			known := func(name string) bool { _, ok := columnOf(name); return ok }
+			if !slices.ContainsFunc(names, known) {
+				return at(line, errors.New("expected a header that names the columns, such as client,lock,from,to"))
+			}
+			continue
+		}
+		if len(record) != len(names) {
+			return at(line, fmt.Errorf("%d values, expected %d as in the header", len(record), len(names)))
+		}
+		r := row{line, map[field]cell{}}
+		for i, text := range record {
+			if err := r.put(names[i], t.column(names[i]), strings.TrimSpace(text)); err != nil {
+				return at(line, err)
+			}
+		}
+		t.rows = append(t.rows, r)
+	}
+}
+
+// csvProblem says in plain words why a line is not CSV.
+func csvProblem(err error) error {
+	var p *csv.ParseError
+	if !errors.As(err, &p) {
+		return err
+	}
+	what := `a quote inside a value that does not begin with one: expected the value in quotes, and each quote in it doubled`
+	if errors.Is(p.Err, csv.ErrQuote) {
+		what = `a quoted value does not end well: expected a quote before the comma, and each quote inside doubled`
+	}
+	return at(p.StartLine, errors.New(what))
+}
+
+func (t *table) readLines(text []byte) error {
+	for n := 1; len(text) > 0; n++ {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if err := t.object(line, n); err != nil {
+			return at(n, err)
+		}
+	}
+	return nil
+}
+
+func (t *table) readArray(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	line := func() int { return 1 + bytes.Count(text[:d.InputOffset()], []byte{'\n'}) }
+	if _, err := d.Token(); err != nil {
+		return at(line(), history.JSONProblem(err, text))
+	}
+	for d.More() {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return at(line(), history.JSONProblem(err, nil))
+		}
+		if err := t.object(raw, line()); err != nil {
+			return at(line(), err)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return at(line(), errors.New("expected ] at the end: is the file cut short?"))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return at(line(), errors.New("expected nothing after the array that holds the log"))
+	}
+	return nil
+}
+
+// object adds a JSON object as a row.
+func (t *table) object(text []byte, line int) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return history.JSONProblem(err, text)
+	}
+	r := row{line, map[field]cell{}}
+	if err := t.members(r, members); err != nil {
+		return err
+	}
+	t.rows = append(t.rows, r)
+	return nil
+}
+
+func (t *table) members(r row, members map[string]json.RawMessage) error {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names) // so that errors do not depend on the order of a map
+	for _, name := range names {
+		raw, c := members[name], t.column(name)
+		var inner map[string]json.RawMessage
+		if c.field == fLease && json.Unmarshal(raw, &inner) == nil {
+			if err := t.members(r, inner); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := plain(raw)
+		if err != nil && c.field != "" {
+			return fmt.Errorf("%s is %s, expected a word or a number", name, excerpt(raw))
+		}
+		if err := r.put(name, c, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain returns a string's, number's or boolean's text; "" for null. The array of numbers
+// that a value may be stays as it is.
+func plain(raw json.RawMessage) (string, error) {
+	switch raw[0] {
+	case 'n':
+		return "", nil
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	case '{':
+		return "", errors.New("an object")
+	case '[':
+		var numbers []int64
+		if err := json.Unmarshal(raw, &numbers); err != nil {
+			return "", err
+		}
+	}
+	return string(raw), nil
+}
+
+func excerpt(raw []byte) string {
+	const most = 40
+	if len(raw) > most {
+		return string(bytes.ToValidUTF8(raw[:most], nil)) + "…"
+	}
+	return string(bytes.ToValidUTF8(raw, nil))
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/campaign/bench"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	bench.Config
+	lockList       string
+	testbedOptions testbedFlags
+	json           bool
+}
+
+// baseline is the lock that bench compares with: one command, and one script.
+const baseline = "set-nx-px"
+
+// benched are the locks of bench unless others are chosen, as far as this program has them.
+var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
+
+// Trials with a crash, and as many with a frozen node, of each lock.
+const (
+	virtualStrikes = 5
+	realStrikes    = 3 // each takes several leases of real time
+)
+
+// benchClients is the default of --clients.
+const benchClients = 8
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what locks cost, side by side: commands, latency, fairness, recovery",
+		Long: `Bench measures what locks cost, each beside its ratio to ` + baseline + `, which is
+one SET NX PX and one script, and is always measured in the same run:
+
+  - one client alone: commands and round trips of an acquire and of a release, and
+    how long they take. Commands that do not wait for each other's replies, in one
+    pipeline or to several nodes, are one round trip. Times are single attempts.
+  - --clients that want the lock at once, and hold it for a hundredth of the lease:
+    how long they wait, grants a second, commands for each grant, Jain's index of
+    fairness.
+  - recovery: how long nobody gets in after the holder crashes, after the first node
+    freezes for one and a half leases, and after that node is back.
+  - renewal: commands a second that a held lock sends in the background.
+
+Last come the speed of the testbed and of this program, one trial at a time, and
+the share of each part.
+
+In the simulation latencies are virtual: a round trip takes 0.1 to 0.4 ms, and
+scripts cost a node no time. The same seed prints the same figures on any machine,
+byte for byte, but for the last lines about speed ("speed" in --json). On real
+Redis all figures are of this machine and this moment.
+
+Exit codes: 0 it was measured; 254 bad usage or configuration; 255 the harness
+failed. Whether a lock is safe is what lockstorm run tells.`,
+		Example: `  lockstorm bench --locks set-nx-px,redlock,fenced
+  lockstorm bench --locks libraries --clients 20 --json
+  lockstorm bench --testbed process --duration 2s`,
+		Args: expectArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkTestbedFlags(cmd.Flags(), f.Testbed); err != nil {
+				return err
+			}
+			settle(cmd.Flags(), f.Testbed)
+			return a.bench(cmd.Context(), f, cmd.Flags().Changed)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.lockList, "locks", strings.Join(here(benched), ","), "locks to measure: ids, globs, \"all\", \"libraries\" (lockstorm list locks)")
+	flags.StringVar(&f.Testbed, "testbed", a.testbeds[0].Name, "where Redis comes from (lockstorm list testbeds)")
+	flags.IntVar(&f.Clients, "clients", benchClients, "clients that want the lock at once, at least 2")
+	flags.DurationVar(&f.TTL, "ttl", time.Second, "lease time")
+	a.tellLeases(flags)
+	flags.DurationVar(&f.Duration, "duration", 5*time.Second, "how long the lock is used alone, and by all clients; unless chosen, 5 ttl if that is longer")
+	flags.IntVar(&f.Nodes, "nodes", 0, "nodes of locks that need independent ones (0 = 5)")
+	flags.Uint64Var(&f.Seed, "seed", 1, "seed of all that is random; 0 draws one")
+	flags.BoolVar(&f.json, "json", false, "print JSON: all figures, with what each means")
+	f.testbedOptions.register(flags)
+	return cmd
+}
+
+// here returns the ids that this program has recipes of.
+func here(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, ok := locks.ByID(id)
+		return !ok
+	})
+}
+
+// bench measures what the flags ask for, and prints it.
+func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool) (err error) {
+	choice, err := a.choice(f.Testbed)
+	if err != nil {
+		return err
+	}
+	c := f.Config
+	if c.Locks, err = campaign.Recipes(strings.Split(f.lockList, ",")); err != nil {
+		return err
+	}
+	var ok bool
+	if c.Baseline, ok = locks.ByID(baseline); !ok {
+		return fmt.Errorf("this program has no recipe %s, which bench compares with", baseline)
+	}
+	c.TTL = choice.lease(c.TTL, chosen("ttl"))
+	if !chosen("duration") {
+		c.Duration = max(c.Duration, durationTTLs*c.TTL)
+	}
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
+	}
+	c.Strikes = realStrikes
+	if choice.Virtual {
+		c.Strikes = virtualStrikes
+	}
+	f.testbedOptions.intend(campaign.Config{Clients: c.Clients}, choice.Defaults)
+	f.testbedOptions.external.Parallel = 1
+	tb, done, err := choice.open(ctx, f.testbedOptions)
+	if err != nil {
+		return err
+	}
+	r, err := a.measure(ctx, tb, c)
+	if err = errors.Join(err, done()); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(a.stdout, r)
+	}
+	return printBench(a.stdout, r, terminalWidth(a.stdout))
+}
+
+// measure runs the trials on the open testbed.
+func (a *app) measure(ctx context.Context, tb testbed.Testbed, c bench.Config) (r bench.Report, err error) {
+	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
+		return r, err
+	}
+	p := newProgress(a.stderr)
+	p.words = func(s campaign.Progress) string { return fmt.Sprintf("%v left", p.left(s)) }
+	defer p.end()
+	r, err = bench.Run(ctx, tb, c, func(done, all int) { p.show(campaign.Progress{Done: done, Total: all}) })
+	if why := context.Cause(ctx); err != nil && why != nil {
+		return r, why
+	}
+	return r, err
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
+)
+
+// exports write a history in the formats of --export.
+var exports = map[string]func(io.Writer, history.Evidence) error{
+	"edn": func(w io.Writer, e history.Evidence) error { return jepsen.Write(w, e.Ops) },
+	"jsonl": func(w io.Writer, e history.Evidence) error {
+		var line []byte
+		for i := range e.Ops {
+			line = append(e.Ops[i].AppendJSON(line[:0]), '\n')
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"knossos": writeKnossos,
+}
+
+func exportNames() []string { return slices.Sorted(maps.Keys(exports)) }
+
+// exportHistory writes the history as --export asks.
+func (a *app) exportHistory(f checkFlags, h givenHistory) error {
+	var b bytes.Buffer
+	if err := exports[f.export](&b, h.record.Evidence); err != nil {
+		return &input.Error{Err: err}
+	}
+	if f.out == "" {
+		_, err := a.stdout.Write(b.Bytes())
+		return err
+	}
+	if err := os.WriteFile(f.out, b.Bytes(), 0o666); err != nil {
+		return &input.Error{Err: err}
+	}
+	return nil
+}
+
+// writeKnossos writes the believed holds as operations of Knossos's mutex: an acquire that
+// returns when the hold began, and a release when the hold ended, for whatever reason. Such
+// a history is linearizable if and only if no two holds overlap, which is what exclusion
+// claims. Knossos has no other way to express a hold that ends by a deadline or a crash.
+func writeKnossos(w io.Writer, e history.Evidence) error {
+	if e.Claims.ReadWrite || e.Claims.Permits > 1 {
+		return fmt.Errorf("--export knossos: Knossos has a model of a mutex only, expected a lock with one owner at a time")
+	}
+	holds, err := checker.Holds(e)
+	if err != nil {
+		return fmt.Errorf("--export knossos: %w", err)
+	}
+	names := map[string]bool{}
+	for _, h := range holds {
+		names[h.Lock] = true
+	}
+	if len(names) > 1 {
+		return fmt.Errorf("--export knossos: Knossos judges one lock at a time, and this history has %d: %v", len(names), slices.Sorted(maps.Keys(names)))
+	}
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return fmt.Errorf("--export knossos: %w", err)
+	}
+	invoked := map[int]time.Duration{} // when an operation was invoked, by the index of its completion
+	for _, p := range pairs {
+		if p.Complete != nil {
+			invoked[p.Complete.Index] = p.Invoke.Time
+		}
+	}
+	return jepsen.Write(w, holdOps(holds, invoked))
+}
+
+// holdOps turns holds into the operations of a mutex.
+func holdOps(holds []checker.Hold, invoked map[int]time.Duration) []history.Op {
+	var ops []history.Op
+	free := map[int]time.Duration{} // when a client's last release was over
+	for _, h := range holds {
+		op := history.Op{Process: history.Process(h.Client), Client: h.Client, Lock: h.Lock}
+		add := func(f string, kind history.Type, at time.Duration) {
+			op.F, op.Type, op.Time = f, kind, at
+			ops = append(ops, op)
+		}
+		add(history.FAcquire, history.Invoke, max(invoked[h.Acquire], free[h.Client]))
+		add(history.FAcquire, history.OK, h.From)
+		if h.To != checker.Never {
+			add(history.FRelease, history.Invoke, h.To)
+			add(history.FRelease, history.OK, h.To)
+			free[h.Client] = h.To
+		}
+	}
+	// At one instant, releases come before acquires: such holds touch but do not
+	// overlap.
+	rank := func(op history.Op) int {
+		switch {
+		case op.F == history.FRelease:
+			return 0
+		case op.Type == history.Invoke:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(ops, func(a, b history.Op) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a), rank(b)))
+	})
+	for i := range ops {
+		ops[i].Index = i
+	}
+	return ops
+}

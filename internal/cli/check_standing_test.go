@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// TestCheckSaysWhatVouchesForTheFiles in one line, and as a value for other programs.
+func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
+	tests := []struct {
+		name   string
+		spoil  func(folder string) error
+		want   trial.Standing
+		code   int
+		result checker.Result
+		stderr string
+	}{
+		{"as it was judged", func(string) error { return nil }, trial.Vouched, 1, checker.Violated, ""},
+		{"changed", func(folder string) error {
+			path := filepath.Join(folder, trial.KeysFile)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte(strings.Replace(string(data), `"by":"command"`, `"by":"stranger"`, 1)), 0o666)
+		}, trial.Changed, 2, checker.Unknown, "the files are not what was judged"},
+		{"without its verdict", func(folder string) error { return os.Remove(filepath.Join(folder, trial.VerdictFile)) },
+			trial.Unvouched, 1, checker.Violated, "nobody vouches for the files"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			stored, _ := simulated(t)
+			dir := filepath.Join(t.TempDir(), "trial") // apart from its campaign
+			if err := os.CopyFS(dir, os.DirFS(stored)); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			code, stdout, stderr := lockstorm(t, "check", dir, "--json")
+			var got checked
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+				t.Fatal(err)
+			}
+			if code != test.code || got.Standing != test.want || got.Result != test.result {
+				t.Errorf("exit code %d, %s, %s; want %d, %s, %s", code, got.Standing, got.Result, test.code, test.want, test.result)
+			}
+			if !strings.Contains(stderr, test.stderr) || strings.Count(stderr, "\n") != min(1, len(test.stderr)) {
+				t.Errorf("stderr %q, want one line with %q", stderr, test.stderr)
+			}
+		})
+	}
+}
+
+// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: nor of files without any.
+func TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow(t *testing.T) {
+	path := file(t, "history.jsonl", both)
+	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)
+	if err := os.WriteFile(spec, []byte(`{"lock":"nobodys","claims":{"lock":"nobodys","quorum":1}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", path}, {"check", path, "--model", "mutex"}} {
+		if code, stdout, _ := lockstorm(t, args...); code != 1 || strings.Contains(stdout, "not declared") {
+			t.Errorf("%v: exit code %d, stdout\n%s", args, code, stdout)
+		}
+	}
+}

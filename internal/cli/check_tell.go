@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// telling is the most informative finding, with the entries that show it.
+type telling struct {
+	oracle  string
+	finding checker.Finding
+	ops     []history.Op // in order
+	holds   []checker.Hold
+	pairs   []history.Pair
+	end     time.Duration
+	lines   []int // of the file, by the index of an entry; nil if entries are lines
+}
+
+// tellingOrder ranks the oracles: the finding of the first violated one is shown.
+var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "extension", "resource", "ownership", "conduct", "liveness"}
+
+// tellingOf picks the first finding of the first violated oracle, preferably undeclared;
+// the zero telling if no oracle is violated.
+func tellingOf(result trial.Result, e history.Evidence) telling {
+	var t telling
+	best := 2 * (len(tellingOrder) + 1)
+	for _, v := range result.Verdicts {
+		rank := slices.Index(tellingOrder, v.Oracle)
+		if rank < 0 {
+			rank = len(tellingOrder)
+		}
+		shown, _ := reports.Listed(result, v)
+		if v.Result != checker.Violated || len(shown) == 0 {
+			continue
+		}
+		if reports.Declared(result, v.Oracle, shown[0].Cause) {
+			rank += len(tellingOrder) + 1
+		}
+		if rank < best {
+			best, t.oracle, t.finding = rank, v.Oracle, shown[0]
+		}
+	}
+	if t.oracle == "" {
+		return t
+	}
+	t.pairs, _ = history.Pairs(e.Ops) // an impossible history has no findings
+	t.holds, _ = checker.Holds(e)
+	shown := map[int]bool{}
+	for _, i := range t.finding.Ops {
+		shown[i] = true
+	}
+	for _, p := range t.pairs { // also show when the acquire was invoked
+		if p.Complete != nil && shown[p.Complete.Index] && p.Invoke.F == history.FAcquire {
+			shown[p.Invoke.Index] = true
+		}
+	}
+	for _, op := range e.Ops {
+		if shown[op.Index] {
+			t.ops = append(t.ops, op)
+		}
+		t.end = op.Time
+	}
+	return t
+}
+
+// entries returns the entries that show the finding, as they stand in the history.
+func (t telling) entries() []history.Op { return append([]history.Op{}, t.ops...) }
+
+// entryLines returns the lines of the entries; nil if entries are lines.
+func (t telling) entryLines() (lines []int) {
+	for _, op := range t.ops {
+		if op.Index < len(t.lines) {
+			lines = append(lines, t.lines[op.Index])
+		}
+	}
+	return lines
+}
+
+// print shows the entries and a picture of the time around them.
+func (t telling) print(w io.Writer) {
+	if t.oracle == "" || len(t.ops) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nThe entries that show it (%s):\n", t.oracle)
+	first, place := "entry", func(op history.Op) int { return op.Index }
+	if t.lines != nil {
+		first, place = "line", func(op history.Op) int { return t.lines[op.Index] }
+	}
+	rows := plainTable(first, "time", "who", "what")
+	type row struct {
+		at    time.Duration
+		cells table.Row
+	}
+	var all []row
+	for _, op := range t.ops {
+		if t.lines != nil && (op.Type == history.Invoke) == (op.F == history.FAcquire) {
+			continue // a hold's acquire has no invocation, and its release no reply
+		}
+		all = append(all, row{op.Time, table.Row{place(op), instant(op.Time), t.who(op), t.entryWords(op)}})
+	}
+	for _, h := range t.holds {
+		if h.ToWhy == checker.ByDeadline && slices.Contains(t.finding.Ops, h.Acquire) {
+			all = append(all, row{h.To, table.Row{"", instant(h.To), fmt.Sprintf("c%d", h.Client), "its clock shows the deadline that it claimed"}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(a.at, b.at) })
+	for _, r := range all {
+		rows.AppendRow(r.cells)
+	}
+	fmt.Fprintln(w, rows.Render())
+	fmt.Fprint(w, t.picture())
+}
+
+func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
+
+// who names who did something. In a log without invocations each hold has a process of its
+// own, which means nothing.
+func (t telling) who(op history.Op) string {
+	if t.lines != nil {
+		return fmt.Sprintf("c%d", op.Client)
+	}
+	return who(op)
+}
+
+func who(op history.Op) string {
+	switch {
+	case op.Process == history.Nemesis:
+		return "nemesis"
+	case int(op.Process) != op.Client:
+		return fmt.Sprintf("c%d (process %d)", op.Client, op.Process)
+	}
+	return fmt.Sprintf("c%d", op.Client)
+}
+
+// entryWords describes an entry. An entry of a log without invocations is the beginning or
+// the end of a hold.
+func (t telling) entryWords(op history.Op) string {
+	if t.lines != nil {
+		what := map[string]string{history.FAcquire: "certainly holds ", history.FRelease: "may have stopped holding "}[op.F]
+		return what + op.Lock
+	}
+	return entryWords(op)
+}
+
+func entryWords(op history.Op) string {
+	words := []string{op.F}
+	if op.Process == history.Nemesis && op.Client != history.NoClient {
+		words = append(words, fmt.Sprintf("c%d", op.Client))
+	}
+	for _, w := range []string{op.Lock, string(op.Mode)} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	var more []string
+	if op.Lease != nil && op.Lease.Fence != 0 {
+		more = append(more, fmt.Sprintf("fence %d", op.Lease.Fence))
+	}
+	if op.Lease != nil && op.Lease.Deadline != 0 {
+		more = append(more, "until "+instant(op.Lease.Deadline)+" by its clock")
+	}
+	if op.Seq != 0 {
+		more = append(more, fmt.Sprintf("%v, number %d", op.Value, op.Seq))
+	}
+	if op.Error != "" {
+		more = append(more, op.Error)
+	}
+	text := strings.Join(words, " ")
+	if op.Process != history.Nemesis {
+		text += ": " + string(op.Type)
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	return text
+}
+
+const (
+	// pictureWidth is the number of columns for the time, mostLanes the maximum number of
+	// lanes for clients that the finding does not concern.
+	pictureWidth, mostLanes = 64, 8
+
+	holding, waiting, unsure, idle = '█', '░', '?', '·'
+)
+
+// picture draws a lane for each client around the finding, in text.
+func (t telling) picture() string {
+	from, to := t.finding.From, max(t.finding.From, t.finding.To)
+	for _, op := range t.ops {
+		from, to = min(from, op.Time), max(to, op.Time)
+	}
+	margin := max((to-from)/20, 1)
+	from, to = max(0, from-margin), min(to+margin, max(t.end, to))
+	column := func(at time.Duration) int {
+		at = min(max(at, from), to)
+		return min(int(float64(at-from)/float64(max(to-from, 1))*pictureWidth), pictureWidth-1)
+	}
+	lanes := map[int][]rune{}
+	fill := func(client int, a, b time.Duration, with rune) {
+		if a > to || b < from {
+			return
+		}
+		if lanes[client] == nil {
+			lanes[client] = []rune(strings.Repeat(string(idle), pictureWidth))
+		}
+		for i := column(a); i <= column(b); i++ {
+			lanes[client][i] = with
+		}
+	}
+	t.lanes(fill)
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%-6s%-*s%s\n", "", pictureWidth-len(instant(to)), instant(from), instant(to))
+	for _, c := range t.shown(lanes) {
+		fmt.Fprintf(&b, "%-6s%s\n", fmt.Sprintf("c%d", c), string(lanes[c]))
+	}
+	mark := []rune(strings.Repeat(" ", pictureWidth))
+	for i := column(t.finding.From); i <= column(max(t.finding.From, t.finding.To)); i++ {
+		mark[i] = '^'
+	}
+	fmt.Fprintf(&b, "%-6s%s %s\n", "", strings.TrimRight(string(mark), " "), t.oracle+" violated")
+	fmt.Fprintf(&b, "%-6s%c believes it holds %s  %c asks for it  %c asked, outcome unknown\n", "", holding, t.finding.Lock, waiting, unsure)
+	return b.String()
+}
+
+// lanes calls fill for what clients did with the lock; later calls overwrite earlier ones.
+func (t telling) lanes(fill func(client int, from, to time.Duration, with rune)) {
+	for _, p := range t.pairs {
+		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.finding.Lock {
+			continue
+		}
+		switch {
+		case p.Complete == nil:
+			fill(p.Invoke.Client, p.Invoke.Time, t.end, unsure)
+		case p.Complete.Type == history.Info:
+			fill(p.Invoke.Client, p.Invoke.Time, p.Complete.Time, unsure)
+		default:
+			fill(p.Invoke.Client, p.Invoke.Time, p.Complete.Time, waiting)
+		}
+	}
+	for _, h := range t.holds {
+		if h.Lock == t.finding.Lock {
+			fill(h.Client, h.From, min(h.To, t.end), holding)
+		}
+	}
+}
+
+// shown returns the clients whose lanes are drawn: those that the finding concerns, and up
+// to mostLanes others that were active meanwhile.
+func (t telling) shown(lanes map[int][]rune) []int {
+	var clients, others []int
+	for c := range lanes {
+		if slices.Contains(t.finding.Clients, c) {
+			clients = append(clients, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	slices.Sort(others)
+	clients = append(clients, others[:min(len(others), mostLanes)]...)
+	slices.Sort(clients)
+	return clients
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/testbed/external"
+)
+
+func (a *app) cleanCommand() *cobra.Command {
+	var f testbedFlags
+	cmd := &cobra.Command{
+		Use:   "clean DIR",
+		Short: "Remove the keys that a killed run left on somebody's Redis",
+		Long: `Clean removes what a campaign on --testbed external left on the servers if it was
+killed: a run removes its keys itself, but after SIGKILL, where locks without a life
+(setnx) would stay for ever. They are those that begin with the campaign's prefix,
+which its campaign.json names ("prefix": "lockstorm:<16 hexadecimal digits>:"); no
+other key is touched. A campaign that is running is refused.
+
+Servers, user and database are the campaign's, if they are not given.`,
+		Example: `  lockstorm clean store/compare/20260301T123000Z`,
+		Args:    expectArgs(1, 1, "the directory of a stored campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := campaign.LoadInfo(args[0])
+			if err != nil {
+				return err
+			}
+			if info.Prefix == "" {
+				return input.Errorf("%s: it ran on testbed %s, on servers of its own: expected one of testbed %s", args[0], info.Config.Testbed, external.Name)
+			}
+			if err := campaign.Over(args[0]); err != nil {
+				return err
+			}
+			if err := recall(cmd.Flags(), info.Config.TestbedFlags); err != nil {
+				return err
+			}
+			o, err := f.named()
+			if err != nil {
+				return &input.Error{Err: err}
+			}
+			n, err := external.Clean(cmd.Context(), o, info.Prefix)
+			if err != nil {
+				return &input.Error{Err: err}
+			}
+			fmt.Fprintf(a.stdout, "%s that began with %s removed\n", count(n, "key"), info.Prefix)
+			return nil
+		},
+	}
+	cmd.Flags().SortFlags = false
+	f.registerExternal(cmd.Flags())
+	_ = cmd.Flags().MarkHidden(consentFlag) // clean asks for no consent
+	return cmd
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// lockstorm runs the program in this process.
+func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := app{args: args, stdout: &out, stderr: &errs, testbeds: append(testbeds, testbedChoice{
+		Name: "absent", Doc: "a testbed that this machine lacks",
+		New: func(context.Context, testbedFlags) (testbed.Testbed, error) {
+			return nil, errors.New("no redis-server on PATH")
+		},
+	})}
+	code = a.run(t.Context())
+	return code, out.String(), errs.String()
+}
+
+// file writes a file of a test's own directory.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
+	broken := file(t, "broken.json", `{"ttl":`)
+	unknown := file(t, "unknown.json", `{"lokcs": "all"}`)
+	wrong := file(t, "wrong.json", `{"trials": "many"}`)
+	history := file(t, "history.jsonl", "")
+	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
+	stored := func(spec string) string { return filepath.Dir(file(t, trial.SpecFile, spec)) }
+	same := stored(`{"lock":"set-nx-px","testbed":"process"}`)
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown command", []string{"rnu"}, `unknown command "rnu": did you mean run`},
+		{"unknown flag", []string{"run", "--lokcs", "x"}, `unknown flag "lokcs": did you mean --locks?`},
+		{"malformed value", []string{"run", "--ttl", "soon"}, `--ttl "soon": expected a duration, as 500ms or 2s`},
+		{"a seed that is no number", []string{"replay", "--lock", "set-nx-px", "--seed", "abc"}, `--seed "abc": expected a whole number from 0 to 9007199254740991`},
+		{"a negative seed", []string{"run", "--seed", "-1"}, `--seed "-1": expected a whole number from 0`},
+		{"surplus argument", []string{"run", "x"}, "lockstorm run: expected no arguments, got 1"},
+		{"unknown lock", []string{"run", "--locks", "set-nxpx"}, `unknown lock "set-nxpx": did you mean set-nx-px`},
+		{"unknown fault", []string{"run", "--faults", "client-pose"}, `unknown fault "client-pose": did you mean client-pause`},
+		{"unknown workload", []string{"run", "--workloads", "mutexx"}, `unknown workload "mutexx": did you mean mutex`},
+		{"unknown testbed", []string{"run", "--testbed", "proces"}, `unknown testbed "proces": did you mean process`},
+		{"several testbeds", []string{"run", "--testbed", "all"}, `unknown testbed "all": did you mean`},
+		{"several models", []string{"check", history, "--model", "all"}, `--model "all": expected one of mutex`},
+		{"testbed that is not there", []string{"run", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
+		{"two pages at once", []string{"report", "--recipes", "x.md", "--json"}, "--json: --recipes x.md writes another page"},
+		{"monitor of no server", []string{"run", "--monitor"}, "--monitor: testbed "},
+		{"impossible number", []string{"run", "--clients", "-1"}, "--clients -1: expected at least 1"},
+		{"impossible number of trials", []string{"run", "--trials", "-1"}, "--trials -1: expected at least 1, or 0 for the default"},
+		{"no configuration file", []string{"run", "--config", "/nonexistent"}, "--config /nonexistent: no such file"},
+		{"broken configuration file", []string{"run", "--config", broken}, "expected a JSON object of flag names and values"},
+		{"unknown name in it", []string{"run", "--config", unknown}, `unknown name "lokcs": did you mean "locks"?`},
+		{"wrong value in it", []string{"run", "--config", wrong}, `trials: `},
+		{"nested value in it", []string{"run", "--config", nested}, `locks: expected a string, a number`},
+		{"impossible selection", []string{"run", "--locks", "set-nx-px", "--workloads", "read-write", "--expect", "--store", t.TempDir()}, "nothing can be tested: no chosen recipe supports"},
+		{"unknown topology", []string{"run", "--topology", "foo"}, `--topology "foo": expected one of single, `},
+		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
+		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, causes, testbeds, got 0"},
+		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
+		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
+		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
+		{"replay of nothing", []string{"replay"}, "expected the folder of a stored trial, or --lock and --fault"},
+		{"replay of no folder", []string{"replay", "/nonexistent"}, "/nonexistent: expected the folder of a stored trial, with spec.json in it"},
+		{"replay of a broken spec", []string{"replay", stored(`{"lock":`)}, "spec.json: unexpected end of JSON input"},
+		{"replay of a lock that is no more", []string{"replay", stored(`{"lock":"set-nxpx","workload":"mutex","testbed":"sim"}`)}, `unknown lock "set-nxpx"`},
+		{"replay of a workload that is no more", []string{"replay", stored(`{"lock":"set-nx-px","workload":"mutexx","testbed":"sim"}`)}, `unknown workload "mutexx"`},
+		{"replay of a folder and a lock", []string{"replay", t.TempDir(), "--lock", "set-nx-px"}, "--lock: "},
+		{"replay of a folder with another lease", []string{"replay", t.TempDir(), "--ttl", "2s"}, "--ttl: "},
+		{"replay of trial -1", []string{"replay", "--lock", "set-nx-px", "--trial", "-1"}, "--trial -1: expected at least 0"},
+		{"a hash that is none", []string{"replay", "--lock", "set-nx-px", "--hash", "zzzzzzzz"}, `--hash "zzzzzzzz": expected 8 to 64 hexadecimal digits`},
+		{"a hash that is too short", []string{"replay", "--lock", "set-nx-px", "--hash", "3f6c"}, `--hash "3f6c": expected 8 to 64 hexadecimal digits`},
+		{"an empty hash", []string{"replay", "--lock", "set-nx-px", "--hash", ""}, `--hash "": expected 8 to 64 hexadecimal digits`},
+		{"replay on the unknown", []string{"replay", stored(`{"lock":"set-nx-px","testbed":"moon"}`)}, `unknown testbed "moon"`},
+		{"replay into what is replayed", []string{"replay", same, "--out", same}, "--out " + same + ": that is the trial that is replayed"},
+		{"surplus argument of a worker", []string{"worker", "x"}, "lockstorm worker: expected no arguments, got 1"},
+		{"answer to the unknown", []string{"answer", "getset-losr"}, `unknown experiment "getset-losr": did you mean getset-loser? (lockstorm answer)`},
+		{"answer of the simulation alone", []string{"answer", "renewal", "--testbed", "process"}, "--testbed process: renewal runs in the simulation only; expected sim"},
+		{"page of one experiment", []string{"answer", "renewal", "--page", "x.md"}, "--page x.md: the page has all experiments"},
+		{"bench of an unknown lock", []string{"bench", "--locks", "set-nxpx"}, `unknown lock "set-nxpx": did you mean set-nx-px`},
+		{"bench of no clients", []string{"bench", "--clients", "0"}, "--clients 0: expected at least 2"},
+		{"bench of too short a lease", []string{"bench", "--ttl", "5ms"}, "--ttl 5ms: expected at least 100ms"},
+		{"bench of too short a time", []string{"bench", "--duration", "10ms"}, "--duration 10ms: expected at least 1s"},
+		{"bench of too many nodes", []string{"bench", "--nodes", "17"}, "--nodes 17: expected 1 to 16"},
+		{"bench on the unknown", []string{"bench", "--testbed", "proces"}, `unknown testbed "proces": did you mean process`},
+		{"bench on a testbed that is not there", []string{"bench", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
+		{"bench on no Redis", []string{"bench", "--testbed", "external"}, "--testbed external: which Redis? expected --addr host:port"},
+		{"bench with another testbed's flag", []string{"bench", "--addr", "127.0.0.1:1"}, "--addr: only --testbed external takes it, not sim"},
+		{"surplus argument of bench", []string{"bench", "x"}, "lockstorm bench: expected no arguments, got 1"},
+		{"report of no campaign", []string{"report", t.TempDir()}, "expected the directory of a stored campaign"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != campaign.ExitUsage || stdout != "" {
+				t.Errorf("exit code %d, stdout %q; want 254 and nothing", code, stdout)
+			}
+			if !strings.HasPrefix(stderr, "lockstorm: ") || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("stderr is\n%s\nwant one line with %q", stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestHelpAndVersionGoToStdout(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"version"}, {"run", "--help"}, {"check", "--help"}, {"replay", "--help"}, {"answer", "--help"}, {"bench", "--help"}} {
+		code, stdout, stderr := lockstorm(t, args...)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "lockstorm") {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestListsShowEveryRegistry(t *testing.T) {
+	for name, want := range map[string]string{
+		"locks": "set-nx-px", "documents": "RedLock", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "causes": "lease-outlived", "testbeds": "process",
+	} {
+		code, stdout, stderr := lockstorm(t, "list", name)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("list %s: exit code %d, stderr %q, stdout\n%s", name, code, stderr, stdout)
+		}
+		_, stdout, _ = lockstorm(t, "list", name, "--json")
+		var rows []map[string]string
+		if err := json.Unmarshal([]byte(stdout), &rows); err != nil || len(rows) == 0 {
+			t.Errorf("list %s --json: %d rows, %v", name, len(rows), err)
+		}
+	}
+}
+
+func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
+	_, stdout, _ := lockstorm(t, "list", "testbeds", "--json")
+	var rows []map[string]string
+	if err := json.Unmarshal([]byte(stdout), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		absent := row["name"] == "absent"
+		if absent != (row["note"] == "no redis-server on PATH") || absent != (row["topologies"] == "") {
+			t.Errorf("got %q", row)
+		}
+	}
+	here, absent := []string{"sim", "a simulation", "single", "partition", ""}, []string{"absent", "a testbed", "", "", "no redis-server"}
+	for want, rows := range map[bool][][]string{false: {here}, true: {here, absent}} {
+		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "note") != want || strings.Contains(table, "no redis-server") != want {
+			t.Errorf("the table has a column of errors: %t, want %t:\n%s", !want, want, table)
+		}
+	}
+}
+
+func TestListsAreAsWideAsTheTerminal(t *testing.T) {
+	for _, l := range listings {
+		rows := l.rows(&app{testbeds: testbeds})
+		for _, width := range []int{80, 120} {
+			table := l.table(rows, width)
+			for _, line := range strings.Split(table, "\n") {
+				if n := len([]rune(line)); n > width {
+					t.Errorf("list %s on %d columns has a line of %d: %s", l.name, width, n, line)
+				}
+			}
+		}
+	}
+}
+
+func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
+	path := file(t, "config.json", `{"locks": ["getset", "setnx"], "ttl": "3s", "trials": 9, "expect": true, "seed": 9007199254740990}`)
+	a := app{testbeds: testbeds}
+	cmd := a.runCommand()
+	if err := cmd.Flags().Parse([]string{"--ttl", "7s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := configFlags(cmd.Flags(), path); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"locks": "getset,setnx", "ttl": "7s", "trials": "9", "expect": "true", "seed": "9007199254740990"} {
+		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
+	const line = "as expected: every declared flaw that was looked for was found, and no other"
+	cells := []campaign.Cell{{Lock: "a", Fault: "none", Verdict: trial.Holds}}
+	surprise := []campaign.Surprise{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race"}}
+	tests := []struct {
+		name   string
+		expect bool
+		matrix campaign.Matrix
+		want   bool
+	}{
+		{"all of it", true, campaign.Matrix{Cells: cells}, true},
+		{"nobody asked", false, campaign.Matrix{Cells: cells}, false},
+		{"one was missed", true, campaign.Matrix{Cells: cells, Missed: surprise}, false},
+		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: surprise}, false},
+		{"interrupted", true, campaign.Matrix{Cells: cells, Interrupted: true}, false},
+		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: trial.Unknown}}}, false},
+		{"in doubt", true, campaign.Matrix{Cells: cells, Doubtful: []campaign.Doubt{{Lock: "a", Fault: "none"}}}, false},
+	}
+	for _, test := range tests {
+		var out bytes.Buffer
+		a := app{stderr: &out}
+		a.surprises(&out, campaign.Stored{Info: campaign.Info{Config: campaign.Config{Expect: test.expect}}, Matrix: test.matrix})
+		if strings.Contains(out.String(), line) != test.want {
+			t.Errorf("%s: said %q", test.name, out.String())
+		}
+	}
+}

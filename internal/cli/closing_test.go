@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// leaky is a testbed that cannot be closed.
+type leaky struct{ *sim.Testbed }
+
+// Close implements io.Closer.
+func (leaky) Close() error { return errors.New("a container stays") }
+
+func TestWhatTrialsFoundIsToldThoughTheTestbedCannotBeClosed(t *testing.T) {
+	var out, errs bytes.Buffer
+	a := app{stdout: &out, stderr: &errs, testbeds: []testbedChoice{{
+		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
+	}}}
+	a.args = []string{"run", "--locks", "setnx", "--faults", "none", "--trials", "1", "--duration", "1s", "--store", t.TempDir(), "--shrink", "0"}
+	if code := a.run(t.Context()); code != campaign.ExitHarness {
+		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
+	}
+	if !strings.Contains(errs.String(), "a container stays") || !strings.Contains(out.String(), "setnx") || !strings.Contains(out.String(), "report: ") {
+		t.Errorf("told %q and %q, want the matrix and the error", out.String(), errs.String())
+	}
+}
+
+func TestTheFlagsOfATestbedAreKeptForAReplay(t *testing.T) {
+	var f testbedFlags
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f.register(flags)
+	flags.Int("trials", 1, "")
+	if err := flags.Parse([]string{"--trials", "3", "--addr", "a:1,b:2", "--tls", "--db", "4", "--password-file", "f"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := testbedWords(flags), []string{"--addr=a:1", "--addr=b:2", "--db=4", "--password-file=f", "--tls=true"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
+	d := campaign.Doubt{Lock: "a", Fault: "f", Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}
+	over := d
+	over.Settled = true
+	for want, m := range map[string]campaign.Matrix{
+		"undecided: a under f: exclusion by race in doubt, not declared: ":      {Doubtful: []campaign.Doubt{d}},
+		"settled: a under f: exclusion by race showed in a run, not declared: ": {Settled: []campaign.Doubt{over}},
+	} {
+		var out bytes.Buffer
+		a := app{stderr: &out}
+		a.surprises(&out, campaign.Stored{Dir: "s", Matrix: m})
+		if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": s/d\n") || strings.Count(got, "\n") != 1 {
+			t.Errorf("got %q", got)
+		}
+		if code := m.ExitCode(true); (code == campaign.ExitUnknown) == (len(m.Settled) > 0) {
+			t.Errorf("%s: exit code %d", want, code)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// flagError turns pflag's message into one line. It suggests the nearest name for an
+// unknown flag, and names the expected kind for an invalid value.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		var names []string
+		for _, n := range flagNames(cmd.Flags()) {
+			names = append(names, "--"+n)
+		}
+		return input.Errorf("%s: unknown flag %q: did you mean %s?", cmd.CommandPath(), name, campaign.Nearest("--"+strings.TrimLeft(name, "-"), names))
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if kind := kinds[invalid.GetFlag().Value.Type()]; kind != "" {
+			return input.Errorf("--%s %q: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
+	}
+	return input.Errorf("%s: %w", cmd.CommandPath(), err)
+}
+
+// kinds describes the values of a flag, by the flag's type.
+var kinds = map[string]string{
+	"uint64":   fmt.Sprintf("a whole number from 0 to %d", uint64(trial.MaxSeed)),
+	"int":      "a whole number",
+	"float64":  "a number",
+	"duration": "a duration, as 500ms or 2s",
+	"bool":     "true or false",
+}
+
+func flagNames(flags *pflag.FlagSet) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// configFlags sets flags from a JSON file of flag names and values. Flags that
+// were given on the command line win.
+func configFlags(flags *pflag.FlagSet, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return input.Errorf("--config %s: %w", path, errors.Unwrap(err))
+	}
+	values := map[string]any{}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber()
+	if err := in.Decode(&values); err != nil {
+		return input.Errorf("--config %s: expected a JSON object of flag names and values: %w", path, err)
+	}
+	offered := slices.DeleteFunc(flagNames(flags), func(n string) bool { return n == "config" || n == "help" })
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(offered, name) {
+			return input.Errorf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
+		}
+		if flags.Changed(name) {
+			continue
+		}
+		text, err := flagText(values[name])
+		if err == nil {
+			err = flags.Set(name, text)
+		}
+		if err != nil {
+			return input.Errorf("--config %s: %s: %w", path, name, err)
+		}
+	}
+	return nil
+}
+
+func flagText(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool, json.Number:
+		return fmt.Sprint(v), nil
+	case []any:
+		var words []string
+		for _, e := range v {
+			w, ok := e.(string)
+			if !ok {
+				return "", fmt.Errorf("expected strings in the list, got %v", e)
+			}
+			words = append(words, w)
+		}
+		return strings.Join(words, ","), nil
+	}
+	return "", fmt.Errorf("expected a string, a number, true, false or a list of strings")
+}
+
+// trialFlags declares the flags that shape each trial, with c's values as defaults.
+func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
+	flags.StringVar((*string)(&c.Topology), "topology", string(c.Topology), "arrangement of nodes (default the smallest that satisfies recipe and fault)")
+	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (0 = 5)")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "clients of a trial (0 = 3, which mixes of faults vary)")
+	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share (0 = 1, which mixes of faults vary)")
+	flags.StringVar((*string)(&c.Tokens), "lock-tokens", string(c.Tokens), "tokens of locks that let their caller choose: drawn, or client, one for all attempts of a client (default drawn)")
+	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
+	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section, 0.5 to 1.5 times as long (0 = ttl/10); below ttl, but for --overrun and recipes that renew")
+	flags.DurationVar(&c.Rest, "rest", c.Rest, "time between two critical sections (0 = ttl/20)")
+	flags.DurationVar(&c.CommandTimeout, "command-timeout", c.CommandTimeout, "how long clients wait for a reply (0 = ttl/2); the disturbed part of a trial lasts twice as much longer as this exceeds ttl/2")
+	flags.Float64Var(&c.Overrun, "overrun", c.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
+	flags.DurationVar(&c.Duration, "duration", c.Duration, "how long a trial is disturbed; unless chosen, run takes 5 ttl if that is longer")
+	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (0 = chosen from the other durations)")
+	flags.BoolVar(&c.ShareLinks, "share-links", c.ShareLinks, "on real Redis, one link to a node for all clients, for hundreds of them: what cuts one off cuts all off")
+	flags.BoolVar(&c.Trusting, "clients-trust", c.Trusting, "clients ignore deadlines and lost leases")
+	flags.StringVar(&c.ClientsAs, "clients-as", c.ClientsAs, "what clients are: goroutines, which a gate freezes and crashes; or processes, stopped and killed as such, on real Redis only (default goroutines)")
+}

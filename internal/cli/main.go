@@ -1,0 +1,159 @@
+// Package cli is the command line of lockstorm: it compares Redis lock recipes under faults
+// and judges what clients saw. See lockstorm help.
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Main is the program: it executes the command line of this process, with these recipes
+// beside the registered ones, and ends the process with the command's exit code. Processes
+// that it starts are this program again.
+func Main(recipes ...locks.Recipe) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cancel(interruption{<-signals})
+		signal.Stop(signals) // a second signal ends the program at once
+	}()
+	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds}
+	if len(recipes) > 0 {
+		a.testbeds = forGuests(testbeds)
+	}
+	if err := register(recipes); err != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s\n", oneLine(err))
+		os.Exit(campaign.ExitUsage)
+	}
+	os.Exit(a.run(ctx))
+}
+
+// interruption is the cause of the program's ended context: a signal.
+type interruption struct{ os.Signal }
+
+// Error names the signal.
+func (i interruption) Error() string {
+	name := map[os.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[i.Signal]
+	return "interrupted by " + cmp.Or(name, i.String())
+}
+
+// code returns the exit code as in shells: 128 and the signal's number.
+func (i interruption) code() int {
+	if s, ok := i.Signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return 128
+}
+
+// exit is an outcome that is not an error: nothing is printed about it.
+type exit int
+
+// Error implements error.
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// app is the program with all its external inputs and outputs.
+type app struct {
+	args           []string
+	stdout, stderr io.Writer
+	testbeds       []testbedChoice
+}
+
+// run executes the command line and returns the exit code. Errors are one line
+// on stderr, results go to stdout.
+func (a *app) run(ctx context.Context) int {
+	root := a.root()
+	root.SetArgs(a.args)
+	err := root.ExecuteContext(ctx)
+	var code exit
+	var bad *input.Error
+	var why interruption
+	switch {
+	case err == nil:
+		return campaign.ExitExpected
+	case errors.As(err, &code):
+		return int(code)
+	case errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &why), errors.As(err, &why):
+		fmt.Fprintf(a.stderr, "lockstorm: %v\n", why)
+		return why.code()
+	}
+	fmt.Fprintf(a.stderr, "lockstorm: %s\n", oneLine(err))
+	switch {
+	case errors.As(err, &bad):
+		return campaign.ExitUsage
+	default:
+		return campaign.ExitHarness
+	}
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(input.Flagged(err), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// root returns the command with all its subcommands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockstorm",
+		Short: "Compare Redis locks under faults",
+		Long: `Lockstorm runs Redis lock recipes under faults, records what every client and
+every command did, and judges it: who held a lock that somebody else held, who
+waited in vain, and why.
+
+Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
+130 or 143 interrupted, 254 bad usage or configuration, 255 the harness failed.`,
+		Version:       versions().Lockstorm,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "version" {
+				fmt.Fprintf(a.stdout, "%s version %s\n", cmd.Name(), cmd.Version)
+				return nil
+			}
+			if len(args) > 0 {
+				return input.Errorf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand())
+	return root
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// expectArgs returns a check of the number of arguments; its error says which arguments are
+// expected.
+func expectArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return input.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// asProgram is set in the environment of this test when it is to be lockstorm.
+const asProgram = "LOCKSTORM_TEST_PROGRAM"
+
+// TestMain fails the package if a goroutine outlives the tests. Called as run
+// calls its worker processes, a trial its clients, or a testbed its reaper, the test
+// binary is one; with asProgram in its environment it is the program.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		Main()
+	}
+	if len(os.Args) > 1 && slices.Contains([]string{workerName, clientName, reaperName}, os.Args[1]) {
+		a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds}
+		os.Exit(a.run(context.Background()))
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// What happens to the harness itself: signals, death, the death of a Redis that
+// nobody asked for. The program runs in a process of its own.
+
+// longEnough is how long a trial lasts in whose middle a test acts, once it sees that
+// it is under way: on a busy machine that takes seconds.
+const longEnough = "8s"
+
+// TestASignalEndsARunThatCanBeRead: the exit code is the shell's, nothing is left
+// running or lying about, and what was stored is judged and reported.
+func TestASignalEndsARunThatCanBeRead(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
+		for _, clients := range []string{trial.Goroutines, trial.Processes} {
+			t.Run(signal.String()+" with "+clients, func(t *testing.T) {
+				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
+				p.underWay(t, "none", 1)
+				children := processes(t, p.Process.Pid, "")
+				if err := p.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				if code := p.code(t); code != want {
+					t.Errorf("exit code %d, want %d", code, want)
+				}
+				if said := (interruption{signal}).Error() + "; what was finished is in " + p.store; !strings.Contains(p.stderr.String(), said) {
+					t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
+				}
+				awaitDeath(t, children)
+				empty(t, p.temp)
+				readable(t, p.folder("none", 0), "exclusion")
+				readable(t, p.folder("none", 1), "the history ends at")
+				reported(t, p.store, "interrupted: 1 of 3 planned trials")
+			})
+		}
+	}
+}
+
+// TestAKilledRunCanBeRead: all that it started dies with it, what it stored is
+// read even if the last line is cut short, and the next run removes its temporary
+// files.
+func TestAKilledRunCanBeRead(t *testing.T) {
+	for clients, least := range map[string]int{trial.Goroutines: 1, trial.Processes: 4} {
+		t.Run(clients, func(t *testing.T) {
+			p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
+			p.underWay(t, "none", 1)
+			children := processes(t, p.Process.Pid, "")
+			if len(children) < least {
+				t.Errorf("in the middle of a trial it has %d children, want %d at least", len(children), least)
+			}
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			p.code(t)
+			awaitDeath(t, children)
+			readable(t, p.folder("none", 0), "exclusion")
+			readable(t, p.folder("none", 1), "the history ends at")
+			reported(t, p.store, "interrupted: 1 of 3 planned trials")
+
+			cutShort(t, filepath.Join(p.folder("none", 1), trial.HistoryFile))
+			cutShort(t, packed.Find(filepath.Join(p.store, campaign.Latest, trial.ResultsFile)))
+			readable(t, p.folder("none", 1), trial.HistoryFile+":")
+			readable(t, p.folder("none", 1), "the last line is cut short")
+			reported(t, p.store, "interrupted: 0 of 3 planned trials")
+
+			next := start(t, t.TempDir(), p.temp, "--faults", "none", "--trials", "1", "--duration", "100ms")
+			if code := next.code(t); code != campaign.ExitExpected && code != campaign.ExitUnknown {
+				t.Errorf("the next run: exit code %d; stderr\n%s", code, next.stderr.String())
+			}
+			empty(t, p.temp)
+		})
+	}
+}
+
+// cutShort takes the last bytes off a file of lines.
+func cutShort(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Truncate(path, info.Size()-5)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not ask for it, so
+// it proves nothing about the lock.
+func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
+	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
+	p.underWay(t, "none", 1)
+	for _, pid := range processes(t, p.Process.Pid, "redis-server") {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := p.code(t); code != campaign.ExitHarness {
+		t.Errorf("exit code %d, want 255", code)
+	}
+	const said = "trial 1 of set-nx-px under none (mutex) failed: process testbed: node n0 died unasked: signal: killed"
+	if !strings.Contains(p.stderr.String(), said) {
+		t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
+	}
+	s, err := campaign.Load(filepath.Join(p.store, campaign.Latest))
+	if err != nil || len(s.Trials) != 3 || len(s.Matrix.Failed) != 1 || s.Matrix.Interrupted {
+		t.Errorf("stored: %d trials, %d failed, interrupted %t, %v; want 3, 1, false", len(s.Trials), len(s.Matrix.Failed), s.Matrix.Interrupted, err)
+	}
+	empty(t, p.temp)
+	readable(t, p.folder("none", 1), "the history ends at")
+	reported(t, p.store, "node n0 died unasked")
+}
+
+// TestRepeatedRunsLeakNothing: after twenty trials there are as many goroutines
+// and open files as after one.
+func TestRepeatedRunsLeakNothing(t *testing.T) {
+	trials := func(n string) {
+		code, _, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none,client-pause,reset", "--workloads", "mutex", "--trials", n,
+			"--duration", "200ms", "--ttl", "100ms", "--parallel", "4", "--store", t.TempDir())
+		if code != campaign.ExitExpected && code != campaign.ExitUnknown {
+			t.Errorf("exit code %d; stderr\n%s", code, stderr)
+		}
+	}
+	trials("1")
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	trials("7")
+	for start := time.Now(); runtime.NumGoroutine() > goroutines || openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute { // what has to end has had its time
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("goroutines: %d before, %d after; open files: %d before, %d after\n%s", goroutines, runtime.NumGoroutine(),
+				files, openFiles(t), stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// openFiles counts what this process has open.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}

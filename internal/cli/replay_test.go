@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// simulated runs a small campaign in the simulation and returns the folder of the
+// trial that shows its one cell, and that cell, which is violated.
+func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
+	t.Helper()
+	store := t.TempDir()
+	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--trials", "1", "--store", store, "--json"}
+	code, stdout, stderr := lockstorm(t, append(args, flags...)...)
+	var m campaign.Matrix
+	if err := json.Unmarshal([]byte(stdout), &m); err != nil || code != campaign.ExitExpected || len(m.Cells) != 1 {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	cell = m.Cells[0]
+	if cell.Verdict != trial.Violated {
+		t.Fatalf("exists-set under client-pause: %+v", cell)
+	}
+	number := flagValue(strings.Fields(cell.Replay), "--schedule")
+	if number == "" {
+		number = flagValue(strings.Fields(cell.Replay), "--trial")
+	}
+	return filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-"+number), cell
+}
+
+// flagValue is what follows a flag on a command line; "" if it is not there.
+func flagValue(command []string, flag string) string {
+	if i := slices.Index(command, flag); i >= 0 && i+1 < len(command) {
+		return command[i+1]
+	}
+	return ""
+}
+
+// drawn leaves out the trials that are enumerated.
+const drawn = "--named=false"
+
+func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
+	dir, cell := simulated(t, drawn)
+	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
+	// What a run printed names the trial without what it stored.
+	printed := command[:max(0, slices.Index(command, "--hash"))]
+	stored, err := readStored(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.Index(command, "--workload")
+	withoutWorkload := slices.Delete(slices.Clone(command), i, i+2)
+	tests := []struct {
+		name  string
+		args  []string
+		code  int
+		want  string
+		wrong string // on stderr
+	}{
+		{"a folder", []string{"replay", dir}, 0, "same history as stored", ""},
+		{"the command of the report", command, 0, "same history as expected", ""},
+		{"by its hash", append(slices.Clone(printed), "--hash", stored.hash), 0, "same history as expected", ""},
+		{"by the first digits", append(slices.Clone(printed), "--hash", strings.ToUpper(stored.hash[:12])), 0, "same history as expected", ""},
+		{"without a hash", printed, 0, "no history to compare with", ""},
+		{"without a workload", withoutWorkload, 0, "same history as expected", ""},
+		{"the seeds of a folder", []string{"replay", dir}, 0, fmt.Sprintf("trial 0, trial seed %d,", stored.spec.Seed), ""},
+		{"the seeds of a command", printed, 0, fmt.Sprintf(" (trial seed %d),", stored.spec.Seed), ""},
+		{"another seed", append(slices.Clone(printed), "--seed", "77", "--hash", stored.hash), 255, "DIFFERENT history: expected was ", "the history differs: expected hash " + stored.hash},
+		{"every command", []string{"replay", dir, "--verbose"}, 0, "c0 → n0  EXISTS", ""},
+		{"what the fault did", []string{"replay", dir, "--verbose"}, 0, "nemesis  client-pause c", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != test.code || !strings.Contains(stdout, test.want) || !strings.Contains(stderr, test.wrong) || test.wrong == "" && stderr != "" {
+				t.Errorf("%q: exit code %d, want %d and %q; stdout\n%s\nstderr\n%s", test.args, code, test.code, test.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
+	dir, cell := simulated(t)
+	command := strings.Fields(cell.Replay)[1:]
+	schedule := flagValue(command, "--schedule")
+	if schedule == "" {
+		t.Fatalf("%s: no schedule, although named trials come first", cell.Replay)
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"a folder", []string{"replay", dir}, 0, "same history as stored"},
+		{"the command of the report", command, 0, "same history as expected"},
+		{"another seed", append(slices.Clone(command), "--seed", "77"), 0, "same history as expected"},
+		{"its name", []string{"replay", dir}, 0, "schedule " + schedule + ", trial seed "},
+		{"a trial beside it", append(slices.Clone(command), "--trial", "0"), campaign.ExitUsage, "--trial 0: --schedule " + schedule},
+		{"one that is not there", []string{"replay", "--lock", "exists-set", "--fault", "client-pause", "--schedule", schedule + "x"}, campaign.ExitUsage, "did you mean " + schedule},
+		{"of a fault that has none", []string{"replay", "--lock", "exists-set", "--fault", "none", "--schedule", schedule}, campaign.ExitUsage, "has no named schedules"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != test.code || !strings.Contains(stdout+stderr, test.want) {
+				t.Errorf("%q: exit code %d, want %d and %q; stdout\n%s\nstderr\n%s", test.args, code, test.code, test.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
+	dir, _ := simulated(t)
+	path := filepath.Join(dir, trial.HistoryFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	for name, text := range map[string]string{
+		"whole lines are missing": strings.Join(lines[:20], ""),
+		"cut within a line":       string(whole[:len(whole)/2]),
+		"empty":                   "",
+		"malformed":               "[]\n" + string(whole),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := lockstorm(t, "replay", dir)
+		if code != campaign.ExitUnknown || !strings.Contains(stdout, "same history as the run judged, but the stored files are not") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, dir) {
+			t.Errorf("%s: exit code %d; stdout\n%s\nstderr\n%s", name, code, stdout, stderr)
+		}
+	}
+	code, stdout, _ := lockstorm(t, "replay", dir, "--json")
+	var r replayed
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != campaign.ExitUnknown || !r.Same || r.Differs == "" {
+		t.Errorf("exit code %d, %v, got %+v", code, err, r)
+	}
+}
+
+func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
+	for lock, want := range map[string]string{"rw-hash": "read-write", "set-nx-px": "mutex"} {
+		code, stdout, stderr := lockstorm(t, "replay", "--lock", lock, "--json")
+		var r replayed
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Spec.Workload != want {
+			t.Errorf("%s: exit code %d, %v, workload %q, want %q; stderr %s", lock, code, err, r.Spec.Workload, want, stderr)
+		}
+	}
+}
+
+func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
+	dir, _ := simulated(t)
+	out := filepath.Join(t.TempDir(), "again")
+	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
+	var r replayed
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	if !r.Same || r.Hash != r.Expected || r.Outcome != trial.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
+		t.Errorf("got %+v", r)
+	}
+	for _, name := range []string{trial.SpecFile, trial.HistoryFile, trial.CommandsFile, trial.VerdictFile, reports.TimelineFile, reports.CounterexampleFile} {
+		again, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Error(err)
+		}
+		first, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		if string(again) != string(first) && name != reports.CounterexampleFile { // which names its folder
+			t.Errorf("%s differs", name)
+		}
+	}
+	code, stdout, stderr = lockstorm(t, "replay", dir)
+	for _, part := range []string{"violated: bug (exclusion by race", "both did until", "Which assumption broke:", "What would have prevented it:"} {
+		if code != 0 || !strings.Contains(stdout, part) {
+			t.Errorf("exit code %d, stderr %q; %q is missing:\n%s", code, stderr, part, stdout)
+		}
+	}
+}
+
+func TestReplayRefusesWhatIsNoTrial(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"replay", "--lock", "set-nxpx"}, "set-nxpx"},
+		{[]string{"replay", "--lock", "set-nx-px", "--fault", "client-pose"}, "client-pose"},
+		{[]string{"replay", "--lock", "set-nx-px", "--workload", "read-write"}, "set-nx-px"},
+		{[]string{"replay", "--lock", "set-nx-px", "--ttl", "1ms"}, "--ttl 1ms: expected at least 10ms"},
+		{[]string{"replay", "--lock", "set-nx-px", "--topology", "ring"}, `--topology "ring"`},
+	} {
+		code, stdout, stderr := lockstorm(t, test.args...)
+		if code != campaign.ExitUsage || stdout != "" || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q; want 254 and one line with %q", test.args, code, stdout, stderr, test.want)
+		}
+	}
+}

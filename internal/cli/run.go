@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+type runFlags struct {
+	campaign.Config
+	testbed                  testbedFlags
+	locks, faults, workloads string
+	config                   string
+	json                     bool
+	namedChosen              bool // --named was given; if not, the testbed's default counts
+	shrinkChosen             bool
+	ttlChosen                bool
+	durationChosen           bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := runFlags{Config: a.config()}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Compare recipes under faults: trials, verdicts, a matrix, a report",
+		Long: `Run compares lock recipes under faults. Every recipe meets every fault in a
+number of trials; the worst verdict makes the cell of the matrix. First comes a
+fault-free trial of each recipe, which shows where in its protocol faults can
+strike. The report names for each violated cell the command that replays it; the
+terminal shows one of these commands.
+
+Then come the named schedules, which are enumerated and hang on no seed: the
+fault strikes at each place that the fault-free trial showed. Then trials that
+are drawn from the seed.
+
+Named schedules have as many clients and last as long as they need, whatever is
+chosen. Mixes of faults draw for each trial how many clients there are, how many
+locks, how long they hold and rest, and how many holds overrun, as far as that
+is not chosen.
+
+Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
+workloads "standard" is. Of locks, "libraries" are other projects' libraries, which
+"all" leaves out.
+
+Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
+1 with --expect: a declared flaw was not found under a fault that has to show it
+(on real Redis: under none of them) although nothing hid it and --workloads and
+--command-timeout are the default, for which recipes declare flaws; a violation
+is not declared for its fault, or a fault hit nothing; 2 somewhere it cannot be told
+whether a property holds; with --expect also what a stall of the machine, or an
+election that no fault provoked, left in doubt: a violation that is not declared,
+or a declared flaw that did not show; 254 bad usage or configuration; 255 the
+harness failed: a trial could not be finished, the testbed could not be closed,
+two checkers disagree, or a trial of one of Lockstorm's own recipes in the
+simulation, run again, did something else: another lock is marked for that as
+not replayable byte for byte. Without --expect, finding violations is the job done: 0.`,
+		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
+  lockstorm run --locks 'rw-*' --faults none --json
+  lockstorm run --testbed process --expect`,
+		Args: expectArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.config != "" {
+				if err := configFlags(cmd.Flags(), f.config); err != nil {
+					return err
+				}
+			}
+			if err := checkTestbedFlags(cmd.Flags(), f.Testbed); err != nil {
+				return err
+			}
+			chosen := cmd.Flags().Changed
+			f.namedChosen, f.shrinkChosen, f.ttlChosen, f.durationChosen = chosen("named"), chosen("shrink"), chosen("ttl"), chosen("duration")
+			settle(cmd.Flags(), f.Testbed)
+			f.TestbedFlags = testbedWords(cmd.Flags())
+			return a.campaign(cmd.Context(), f)
+		},
+	}
+	a.register(cmd, &f)
+	return cmd
+}
+
+func (a *app) config() campaign.Config {
+	c := campaign.DefaultConfig()
+	c.Testbed, c.Trials, c.Parallel = a.testbeds[0].Name, 0, 0
+	return c
+}
+
+func (a *app) register(cmd *cobra.Command, f *runFlags) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.locks, "locks", "all", "recipes to compare (lockstorm list locks); \"libraries\" are those that wrap libraries, which \"all\" leaves out")
+	flags.StringVar(&f.faults, "faults", "all", "faults to try them under (lockstorm list faults)")
+	flags.StringVar(&f.workloads, "workloads", f.Workloads[0], "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
+	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
+	trialFlags(flags, &f.Config)
+	a.tellLeases(flags)
+	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
+	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
+	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
+	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
+	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
+	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
+	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
+	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
+	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "how long to look, in all, for the smallest trials that show the violations; 0 = not at all (on real time it is not done)")
+	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
+	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all that its nodes execute, what scripts call included (logs/monitor-n0.log); their commands take about 1.4 times as long then")
+	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
+	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
+	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
+	f.testbed.register(flags)
+	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
+}
+
+// campaign runs what the flags ask for and prints the outcome.
+func (a *app) campaign(ctx context.Context, f runFlags) error {
+	choice, err := a.choice(f.Testbed)
+	if err != nil {
+		return err
+	}
+	c, err := a.chosen(f, choice)
+	if err != nil {
+		return err
+	}
+	f.testbed.intend(c, choice.Defaults)
+	tb, done, err := choice.open(ctx, f.testbed)
+	if err != nil {
+		return err
+	}
+	ready, err := a.prepare(c, choice, tb)
+	if err != nil {
+		_ = done() // the error already says more
+		return err
+	}
+	p := newProgress(a.stderr)
+	ready.Progress = p.show
+	result, err := ready.Run(ctx)
+	p.end()
+	closing := done()
+	if err == nil {
+		err = a.print(result.Matrix, f.json)
+	}
+	if err != nil {
+		return withStored(errors.Join(err, closing), result)
+	}
+	// The trials' result is reported even if closing the testbed fails.
+	return cmp.Or(closing, a.outcome(ctx, result, c.Expect, f.json))
+}
+
+// chosen returns the configuration that the flags choose, completed with the testbed's
+// defaults.
+func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) {
+	c := f.Config
+	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
+	}
+	c.TTL = choice.lease(c.TTL, f.ttlChosen)
+	if f.ttlChosen && !f.durationChosen {
+		c.Duration = max(c.Duration, durationTTLs*c.TTL) // else no plan may fit
+	}
+	if !f.namedChosen {
+		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""
+	}
+	var err error
+	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)
+	return c, err
+}
+
+// durationTTLs is how long a trial is disturbed, in lease times, unless that is chosen: as
+// by default.
+const durationTTLs = 5
+
+// prepare returns a campaign that runs configuration c on the open testbed tb.
+func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbed) (ready campaign.Campaign, err error) {
+	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
+		return ready, err
+	}
+	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
+		return ready, input.Errorf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
+	}
+	v, err := choice.versions(tb)
+	if err != nil {
+		return ready, err
+	}
+	worker, err := choice.worker()
+	if err != nil {
+		return ready, err
+	}
+	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
+		return ready, err
+	}
+	prefix := ""
+	if shared, ok := tb.(interface{ Prefix() string }); ok {
+		prefix = shared.Prefix()
+	}
+	return campaign.Campaign{
+		Config:   c,
+		Command:  shell.Join(append([]string{"lockstorm"}, a.args...)...),
+		Versions: v,
+		Prefix:   prefix,
+		Testbed:  tb,
+		Worker:   worker,
+		Defaults: choice.Defaults,
+		NewSink:  func(dir string) (campaign.Sink, error) { return reports.New(dir) },
+	}, nil
+}
+
+// withStored adds to an error that ended a campaign early where its finished trials are.
+func withStored(err error, s campaign.Stored) error {
+	if len(s.Trials) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the %s that came before can be read in %s", err, count(len(s.Trials), "trial"), s.Dir)
+}
+
+func (a *app) print(m campaign.Matrix, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, m)
+	}
+	return reports.Matrix(a.stdout, m, colour(a.stdout))
+}
+
+// outcome prints what users should know besides the matrix, and returns the exit code.
+func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON bool) error {
+	out := a.stdout
+	if asJSON {
+		out = a.stderr // stdout is for other programs
+	}
+	a.surprises(out, s)
+	for _, line := range pace(s) {
+		fmt.Fprintln(out, line)
+	}
+	if !asJSON {
+		fmt.Fprintf(out, "report: %s\n", filepath.Join(s.Dir, reports.HTMLFile))
+	}
+	var why interruption
+	if s.Matrix.Interrupted && errors.As(context.Cause(ctx), &why) {
+		fmt.Fprintf(a.stderr, "lockstorm: %v; what was finished is in %s: %s\n", why, s.Dir, count(len(s.Trials), "trial"))
+		return exit(why.code())
+	}
+	if code := s.Matrix.ExitCode(expect); code != campaign.ExitExpected {
+		return exit(code)
+	}
+	return nil
+}
+
+// surprises lists failures, and differences from what recipes declare. With --expect it
+// also says if there are none.
+func (a *app) surprises(w io.Writer, s campaign.Stored) {
+	for _, u := range s.Matrix.Unexpected {
+		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
+	}
+	for _, d := range s.Matrix.Doubtful {
+		fmt.Fprintf(w, "undecided: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
+	}
+	for _, d := range s.Matrix.Settled {
+		fmt.Fprintf(w, "settled: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
+	}
+	if n, of := s.Confirmed(); of > 0 {
+		fmt.Fprintf(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too\n", n, of)
+	}
+	if s.Info.Config.Expect {
+		for _, m := range s.Matrix.Missed {
+			hint := ""
+			if n := s.TooFew(m); n > 0 {
+				hint = fmt.Sprintf(": missed in %d trials; more --trials may find it", n)
+				if n == 1 {
+					hint = ": missed in 1 trial; more --trials may find it"
+				}
+			}
+			found := "not found"
+			if m.Hidden {
+				found, hint = "undecided", ": "+campaign.Hiding
+			}
+			fmt.Fprintf(w, "declared but %s: %s: %s (%s), looked for under %s%s\n", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
+		}
+		for _, c := range s.Matrix.NotExercised() {
+			fmt.Fprintf(w, "not exercised: %s under %s: the fault hit nothing in %s\n", c.Lock, c.Fault, count(c.Trials, "trial"))
+		}
+		if s.Matrix.ExitCode(true) == campaign.ExitExpected && !s.Matrix.Interrupted {
+			fmt.Fprintln(w, "as expected: every declared flaw that was looked for was found, and no other")
+		}
+	}
+	for _, t := range s.Matrix.Failed {
+		fmt.Fprintf(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s\n",
+			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
+	}
+}
+
+func at(store, dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return ": " + filepath.Join(store, dir)
+}
+
+// printJSON writes v in the style of matrix.json.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

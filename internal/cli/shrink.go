@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// shrinkBudget is the default time budget for shrinking.
+const shrinkBudget = 30 * time.Second
+
+// shrinks returns the time budget for shrinking in a campaign on the testbed. It warns if a
+// chosen budget has no effect.
+func (a *app) shrinks(budget time.Duration, chosen bool, c testbedChoice) (time.Duration, error) {
+	switch {
+	case budget < 0:
+		return 0, input.Errorf("--shrink %v: expected a duration of 0 or more", budget)
+	case c.Virtual || budget == 0:
+		return budget, nil
+	case chosen:
+		fmt.Fprintf(a.stderr, "lockstorm: --shrink %v: nothing is shrunk on testbed %s: on real time no trial is the same again\n", budget, c.Name)
+	}
+	return 0, nil
+}
+
+func (a *app) shrinkCommand() *cobra.Command {
+	var budget time.Duration
+	var out string
+	cmd := &cobra.Command{
+		Use:   "shrink DIR",
+		Short: "Look for the smallest trial that shows what a stored one does",
+		Long: `Shrink runs a stored trial again and again, with fewer clients, critical sections,
+faults and nodes, with narrower faults and rounder times, as long as the same
+oracle stays violated by the same cause. What is left is stored as a trial that
+lockstorm replay runs, and told.
+
+Run shrinks the one trial of each violated cell that its report shows by itself.
+Only trials on virtual time can be shrunk: no other is the same again.`,
+		Example: `  lockstorm shrink store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
+  lockstorm shrink store/latest/trials/redlock/chaos/mutex-3 --budget 5m`,
+		Args: expectArgs(1, 1, "the folder of a stored trial"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if budget <= 0 {
+				return input.Errorf("--budget %v: expected a positive duration", budget)
+			}
+			if out == "" {
+				out = filepath.Join(args[0], trial.MinimalFolder)
+			}
+			return a.shrink(cmd.Context(), args[0], out, budget)
+		},
+	}
+	cmd.Flags().DurationVar(&budget, "budget", shrinkBudget, "how long to look")
+	cmd.Flags().StringVar(&out, "out", "", "directory to write the smallest trial to (default DIR/"+trial.MinimalFolder+")")
+	return cmd
+}
+
+// shrink shrinks the trial stored in dir, stores the smaller one in out, and reports
+// it.
+func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) error {
+	s, err := readStored(dir)
+	if err != nil {
+		return err
+	}
+	a.warnOlder(dir, s)
+	if sameDirectory(dir, out) {
+		return input.Errorf("--out %s: that is the trial that is shrunk; expected another directory", out)
+	}
+	choice, err := a.choice(s.spec.Testbed)
+	if err != nil {
+		return err
+	}
+	tb, done, err := choice.open(ctx, testbedFlags{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = done() }() // the report does not depend on it
+	r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
+	if r.Worker, err = choice.worker(); err != nil {
+		return err
+	}
+	result, evidence, err := r.Shrink(ctx, budget)
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	if err == nil {
+		err = reports.Minimal(out, result, evidence)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s\n\n", result.Shrinking.Words())
+	if err := reports.Tell(a.stdout, result, evidence, terminalWidth(a.stdout)); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\nwritten to %s; to run it again: %s\n", out, shell.Join("lockstorm", "replay", out))
+	return nil
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// Where a recipe declares no flaw, nothing is violated: a violation would be a
+// false alarm, or a flaw that nobody knew. docs/soundness.md has the figure of a
+// long run of the same command.
+func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this runs some thousand trials; make test runs it without the race detector")
+	}
+	code, stdout, stderr := lockstorm(t, "run", "--clean", "--expect", "--json", "--duration", "2s", "--trials", "6", "--store", t.TempDir())
+	var m campaign.Matrix
+	if err := json.Unmarshal([]byte(stdout), &m); err != nil {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	total := 0
+	for _, c := range m.Cells {
+		total += c.Trials
+		if c.Violations > 0 || len(c.Flaws) > 0 {
+			t.Errorf("%s under %s: %d of %d trials violated: %s", c.Lock, c.Fault, c.Violations, c.Trials, c.Replay)
+		}
+	}
+	if code != campaign.ExitExpected {
+		t.Errorf("exit code %d; stderr\n%s", code, stderr)
+	}
+	t.Logf("%d cells, %d trials", len(m.Cells), total)
+	if total < len(m.Cells) || total == 0 {
+		t.Errorf("%d cells, %d trials: want at least one trial of each", len(m.Cells), total)
+	}
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// stored is the content of a stored trial's folder.
+type stored struct {
+	spec trial.Spec
+	// hash is the hash of the judged history; "" if none was judged.
+	hash string
+	// differs says how the files differ from that history: cut short or changed since. nil
+	// = they do not differ, or it is unknown.
+	differs error
+	// older is trial.ErrOlder if an older version stored the trial: then only its spec
+	// is usable.
+	older error
+}
+
+// readStored reads a trial's folder, or the folder of a history file.
+func readStored(path string) (s stored, err error) {
+	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	err = readFile(filepath.Join(path, trial.SpecFile), &s.spec)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, input.Errorf("%s: expected the folder of a stored trial, with %s in it", path, trial.SpecFile)
+	case err != nil:
+		return s, err
+	}
+	if _, err := trial.LoadRecord(path); errors.Is(err, trial.ErrNewer) {
+		return s, err
+	}
+	var verdict struct{ Hash string }
+	err = readFile(filepath.Join(path, trial.VerdictFile), &verdict)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, err
+	}
+	record, err := trial.LoadJudged(path)
+	if errors.Is(err, trial.ErrOlder) {
+		s.older = trial.ErrOlder
+		return s, nil
+	}
+	s.hash = verdict.Hash
+	if s.differs = record.Differs; err != nil {
+		s.differs = err // unreadable files are not those that were judged
+	}
+	return s, nil
+}
+
+// warnOlder says on stderr what is used of a trial stored by an older version.
+func (a *app) warnOlder(path string, s stored) {
+	if s.older != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, trial.SpecFile)
+	}
+}
+
+// readFile decodes a JSON file. The error is an input.Error that names the file.
+func readFile(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &input.Error{Err: err}
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return input.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func sameDirectory(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/container"
+	"github.com/lockstorm/lockstorm/testbed/external"
+)
+
+// testbedFlags are the flags that only some testbeds take. The zero value sets none.
+type testbedFlags struct {
+	container    container.Options
+	external     external.Options
+	passwordFile string
+}
+
+// passwordVariable is the environment variable with the Redis password: command lines are
+// visible to other users of the machine.
+const passwordVariable = external.PasswordVariable
+
+func (f *testbedFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.container.Image, imageFlag, "", "--testbed container: image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
+	_ = flags.SetAnnotation(imageFlag, testbedAnnotation, []string{container.Name})
+	f.registerExternal(flags)
+}
+
+// registerExternal declares the flags of testbed external.
+func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
+	e := &f.external
+	of := func(name string) { _ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name}) }
+	flags.StringSliceVar(&e.Addrs, "addr", nil, "--testbed external: where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
+	of("addr")
+	flags.StringVar(&e.User, "user", "", "--testbed external: user of Redis's access control; the password comes from $"+passwordVariable+" or --password-file")
+	of("user")
+	flags.StringVar(&f.passwordFile, "password-file", "", "--testbed external: file that holds the password")
+	of("password-file")
+	flags.IntVar(&e.DB, "db", 0, "--testbed external: number of the database")
+	of("db")
+	flags.BoolVar(&e.TLS, "tls", false, "--testbed external: speak TLS")
+	of("tls")
+	flags.StringVar(&e.CA, "tls-ca", "", "--testbed external: file with certificates of authorities to believe (default the system's)")
+	of("tls-ca")
+	flags.StringVar(&e.Cert, "tls-cert", "", "--testbed external: file with our own certificate")
+	of("tls-cert")
+	flags.StringVar(&e.Key, "tls-key", "", "--testbed external: file with its key")
+	of("tls-key")
+	flags.BoolVar(&e.Really, consentFlag, false, "--testbed external: "+external.Harms)
+	of(consentFlag)
+}
+
+// testbedAnnotation marks a flag that only some testbeds take.
+const testbedAnnotation = "testbed"
+
+// ofTestbed says whether only some testbeds take the flag.
+func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
+
+// repeatable says whether a repeated run needs the flag too. The user's consent is for one
+// run only.
+func repeatable(f *pflag.Flag) bool { return ofTestbed(f) && f.Name != consentFlag }
+
+const (
+	imageFlag   = "image"      // of testbed container
+	consentFlag = "yes-really" // the user's consent to what might hurt a server
+)
+
+// settle sets flags to what this machine's environment chooses for a testbed: on another
+// machine, the environment may differ.
+func settle(flags *pflag.FlagSet, testbed string) {
+	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
+		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
+	}
+}
+
+// recall sets testbed flags from words that testbedWords made, except flags that the
+// command line sets.
+func recall(flags *pflag.FlagSet, words []string) error {
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	for _, word := range words {
+		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if f := flags.Lookup(name); f == nil || !repeatable(f) || given[name] {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return input.Errorf("--%s %q, as the campaign had it: %w", name, value, err)
+		}
+	}
+	return nil
+}
+
+// testbedWords returns the given testbed flags, for a command line that repeats the run.
+// They hold no password: passwords come from a file or the environment, and are refused in
+// an address.
+func testbedWords(flags *pflag.FlagSet) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if !repeatable(f) {
+			return
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name+"="+v)
+			}
+			return
+		}
+		words = append(words, "--"+f.Name+"="+f.Value.String())
+	})
+	return words
+}
+
+// checkTestbedFlags refuses flags of other testbeds.
+func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && ofTestbed(f) && f.Annotations[testbedAnnotation][0] != testbed {
+			err = input.Errorf("--%s: only --testbed %s takes it, not %s", f.Name, f.Annotations[testbedAnnotation][0], testbed)
+		}
+	})
+	return err
+}
+
+// intend tells the testbeds that trials will run, and how many clients and trials at a
+// time.
+func (f *testbedFlags) intend(c campaign.Config, d campaign.Defaults) {
+	f.container.Prepare = true
+	f.external.Clients, f.external.Parallel = c.Clients, cmp.Or(c.Parallel, d.Parallel)
+}
+
+// newContainer opens the container testbed, with this program as the reaper.
+func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that removes containers: %w", err)
+	}
+	f.container.Reaper = []string{self, reaperName}
+	tb, err := container.New(ctx, f.container)
+	if err != nil {
+		return nil, err // not a nil *Testbed
+	}
+	return tb, nil
+}
+
+func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	o, err := f.named()
+	if err != nil {
+		return nil, err
+	}
+	tb, err := external.New(ctx, o)
+	if err != nil {
+		return nil, err // not a nil *Testbed
+	}
+	return tb, nil
+}
+
+var errNoRedis = errors.New("which Redis? expected --addr host:port")
+
+// named returns the Redis that the flags name, with the password.
+func (f *testbedFlags) named() (external.Options, error) {
+	o := f.external
+	if len(o.Addrs) == 0 {
+		return o, errNoRedis
+	}
+	o.Password = external.Secret(os.Getenv(passwordVariable))
+	if f.passwordFile != "" {
+		text, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return o, fmt.Errorf("--password-file: %w", err)
+		}
+		o.Password = external.Secret(strings.TrimRight(string(text), "\r\n"))
+	}
+	return o, nil
+}
+
+// newLab opens the lab for the number of parallel trials that intend announced.
+func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	return container.OpenLab(ctx, f.external.Parallel)
+}
+
+// nodesOf returns the number of nodes of an independent topology: all nodes of a testbed
+// with a fixed number, unless fewer are asked for.
+func nodesOf(tb testbed.Testbed, asked int) (int, error) {
+	counted, ok := tb.(interface{ Nodes() int })
+	if !ok || counted.Nodes() == 1 {
+		return asked, nil
+	}
+	if asked > counted.Nodes() {
+		return 0, input.Errorf("--nodes %d: there are addresses of %d", asked, counted.Nodes())
+	}
+	return cmp.Or(asked, counted.Nodes()), nil
+}

@@ -1,0 +1,110 @@
+// Package mutants holds deliberately broken variants of the good recipes, each with one
+// typical human mistake. They must be caught: if no named schedule tells a mutant from
+// its recipe, the harness has a blind spot.
+//
+// The mutants were written down before any of them was run.
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Mutant is a recipe with one mistake in it.
+type Mutant struct {
+	ID   string // of its recipe, "mutant-release-without-compare"
+	Of   string // the id of the good recipe
+	Doc  string // the mistake, in one sentence
+	lock maker
+	// control is the same lock without the mistake: any difference in behaviour is due
+	// to the mistake.
+	control maker
+	// scripts are what both run.
+	scripts []*script
+}
+
+// maker makes a client's handle on a lock.
+type maker func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)
+
+// All returns every mutant, in a fixed order.
+func All() []Mutant {
+	return slices.Concat(singles(), hashes(), watchdogs(), quorums(), fences(), readWrites(), replicas())
+}
+
+// Recipe is the mutant as a recipe: it claims what the good recipe claims, and
+// admits to no flaw. The error says that the good recipe is not registered.
+func (m Mutant) Recipe() (locks.Recipe, error) { return m.recipe(m.ID, m.Doc, m.lock) }
+
+// Control is the lock without the mistake, as a recipe.
+func (m Mutant) Control() (locks.Recipe, error) {
+	return m.recipe(m.ID+"-control", "the same without the mistake", m.control)
+}
+
+func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
+	good, ok := locks.ByID(m.Of)
+	if !ok {
+		return locks.Recipe{}, fmt.Errorf("mutant %s: no recipe is called %q", m.ID, m.Of)
+	}
+	r := good
+	r.ID, r.Summary, r.Flaws = id, summary, nil
+	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
+		c := good.Claims(ttl, nodes)
+		c.Lock, c.ScriptNames = id, map[string]string{}
+		for _, s := range m.scripts {
+			c.ScriptNames[s.run.Hash()] = s.name
+		}
+		return c
+	}
+	r.New = func(c *locks.Client) (locks.Maker, error) {
+		return func(key string, ttl time.Duration) (locks.Lock, error) { return lock(c, key, ttl) }, nil
+	}
+	return r, nil
+}
+
+// script is a Lua script, with a name for texts.
+type script struct {
+	name string
+	run  *redis.Script
+}
+
+func newScript(name, source string) *script {
+	return &script{name: name, run: redis.NewScript(source)}
+}
+
+// unique drops what comes twice.
+func unique(all ...*script) []*script {
+	var scripts []*script
+	for _, s := range all {
+		if !slices.ContainsFunc(scripts, func(t *script) bool { return t.run.Hash() == s.run.Hash() }) {
+			scripts = append(scripts, s)
+		}
+	}
+	return scripts
+}
+
+// one runs the script on one key.
+func (s *script) one(ctx context.Context, c redis.Scripter, key string, args ...any) *redis.Cmd {
+	return s.run.Run(ctx, c, []string{key}, args...)
+}
+
+// steps is a lock made of two functions.
+type steps struct {
+	acquire func(context.Context) (locks.Lease, error)
+	release func(context.Context, locks.Lease) error
+}
+
+// TryLock implements locks.Lock.
+func (s steps) TryLock(ctx context.Context) (locks.Lease, error) { return s.acquire(ctx) }
+
+// Unlock implements locks.Lock.
+func (s steps) Unlock(ctx context.Context, l locks.Lease) error { return s.release(ctx, l) }
+
+func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+func seconds(d time.Duration) int64      { return int64((d + time.Second - 1) / time.Second) }

@@ -1,6 +1,0 @@
-//go:build !race
-
-package mutants
-
-// stride: one mutant in so many is hunted.
-const stride = 1

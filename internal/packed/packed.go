@@ -1,0 +1,118 @@
+// Package packed reads and writes files that are stored either as they are or compressed by
+// Zstandard (RFC 8878), which `zstdcat` reads.
+package packed
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Suffix ends the name of a compressed file.
+const Suffix = ".zst"
+
+// Find returns the name under which a file is stored: path, or else path with Suffix. If
+// neither exists, it returns path.
+func Find(path string) string {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path + Suffix); err == nil {
+			return path + Suffix
+		}
+	}
+	return path
+}
+
+// File is an open file. Reading it returns its content as it was before compression.
+type File struct {
+	io.Reader
+	// Name is the file's own name, with Suffix if it is compressed.
+	Name string
+
+	file    *os.File
+	decoder *zstd.Decoder // nil if the file is not compressed
+}
+
+// Open opens the file that Find finds. If a compressed file is cut short, reading it returns
+// everything up to the last Flush that is whole, then io.ErrUnexpectedEOF. Errors of opening
+// are those of os.Open.
+func Open(path string) (*File, error) {
+	path = Find(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Reader: file, Name: path, file: file}
+	if strings.HasSuffix(path, Suffix) {
+		// One goroutine: others would outlive a file that nobody closes, and read ahead of a
+		// file that is still written.
+		if f.decoder, err = zstd.NewReader(file, zstd.WithDecoderConcurrency(1)); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		f.Reader = f.decoder
+	}
+	return f, nil
+}
+
+// Close implements io.Closer.
+func (f *File) Close() error {
+	if f.decoder != nil {
+		f.decoder.Close()
+	}
+	return f.file.Close()
+}
+
+// encoder compresses whole files. Many goroutines can use it at once.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return e
+})
+
+// WriteFile writes data compressed into the file path + Suffix.
+func WriteFile(path string, data []byte) error {
+	return os.WriteFile(path+Suffix, encoder().EncodeAll(data, make([]byte, 0, len(data)/4)), 0o666)
+}
+
+// Remove removes a file in both forms, if it exists.
+func Remove(path string) error {
+	for _, form := range []string{path, path + Suffix} {
+		if err := os.Remove(form); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Appender compresses what is appended to a stream, piece by piece.
+type Appender struct{ encoder *zstd.Encoder }
+
+// NewAppender returns an Appender that writes to w.
+func NewAppender(w io.Writer) Appender {
+	// The level compresses lines that are flushed one by one a sixth better than the default
+	// one does, for a quarter more time.
+	e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return Appender{e}
+}
+
+// Append writes data so that it can be read even if nothing more is ever written. After an
+// error, the Appender is of no more use.
+func (a Appender) Append(data []byte) error {
+	if _, err := a.encoder.Write(data); err != nil {
+		return err
+	}
+	return a.encoder.Flush()
+}
+
+// Close marks the end of the stream, by which a reader knows that nothing is missing. It
+// does not close the writer beneath.
+func (a Appender) Close() error { return a.encoder.Close() }

@@ -1,0 +1,87 @@
+package packed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func content(t *testing.T, path string) (string, error) {
+	t.Helper()
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	return string(data), err
+}
+
+func TestBothFormsAreRead(t *testing.T) {
+	dir := t.TempDir()
+	plain, small := filepath.Join(dir, "plain"), filepath.Join(dir, "small")
+	if err := errors.Join(os.WriteFile(plain, []byte("as it is"), 0o600), WriteFile(small, []byte("compressed"))); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{plain: "as it is", small: "compressed", small + Suffix: "compressed"} {
+		if got, err := content(t, path); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
+		}
+	}
+	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that does not exist: got %v", err)
+	}
+}
+
+// TestWhateverWasAppendedIsReadAfterAKill cuts a stream at each of its bytes.
+func TestWhateverWasAppendedIsReadAfterAKill(t *testing.T) {
+	var stream bytes.Buffer
+	a := NewAppender(&stream)
+	var ends []int // of the stream after each line
+	var whole string
+	for i := range 20 {
+		line := fmt.Sprintf("line %d of a stream\n", i)
+		whole += line
+		if err := a.Append([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, stream.Len())
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "stream"+Suffix)
+	for n := range stream.Len() + 1 {
+		if err := os.WriteFile(path, stream.Bytes()[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for _, end := range ends {
+			if end <= n {
+				want++
+			}
+		}
+		got, err := content(t, path)
+		if lines := bytes.Count([]byte(got), []byte("\n")); lines != want || got != whole[:len(got)] {
+			t.Errorf("cut after %d bytes: got %d lines, want %d: %q", n, lines, want, got)
+		}
+		// An empty file is a stream to which nothing was ever written.
+		if ended := n == 0 || n == stream.Len(); ended && err != nil || !ended && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut after %d of %d bytes: got error %v", n, stream.Len(), err)
+		}
+	}
+}
+
+func TestAFileThatIsNotCompressedIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines"+Suffix)
+	if err := os.WriteFile(path, []byte("as it is, in spite of its name"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := content(t, path); err == nil || errors.Is(err, io.ErrUnexpectedEOF) || got != "" {
+		t.Errorf("got %q, %v, want an error", got, err)
+	}
+}

@@ -1,0 +1,22 @@
+// Package sleep has a sleep that a context can end.
+package sleep
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for d. If ctx has ended or ends first, it returns ctx's error.
+func For(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,150 @@
+package keyspace
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Attribute returns the evidence in which commands that touched only keys of other locks than
+// their operation's belong to no operation. The record counts what a client sends during an
+// operation as the operation's own, also what a watchdog sends meanwhile for another lock
+// that its owner holds.
+//
+// The keys of a lock are those that each of its successful acquires changed, if it changed
+// any. If there is only one such acquire, keys of a lock that its client held meanwhile are
+// not among them, unless it changed no others. If none is known, the commands of its operations keep them: nobody knows which of
+// their arguments are the lock's own keys. E is not changed.
+func Attribute(e history.Evidence) history.Evidence {
+	lockOf := map[int]string{}
+	locks := map[string]bool{}
+	acquired := map[int]bool{}
+	pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
+	for _, p := range pairs {
+		if p.Invoke.Process != history.Nemesis {
+			lockOf[p.Invoke.Index] = p.Invoke.Lock
+			locks[p.Invoke.Lock] = true
+			acquired[p.Invoke.Index] = p.Invoke.F == history.FAcquire && p.Done() == history.OK
+		}
+	}
+	if len(locks) < 2 {
+		return e
+	}
+	changed := changedBy(e)
+	needed := neededBy(pairs, byAcquire(e, changed, acquired))
+	e.Commands = slices.Clone(e.Commands)
+	for i := range e.Commands {
+		c := &e.Commands[i]
+		lock, ok := lockOf[c.Op]
+		if ok && len(needed[lock]) > 0 && elsewhere(touched(*c, changed[executed{c.Node, c.Exec}]), lock, needed) {
+			c.Op = -1
+		}
+	}
+	return e
+}
+
+// neededBy returns the keys of each lock, from the keys that its successful acquires changed.
+func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string]map[string]bool {
+	needed := map[string]map[string]bool{}
+	only := map[string]history.Pair{} // the acquires of locks that have one
+	for _, p := range pairs {
+		keys, lock := acquires[p.Invoke.Index], p.Invoke.Lock
+		if keys == nil {
+			continue
+		}
+		if needed[lock] == nil {
+			needed[lock], only[lock] = maps.Clone(keys), p
+			continue
+		}
+		delete(only, lock)
+		maps.DeleteFunc(needed[lock], func(key string, _ bool) bool { return !keys[key] })
+	}
+	for lock, p := range only {
+		others := heldBy(p, pairs, acquires)
+		own := maps.Clone(needed[lock])
+		if maps.DeleteFunc(own, func(key string, _ bool) bool { return others[key] }); len(own) > 0 {
+			needed[lock] = own
+		}
+	}
+	return needed
+}
+
+// heldBy returns the keys that the successful acquires changed of which the client of this
+// acquire held the locks when it began.
+func heldBy(acquire history.Pair, pairs []history.Pair, acquires map[int]map[string]bool) map[string]bool {
+	held := map[string]map[string]bool{} // keys by lock
+	for _, p := range pairs {
+		switch o := p.Invoke; {
+		case o.Client != acquire.Invoke.Client || o.Lock == acquire.Invoke.Lock || o.Time > acquire.Invoke.Time:
+		case o.F == history.FRelease:
+			delete(held, o.Lock)
+		case acquires[o.Index] != nil:
+			held[o.Lock] = acquires[o.Index]
+		}
+	}
+	all := map[string]bool{}
+	for _, keys := range held {
+		maps.Copy(all, keys)
+	}
+	return all
+}
+
+// executed identifies a command by its node and its place among the commands that ran there.
+type executed struct {
+	node string
+	exec int
+}
+
+// changedBy returns the keys that each command changed.
+func changedBy(e history.Evidence) map[executed][]string {
+	changed := map[executed][]string{}
+	for _, k := range e.Keys {
+		if k.By == history.ByCommand && k.Exec > 0 {
+			at := executed{k.Node, k.Exec}
+			changed[at] = append(changed[at], string(k.Key))
+		}
+	}
+	return changed
+}
+
+// byAcquire returns the keys that each of these acquires changed, if it changed any.
+func byAcquire(e history.Evidence, changed map[executed][]string, acquired map[int]bool) map[int]map[string]bool {
+	all := map[int]map[string]bool{}
+	for _, c := range e.Commands {
+		if c.Exec == 0 || !acquired[c.Op] {
+			continue
+		}
+		for _, key := range changed[executed{c.Node, c.Exec}] {
+			if all[c.Op] == nil {
+				all[c.Op] = map[string]bool{}
+			}
+			all[c.Op][key] = true
+		}
+	}
+	return all
+}
+
+// touched returns the keys that a command changed, and its arguments: some of them are keys.
+func touched(c history.Command, changed []string) []string {
+	names := slices.Clone(changed)
+	for _, arg := range c.Args {
+		names = append(names, string(arg))
+	}
+	return names
+}
+
+// elsewhere reports whether some of these names are keys of other locks, and none is a key
+// of this lock.
+func elsewhere(names []string, lock string, needed map[string]map[string]bool) bool {
+	others := false
+	for _, name := range names {
+		if needed[lock][name] {
+			return false
+		}
+		for _, keys := range needed {
+			others = others || keys[name]
+		}
+	}
+	return others
+}

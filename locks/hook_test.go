@@ -1,0 +1,75 @@
+package locks
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// hook sees every command that a client sends, but for handshakes: these are
+// sent while a command waits for its connection.
+type hook func(cmd redis.Cmder, send func() error) error
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook sends all commands at the first. If the reply of one is lost, so are
+// those behind it, and with EXEC's those of the whole transaction.
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if slices.Contains(handshakes, strings.ToUpper(cmds[0].Name())) {
+			return next(ctx, cmds)
+		}
+		send := sync.OnceFunc(func() { _ = next(ctx, cmds) })
+		var failed error
+		for _, cmd := range cmds {
+			if failed != nil {
+				cmd.SetErr(failed)
+				continue
+			}
+			failed = h(cmd, func() error { send(); return cmd.Err() })
+		}
+		if failed != nil && strings.EqualFold(cmds[0].Name(), "MULTI") {
+			for _, cmd := range cmds {
+				cmd.SetErr(failed)
+			}
+		}
+		return failed
+	}
+}
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if slices.Contains(handshakes, strings.ToUpper(cmd.Name())) {
+			return next(ctx, cmd)
+		}
+		return h(cmd, func() error { return next(ctx, cmd) })
+	}
+}
+
+// loseReply lets the n-th command from now on run and loses its reply.
+func loseReply(c *Client, n int) {
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		err := send()
+		if n--; n == 0 {
+			err = io.ErrUnexpectedEOF
+			cmd.SetErr(err)
+		}
+		return err
+	}))
+}
+
+// before calls do once, before the client's next command of that name is sent.
+func before(c *Client, name string, do func()) {
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		if do != nil && strings.EqualFold(cmd.Name(), name) {
+			once := do
+			do = nil
+			once()
+		}
+		return send()
+	}))
+}

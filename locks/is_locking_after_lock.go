@@ -1,0 +1,82 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// isLockingAfterLock is D3's class as its API invites to use it: lock says no both when the
+// lock is busy and when no answer came, and isLocking(key, value) says whether the key has
+// the caller's value. So the caller asks isLocking after every no, and a SET whose reply was
+// lost counts as held after all.
+//
+// As a question the method is good: the value is the attempt's own, and a GET that finds it
+// proves the grant. The flaws: lock counted no entry, so that unLock refuses without asking
+// Redis, and the key keeps everybody out until it expires; and a SET that arrives after the
+// GET is nobody's.
+//
+// A lease is entered once: what isLocking found cannot be re-entered. Unlock returns
+// ErrRefused without an entry, and else nil, whatever Redis replied.
+type isLockingAfterLock struct{ localLock }
+
+func init() {
+	Register(Recipe{
+		ID:       "is-locking-after-lock",
+		Document: "D3",
+		Summary:  "SET key token EX s NX; not OK: GET key == token, held · Lua: compare and delete, if the SET said OK",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("is-locking-after-lock", ttl, wholeSeconds(ttl), compareAndDelete)
+		},
+		Flaws: isLockingAfterLockFlaws,
+		New: withState(newLocalLocks, func(_ *Client, all *localLocks, key string, ttl time.Duration) (Lock, error) {
+			return &isLockingAfterLock{localLock{all, key, ttl, false}}, nil
+		}),
+	})
+}
+
+var isLockingAfterLockFlaws = flaws(
+	under(lostReplies, "orphaned-key", Bug,
+		"A lock that isLocking found to be held has no entry in the owner's map: unLock refuses, and the key keeps everybody out until it expires.",
+		"D3: lock0 returns false after an exception, isLocking compares the value, unLock asks the map alone", "liveness"),
+	orphanedUnder(without(slices.Concat(strandingFaults, []string{"client-pause"}), lostReplies...)),
+	leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(),
+)
+
+// TryLock implements Lock. An error of the GET is unknown. If the SET got no answer and the GET
+// does not find the token, D3's caller has no lock, though the SET may still arrive:
+// ErrPresumed.
+func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
+	lease, err := l.localLock.TryLock(ctx)
+	if !errors.Is(err, ErrBusy) {
+		return lease, err
+	}
+	locking, gerr := l.isLocking(ctx, l.key, lease.Token)
+	switch {
+	case gerr != nil:
+		return lease, gerr
+	case !locking:
+		return lease, err
+	}
+	return lease, nil
+}
+
+// isLocking reports whether the key has that value.
+func (a *localLocks) isLocking(ctx context.Context, key, token string) (bool, error) {
+	defer a.synchronized()()
+	value, err := a.client.Nodes[0].Do(ctx, "GET", key).Text()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read the owner of %q: %w", key, err)
+	}
+	return value == token, nil
+}

@@ -1,0 +1,79 @@
+package locks
+
+// Known is what is known of a lock whose recipe declares no flaws. It decides which limits
+// its leases have.
+type Known struct {
+	// Deadlines: holders are told until when they hold the lock.
+	Deadlines bool
+	// Renews: the lock promises that a lease lasts for as long as its holder works.
+	Renews bool
+	// Fenced: grants carry fencing tokens, and the guarded resource refuses older ones.
+	Fenced bool
+	// Reentrant: a holder acquires the lock again, and asks Redis for it, while it works.
+	Reentrant bool
+}
+
+// Limits returns what no lease of such a lock can prevent by itself: a client that is
+// frozen for longer than its lease, a node that forgets an acknowledged key, a clock that
+// jumps, a key without an owner that keeps others out until it expires, and a holder that
+// works for longer than a lease that nobody renews. A violation that Limits does not list
+// breaks a promise, or a property that the lock's own commands could have kept.
+//
+// All flaws are of kind Limit. They may show under the faults in Also, and need not show
+// under any.
+func Limits(k Known) []Flaw {
+	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), prolongedKey(), lostRenewals(), extendedByOldPrimary()}
+	if k.Deadlines {
+		groups = append(groups, deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"),
+			orphanedUnder(append(slowClocks, frozenOrStranded...)))
+	} else {
+		groups = append(groups, leaseOutlived(), orphanedUnder(frozenOrStranded))
+		if !k.Renews {
+			groups = append(groups, workOutlived(anyLock))
+		}
+		if k.Reentrant {
+			groups = append(groups, reentryOutlived())
+		}
+	}
+	if k.Fenced {
+		groups = append(groups, lostCounter())
+	}
+	limits := flaws(groups...)
+	for i, f := range limits {
+		limits[i].Faults, limits[i].Also = nil, append(without(f.Faults), f.Also...)
+	}
+	return limits
+}
+
+// anyLock is the source of limits that need no document.
+const anyLock = "leases of any lock"
+
+// frozenOrStranded leave a key behind that nobody will release, or that its owner releases
+// late.
+var frozenOrStranded = append([]string{"client-pause"}, strandingFaults...)
+
+// reentryOutlived: a holder waits for replies inside its critical section.
+func reentryOutlived() []Flaw {
+	return under([]string{"partition", "partition-requests", "partition-replies", "delay", "node-pause"},
+		"lease-outlived", Limit,
+		"A holder whose re-entries or releases get no answer for longer than the lease goes on believing while the key expires and another gets in.",
+		kleppmann, "exclusion", "resource")
+}
+
+// lostRenewals: nobody reaches the node for a whole lease. One lost renewal is no such
+// limit: the next one could keep the lease.
+func lostRenewals() []Flaw {
+	return under([]string{"client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "node-restart", "failover", "split-brain"},
+		"renewal-failed", Limit,
+		"A holder that is frozen, or does not reach the node for a whole lease, cannot renew it.",
+		kleppmann, "exclusion", "resource")
+}
+
+// lostCounter: the counter of fencing tokens is as mortal as the lock's key.
+func lostCounter() []Flaw {
+	const why = "A node that forgets the counter hands out old fencing tokens again, which the resource cannot tell from new ones."
+	return flaws(
+		under(losingFaults, "fence-regressed", Limit, why, redisFailed, "fencing"),
+		under(losingFaults, "lease-outlived", Limit, why, redisFailed, "resource"),
+	)
+}

@@ -1,0 +1,60 @@
+package locks
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// luaSetnxExpireFraction is D1's second version with the wrong parameter that D1 trusts
+// development to exclude: the lease time has a fraction of a second. D1's tonumber accepts
+// "1.5", EXPIRE refuses it, and the script ends with an error. Redis does not undo the
+// SETNX before it: the key stays, without a life and without an owner, for ever.
+//
+// The fraction is the recipe's reading: half a second on top of the whole seconds of the
+// lease, as a margin. So no attempt succeeds: TryLock returns the script's error, which is
+// unknown by its form, or ErrBusy once the key is there.
+type luaSetnxExpireFraction struct {
+	polling
+	node redis.UniversalClient
+	key  string
+	ttl  time.Duration
+}
+
+// fractionMargin is added to the lease time.
+const fractionMargin = 500 * time.Millisecond
+
+func init() {
+	Register(Recipe{
+		ID:       "lua-setnx-expire-fraction",
+		Document: "D1",
+		Summary:  "Lua: SETNX key 1, EXPIRE key <s + 0.5>, which fails · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("lua-setnx-expire-fraction", ttl, wholeSeconds(ttl)+fractionMargin, setnxThenExpire)
+		},
+		Flaws: flaws(
+			under(anyFault, "no-expiry", Bug,
+				"EXPIRE refuses a fraction of a second after SETNX has taken effect; a script that ends with an error undoes nothing.",
+				"D1: a script whose EXPIRE fails", "liveness"),
+		),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &luaSetnxExpireFraction{node: c.Nodes[0], key: key, ttl: ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *luaSetnxExpireFraction) TryLock(ctx context.Context) (Lease, error) {
+	life := (wholeSeconds(l.ttl) + fractionMargin).Seconds()
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, strconv.FormatFloat(life, 'f', -1, 64))
+}
+
+// Unlock implements Lock.
+func (l *luaSetnxExpireFraction) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

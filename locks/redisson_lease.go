@@ -1,0 +1,29 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redisson-lease is redisson with an explicit lease time, as in lock(leaseTime, unit): D3
+// says that the lock is taken for just that long. There is no watchdog: the key is gone
+// after the lease, counted from the last entry or partial release, whether the work is done
+// or not. The library tells the holder neither that nor a deadline, and so none is claimed.
+func init() {
+	Register(Recipe{
+		ID:       "redisson-lease",
+		Document: "D3",
+		Summary:  "as redisson with an explicit lease time: without renewal",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("redisson-lease", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave)
+			claims.Reentrant = true
+			return claims
+		},
+		Flaws: flaws(entriesWithoutRenewal("D3"), keysInMovingSlot()),
+		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
+			return &redisson{node: c.Nodes[0], key: key, owner: owner, ttl: ttl, process: c.Context}, nil
+		}),
+	})
+}

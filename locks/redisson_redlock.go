@@ -1,0 +1,239 @@
+package locks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redissonRedlock is org.redisson.RedissonRedLock, to which D3 points: a multi-lock over one
+// RLock on each of N independent nodes, of which N-(N/2+1) may fail. D3 leaves its code to
+// the reader, so the recipe follows the library (RedissonMultiLock, RedissonRedLock at
+// 66863978, blocking forms), in the variant with an explicit lease time, since RedLock is
+// about leases that end: TryLock is tryLock(0, lease), Lock is lock(lease). Waiting, the
+// library asks one node after another, each for at most an N-th of the waiting time and for a
+// preliminary lease of twice the waiting time; it begins anew when too many nodes have failed,
+// and once it has a majority it sets the lease of all that it got anew.
+//
+// The flaws: the library never compares the elapsed time with a lease, so that a majority may
+// have expired before it is complete; its PEXPIRE neither asks whose key it is nor hears that
+// there is none; and one owner id for every lease lets late commands count. There is no
+// deadline, as the library knows none.
+//
+// The library's 3 s for an answer and 1.5 s of rest before it connects again scale with the
+// lease, as in redisson. The recipe claims no re-entry, which each RLock counts for itself.
+//
+// A release always succeeds: the library ignores the results.
+type redissonRedlock struct {
+	client *Client
+	owner  string
+	key    string
+	ttl    time.Duration
+	random *lockedRand
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "redisson-redlock",
+		Document: "D3",
+		Summary:  "redisson's Lua on each node in turn with a lease of twice the waiting time, held by N/2+1, then Lua: PEXPIRE on those · redisson's Lua on all nodes, results ignored",
+		Topology: Independent,
+		Claims: func(ttl time.Duration, nodes int) history.Claims {
+			// Whoever crashes half-way leaves leases of twice the waiting time.
+			claims := oneNodeClaims("redisson-redlock", ttl, 2*wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonExpire)
+			claims.Quorum = nodes/2 + 1
+			return claims
+		},
+		Flaws: flaws(
+			leaseOutlived(), workOutlived("D3"), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(), rarely("liveness", "orphaned-key", []string{"node-restart"}, orphanedQuorum()),
+			may(without(anyFault, "failover", "split-brain", slotMigration), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
+				"The lease is set anew by a PEXPIRE that does not ask whose key it is: on a node where the key has gone since it was acquired, it prolongs another's.",
+				"Redisson, RedissonMultiLock: expireAsync", "ownership")),
+		),
+		New: withState(newRedissonRedlockState, func(c *Client, s redissonRedlockState, key string, ttl time.Duration) (Lock, error) {
+			return &redissonRedlock{client: c, owner: s.owner, key: key, ttl: ttl, random: s.random}, nil
+		}),
+	})
+}
+
+type redissonRedlockState struct {
+	owner  string
+	random *lockedRand
+}
+
+func newRedissonRedlockState(c *Client) (redissonRedlockState, error) {
+	owner, err := ownerID(c)
+	if err != nil {
+		return redissonRedlockState{}, err
+	}
+	var seed [32]byte
+	if _, err := io.ReadFull(c.Rand, seed[:]); err != nil {
+		return redissonRedlockState{}, fmt.Errorf("draw a seed of waiting times: %w", err)
+	}
+	return redissonRedlockState{owner, &lockedRand{r: rand.New(rand.NewChaCha8(seed))}}, nil
+}
+
+// lockedRand is a source of waiting times for all handles of a client.
+type lockedRand struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func (l *lockedRand) between(from, to time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return from + time.Duration(l.r.Int64N(max(1, int64(to-from))))
+}
+
+// redissonExpire is the library's expire: 1, or 0 if there is no key.
+// KEYS[1] the lock, ARGV[1] milliseconds.
+var redissonExpire = newScript("redisson-expire", `
+return redis.call("PEXPIRE", KEYS[1], ARGV[1])`)
+
+// TryLock implements Lock: one round without waiting.
+func (l *redissonRedlock) TryLock(ctx context.Context) (Lease, error) { return l.tryFor(ctx, 0) }
+
+// Lock implements Blocker. Each attempt draws its waiting time, as in the library's lock: half
+// a lease to a whole one, or more than 1.5 s a node for a longer lease.
+func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
+	least := time.Duration(len(l.client.Nodes)) * 1500 * time.Millisecond
+	if l.ttl <= least {
+		least = l.ttl / 2
+	}
+	for {
+		wait := l.random.between(least, l.ttl).Truncate(time.Millisecond)
+		lease, err := l.tryFor(ctx, max(wait, time.Millisecond))
+		if !errors.Is(err, ErrBusy) {
+			return lease, err
+		}
+		// The caller's context need not end with the client process, and a round that merely
+		// found the lock busy need not have met its end.
+		if err := cmp.Or(ctx.Err(), l.client.Context.Err()); err != nil {
+			return lease, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
+		}
+	}
+}
+
+// tryFor is the library's tryLock(wait, lease). If ctx ends meanwhile, its error is
+// returned, and what was acquired is released.
+func (l *redissonRedlock) tryFor(ctx context.Context, wait time.Duration) (Lease, error) {
+	preliminary := l.ttl
+	if wait > 0 {
+		preliminary = 2 * wait
+	}
+	all := l.rlocks(preliminary)
+	mayFail := len(all) - (len(all)/2 + 1)
+	each, left, then := max(wait/time.Duration(len(all)), time.Millisecond), wait, l.client.Now().UnixMilli()
+	lease := Lease{Token: l.owner}
+	var acquired []*redisson
+	for i, spare := 0, mayFail; i < len(all); i++ {
+		switch {
+		case l.ask(ctx, all[i], min(each, left)):
+			acquired = append(acquired, all[i])
+		case len(all)-len(acquired) == mayFail:
+			return lease, l.setLease(ctx, acquired)
+		case spare > 0:
+			spare--
+		default:
+			l.release(ctx, acquired)
+			if wait <= 0 {
+				return lease, fmt.Errorf("%w: too many nodes refused", ErrBusy)
+			}
+			i, spare, acquired = -1, mayFail, nil
+		}
+		if err := ctx.Err(); err != nil {
+			l.release(ctx, acquired)
+			return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+		}
+		if wait <= 0 {
+			continue
+		}
+		now := l.client.Now().UnixMilli()
+		left, then = left-time.Duration(now-then)*time.Millisecond, now
+		if left <= 0 {
+			l.release(ctx, acquired)
+			return lease, fmt.Errorf("%w: not within %v", ErrBusy, wait)
+		}
+	}
+	return lease, l.setLease(ctx, acquired)
+}
+
+// rlocks returns the library's RLock of each node, for a lease time.
+func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
+	all := make([]*redisson, len(l.client.Nodes))
+	for i, node := range l.client.Nodes {
+		all[i] = &redisson{node: node, key: l.key, owner: l.owner, ttl: lease, timeout: l.ttl / redissonTimeout, process: l.client.Context}
+	}
+	return all
+}
+
+// ask is the library's tryLock of one RLock, which waits for a busy one if wait is positive. It
+// releases a lock whose answer does not come in time, but not one whose connection breaks.
+func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Duration) bool {
+	var err error
+	if wait > 0 {
+		_, err = lock.lockWithin(ctx, wait)
+	} else {
+		_, err = lock.TryLock(ctx)
+	}
+	var timeout net.Error
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, ErrBusy):
+	case errors.As(err, &timeout) && timeout.Timeout():
+		l.release(ctx, []*redisson{lock})
+	default:
+		sleep(ctx, l.ttl/redissonRest)
+	}
+	return false
+}
+
+// setLease gives all acquired locks the lease time anew, counted from now, without asking
+// whose they are by now. An error of any is unknown, as in the library, which then releases
+// nothing.
+func (l *redissonRedlock) setLease(ctx context.Context, acquired []*redisson) error {
+	err := l.onAll(ctx, acquired, func(ctx context.Context, lock *redisson) error {
+		return redissonExpire.Run(ctx, lock.node, []string{l.key}, milliseconds(l.ttl)).Err()
+	})
+	if err != nil {
+		return fmt.Errorf("set the lease of %q: %w", l.key, err)
+	}
+	return nil
+}
+
+// release is the library's unlockInner: it releases at once, waits, and ignores the results,
+// also the end of ctx.
+func (l *redissonRedlock) release(ctx context.Context, held []*redisson) {
+	_ = l.onAll(context.WithoutCancel(ctx), held, func(ctx context.Context, lock *redisson) error {
+		return lock.Unlock(ctx, Lease{})
+	})
+}
+
+// onAll calls do for all locks at once, each for at most a tenth of the lease, waits, and
+// returns their errors, joined in the order of the locks.
+func (l *redissonRedlock) onAll(ctx context.Context, all []*redisson, do func(ctx context.Context, lock *redisson) error) error {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/redissonTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	failed := make([]error, len(all))
+	for i, lock := range all {
+		wg.Go(func() { failed[i] = do(ctx, lock) })
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// Unlock implements Lock.
+func (l *redissonRedlock) Unlock(ctx context.Context, _ Lease) error {
+	l.release(ctx, l.rlocks(l.ttl))
+	return nil
+}

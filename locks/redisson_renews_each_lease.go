@@ -1,0 +1,47 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func init() {
+	Register(Recipe{
+		ID:       "redisson-renews-each-lease",
+		Document: "D3",
+		Summary:  "as redisson · as redisson · every TTL Lua: own: PEXPIRE",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("redisson-renews-each-lease", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonRenew)
+			claims.Reentrant = true
+			claims.Renews = true
+			return claims
+		},
+		Flaws:     redissonRenewsEachLeaseFlaws,
+		Unrenewed: "redisson-lease",
+		New:       withState(newRedissonRenewals, newRedissonRenewsEachLease),
+	})
+}
+
+// newRedissonRenewsEachLease makes Redisson's RLock with the watchdog as D3 words it: "every
+// 30 s" it looks whether the lock was released and prolongs it, with a default lease of 30 s.
+//
+// The flaw: every renewal races the key's expiry. The first leaves the client a whole lease
+// after the reply to its entry, and so reaches the node later than the key's end by the way
+// there and back; Redis counts in milliseconds, so that a way of less than one may still come
+// in time. A key that is gone is not renewed: the script answers 0, and the watchdog ends. The
+// library's third of a lease is right.
+//
+// docs/measurements.md compares the two.
+func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
+	return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, every: ttl, process: c.Context, renewals: r}, nil
+}
+
+var redissonRenewsEachLeaseFlaws = flaws(
+	renewalFailed(Bug,
+		"A renewal that leaves a whole lease after the grant races the key's expiry, and the first that loses is the last.",
+		"D3, Redisson: every 30 s, with a lease of 30 s", anyFault...),
+	may(append([]string{"failover"}, slowNodes...), leaseOutlived()),
+	rarely("liveness", "orphaned-key", []string{"node-restart"}, redissonFlaws),
+)

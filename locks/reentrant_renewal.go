@@ -1,0 +1,54 @@
+package locks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// reentrantRenewal is D3's whole class RedisDistributedLock: the re-entry of reentrant-local
+// and the renewal of set-nx-ex-bounded-renewal, for every lock of a client process. The
+// flaws are theirs together: re-entry never asks Redis; renewals come after whole leases and
+// end after four; the last release of one lock ends the renewal of all others; an eleventh
+// renewal waits for a thread while its key expires; and a slow call for one key holds up
+// the calls for all others.
+//
+// D3's pool of threads is static, one for each process, and so is the state here: a client
+// process has one RedisDistributedLock.
+//
+// TryLock returns ErrBusy after an error too (ErrPresumed). Unlock returns ErrRefused without
+// an entry, and else nil, whatever Redis replied.
+type reentrantRenewal struct{ localLock }
+
+func init() {
+	Register(Recipe{
+		ID:       "reentrant-renewal",
+		Document: "D3",
+		Summary: "entered before: count+1, else SET key token EX s NX · count-1, at 0 Lua: compare and delete · " +
+			"Lua: compare and EXPIRE at 0, TTL, 2 TTL and 3 TTL, ten renewals of a client at a time",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("reentrant-renewal", ttl, wholeSeconds(ttl), compareAndDelete, compareAndExpire)
+			claims.Reentrant = true
+			claims.Renews = true
+			return claims
+		},
+		Flaws:     reentrantRenewalFlaws,
+		Unrenewed: "reentrant-local",
+		New: withState(newLocalLocks, func(_ *Client, all *localLocks, key string, ttl time.Duration) (Lock, error) {
+			return &reentrantRenewal{localLock{all, key, ttl, true}}, nil
+		}),
+	})
+}
+
+var reentrantRenewalFlaws = flaws(
+	reenteredUnasked("client-pause"), boundedRenewalFails(),
+	may([]string{"hung-work", mixed}, under([]string{"slow-work"}, "renewal-failed", Bug,
+		"Re-entry counts in the client's memory and never asks Redis: when the four renewals are over and so is the work that outlasts them, the owner re-enters what another holds.",
+		"D3: a count greater than zero is all that is asked, and four renewals", "reentrancy")),
+	// Where a node is lost, some schedules freeze a holder too; its section may overrun the
+	// lease, which a renewal then keeps no longer than any other.
+	may(slices.Concat(losingFaults, slowNodes), leaseOutlived()),
+	serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+)

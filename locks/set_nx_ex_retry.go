@@ -1,0 +1,99 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setNXEXRetry is D3's lock with every command sent through D3's RedisUtil, whose execute
+// repeats a call once after a connection error. The flaw: a SET NX that ran and whose reply
+// was lost refuses its own repetition. The client hears that the lock is busy, does not
+// release, and its own key keeps everybody out, itself included, until it expires. The
+// token would have told: a GET shows whose key it is.
+//
+// A release that is repeated may find the key gone because its first sending removed it:
+// ErrNotHeld is right either way.
+type setNXEXRetry struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "set-nx-ex-retry",
+		Document: "D3",
+		Summary:  "SET key token EX s NX · Lua: compare and delete · each sent once more after a connection error",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("set-nx-ex-retry", ttl, wholeSeconds(ttl), compareAndDelete)
+		},
+		Flaws: setNXEXRetryFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setNXEXRetry{c, key, ttl}, nil
+		}),
+	})
+}
+
+var setNXEXRetryFlaws = flaws(
+	under(lostReplies, "orphaned-key", Bug,
+		"A SET NX whose reply was lost refuses its own repetition: the client hears of a busy lock, and its own key keeps everybody out until it expires.",
+		"D3, RedisUtil: execute calls again after a JedisConnectionException", "liveness"),
+	may([]string{"partition", "partition-requests"}, orphanedUnder([]string{"client-crash", "client-pause", "partition-replies",
+		"node-pause", "node-restart", "failover", "split-brain"})),
+	leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(),
+)
+
+// TryLock implements Lock. ErrBusy is what Redis answered last. After a repetition the key may
+// be this attempt's own: ErrPresumed.
+func (l *setNXEXRetry) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	var lost error // of the first call
+	return Lease{Token: token}, execute(ctx, func() error {
+		err := setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX")
+		if lost != nil && errors.Is(err, ErrBusy) {
+			return presumed(lost)
+		}
+		lost = err
+		return err
+	})
+}
+
+// Unlock implements Lock.
+func (l *setNXEXRetry) Unlock(ctx context.Context, lease Lease) error {
+	return execute(ctx, func() error { return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token) })
+}
+
+// execute is RedisUtil.execute: it calls, and after a connection error calls once more. A
+// connection that cannot be made is no such error: D3 takes it from the pool before.
+func execute(ctx context.Context, call func() error) error {
+	err := call()
+	if connectionLost(err) && ctx.Err() == nil {
+		return call()
+	}
+	return err
+}
+
+// connectionLost reports whether a command may have been sent and got no reply.
+func connectionLost(err error) bool {
+	var (
+		answered redis.Error
+		dial     *net.OpError
+	)
+	switch {
+	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrNotHeld), errors.As(err, &answered):
+		return false
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return false
+	}
+	return true
+}

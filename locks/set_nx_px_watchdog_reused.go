@@ -1,0 +1,77 @@
+package locks
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setNXPXWatchdogReused is D0's mutex with a watchdog, used again: each client keeps one
+// Lock for each key. Its only stop channel is made with it, and each Unlock closes it. So
+// the watchdog of every later lease finds the channel closed and ends before its first
+// renewal, unless it draws a renewal at a tick that is ready too; and the second Unlock
+// panics.
+//
+// D0 shows neither a constructor nor a use. Its mutex sets the channel nowhere (its red lock
+// does, in each watchdog), so that nothing but a constructor can. Values are drawn for each
+// attempt, as D0's text and its red lock say.
+//
+// Unlock returns nil whatever the script replied.
+type setNXPXWatchdogReused struct {
+	watchedMutex
+	stop chan struct{}
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "set-nx-px-watchdog-reused",
+		Document: "D0",
+		Summary:  "as set-nx-px-watchdog, with one stop channel for all leases: later watchdogs end at once, the second release panics",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("set-nx-px-watchdog-reused", ttl, wholeSeconds(ttl), compareAndDelete)
+			claims.Renews = true
+			return claims
+		},
+		Flaws:     setNXPXWatchdogReusedFlaws,
+		Unrenewed: "set-nx-px",
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setNXPXWatchdogReused{watchedMutex: watchedMutex{c, key, ttl}, stop: make(chan struct{})}, nil
+		}),
+	})
+}
+
+var setNXPXWatchdogReusedFlaws = flaws(
+	under(anyFault, "panic", Bug,
+		"Every release closes the one stop channel, which the first has closed: the second panics, and the client process dies.",
+		"D0: Unlock closes l.watchDog, which the mutex never makes anew", "conduct"),
+	may(anyFault, under([]string{"client-crash", "client-skew", "partition", "partition-requests", "partition-replies", "reset", "node-pause"}, "renewal-failed", Bug,
+		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",
+		"D0: startWatchDog waits for l.watchDog, which the first Unlock closed", "exclusion", "resource")),
+	plainExpire("client-pause", "node-restart", "node-clock"),
+	// Some faults of a clock freeze its client too. A section that overruns the lease, and
+	// that nothing renews, is then over too late.
+	may(slices.Concat(slowClocks, slowNodes), leaseOutlived()),
+	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
+	// Most trials end by a panic before a key has kept others out until it expires.
+	may(strandingFaults, orphanedUnder([]string{"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause"})),
+)
+
+// TryLock implements Lock. LostC is nil: D0's watchdog ends silently.
+func (l *setNXPXWatchdogReused) TryLock(ctx context.Context) (Lease, error) {
+	lease, err := l.acquire(ctx)
+	if err != nil {
+		return lease, err
+	}
+	go renewEvery(l.client.Context, l.ttl/3, l.stop, evenOdds(l.client.Rand), l.renew)
+	return lease, nil
+}
+
+// Unlock implements Lock. The second call panics, after its release: the channel is closed.
+func (l *setNXPXWatchdogReused) Unlock(ctx context.Context, lease Lease) error {
+	err := l.release(ctx, lease)
+	close(l.stop)
+	return err
+}

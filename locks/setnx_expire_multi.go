@@ -1,0 +1,49 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxExpireMulti is an idea that D3 rejects: SETNX and EXPIRE in a transaction. Redis runs
+// both or neither, but a transaction has no if: EXPIRE also runs when SETNX answered 0. Each
+// attempt at a busy lock prolongs the holder's key, or that of a dead holder, for as long as
+// anybody polls.
+//
+// If the reply of EXEC is lost, the outcome is unknown. A reply of 0 to the DEL is
+// ErrNotHeld.
+type setnxExpireMulti struct {
+	node redis.UniversalClient
+	key  string
+	ttl  time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "setnx-expire-multi",
+		Document: "D3",
+		Summary:  "MULTI, SETNX key 1, EXPIRE key s, EXEC · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("setnx-expire-multi", ttl, wholeSeconds(ttl))
+		},
+		Flaws: unconditionalExpire("D3: a transaction has no if/else"),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setnxExpireMulti{c.Nodes[0], key, ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *setnxExpireMulti) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, setnxAndExpire(ctx, l.node.TxPipeline(), l.key, l.ttl)
+}
+
+// Unlock implements Lock.
+func (l *setnxExpireMulti) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

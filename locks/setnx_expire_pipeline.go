@@ -1,0 +1,94 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxExpirePipeline is an idea that D1 rejects: SETNX and EXPIRE go out in one pipeline,
+// so that the client cannot crash between them. But EXPIRE is sent whatever SETNX will
+// answer: each attempt at a busy lock prolongs the holder's key, or that of a dead holder,
+// for as long as anybody polls. A pipeline is not atomic either: Redis may get only SETNX
+// from a connection that is lost half-way, and serves others between the two.
+//
+// The reply of SETNX alone decides: 0 is ErrBusy whatever became of EXPIRE, and after 1 an
+// error of EXPIRE is unknown. A reply of 0 to the DEL is ErrNotHeld.
+type setnxExpirePipeline struct {
+	polling
+	node redis.UniversalClient
+	key  string
+	ttl  time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "setnx-expire-pipeline",
+		Document: "D1",
+		Summary:  "in one pipeline SETNX key 1, EXPIRE key s · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("setnx-expire-pipeline", ttl, wholeSeconds(ttl))
+		},
+		Flaws: flaws(
+			unconditionalExpire("D1: EXPIRE depends on SETNX's reply, which a pipeline cannot know"),
+			may(strandingFaults, under([]string{mixed}, "no-expiry", Bug,
+				"A pipeline is not atomic: if only SETNX arrives, or only SETNX reached the replica that becomes primary, the key has no life until somebody's next attempt gives it one.",
+				"D1: pipeline", "liveness")),
+		),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setnxExpirePipeline{node: c.Nodes[0], key: key, ttl: ttl}, nil
+		}),
+	})
+}
+
+// unconditionalExpire returns the flaws of a lock whose every attempt sends EXPIRE. While
+// anybody polls, no key expires: neither a crashed client's, nor a frozen holder's, whom
+// that happens to save. Whatever overruns a lease elsewhere is therefore rare here.
+func unconditionalExpire(document string) []Flaw {
+	return flaws(
+		under(anyFault, "foreign-renewal", Bug,
+			"EXPIRE does not depend on SETNX: each attempt at a busy lock sets the life of the holder's key anew.",
+			document, "ownership"),
+		under(append([]string{"hung-work"}, strandingFaults...), "foreign-renewal", Bug,
+			"The attempts of those who wait keep the key of a dead or hung holder, a lost grant or a lost release alive, for ever.",
+			document, "liveness"),
+		under([]string{"lost-reply", "delay", "reset", "node-restart", "failover"}, "orphaned-key", Bug,
+			"A client whose grant or release was lost keeps its own key alive by its next attempts, and itself out.",
+			document, "liveness"),
+		foreignDelete("After a node lost the key, or its clock let it expire, and another got in, a bare DEL removes the other's lock and lets a third in.",
+			document+"; "+redisOwner, "node-restart", "failover", "eviction", "node-clock", "split-brain"),
+		may([]string{"client-pause", "slow-work", "hung-work", "node-pause"}, under([]string{mixed}, "lease-outlived", Limit,
+			"A holder that is frozen or at work for longer than the lease goes on believing while the key expires, if nobody's attempt reaches the node meanwhile.",
+			kleppmann, "exclusion", "resource")),
+		under([]string{mixed}, "late-command", Bug,
+			"A bare DEL that arrives after its client gave up on it and holds the lock again removes the new lease.",
+			document, "exclusion", "resource"),
+		serverClock(), prolongedKey(), serverLostKey(),
+	)
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *setnxExpirePipeline) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, setnxAndExpire(ctx, l.node.Pipeline(), l.key, l.ttl)
+}
+
+// setnxAndExpire sends SETNX and EXPIRE together, the latter whatever the former answers:
+// nil if the key was free, else ErrBusy or unknown.
+func setnxAndExpire(ctx context.Context, together redis.Pipeliner, key string, ttl time.Duration) error {
+	won := together.Do(ctx, "SETNX", key, 1)
+	timed := together.Do(ctx, "EXPIRE", key, seconds(ttl))
+	_, _ = together.Exec(ctx) // each command has its own error
+	if err := acquired(won, key); err != nil {
+		return err
+	}
+	return lifeSet(timed, key)
+}
+
+// Unlock implements Lock.
+func (l *setnxExpirePipeline) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

@@ -1,0 +1,68 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/entropy"
+	"github.com/lockstorm/lockstorm/internal/guest"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// checking is held during Check: one trial at a time may run in a process.
+var checking sync.Mutex
+
+// Check tests a lock and returns what it found, for programs that want to look for
+// themselves; tests call Run. The error says why the lock could not be tested; violations
+// are in the Result. With an error the Result is nil, or has the faults that were finished
+// before.
+//
+// Check runs the trials in this process, one after another: a panic in a goroutine of the
+// lock ends the process. While it runs, crypto/rand of the process is seeded and nothing
+// drawn from it is secret. Calls wait for each other.
+func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	if inBubble() {
+		return nil, errBubble
+	}
+	checking.Lock()
+	defer checking.Unlock()
+	l := lock{name: "locktest.Check", make: subject, Options: o}
+	defer entropy.Unseed()
+	defer l.register()()
+	s, err := newSession(l, worker.NewPool(guest.Bed{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.all(ctx)
+	return r, errors.Join(err, s.close())
+}
+
+// all tests the lock under every fault.
+func (s *session) all(ctx context.Context) (*Result, error) {
+	began := time.Now()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	for _, fault := range s.plan.Faults() {
+		f, err := s.fault(ctx, fault)
+		if err != nil {
+			return r, err
+		}
+		r.add(f)
+	}
+	r.Elapsed = time.Since(began)
+	return r, nil
+}
+
+func (r *Result) add(f FaultResult) {
+	r.Faults = append(r.Faults, f)
+	r.Trials += f.Trials
+}

@@ -1,0 +1,215 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/shrink"
+)
+
+// fault tests the lock under a fault. The error is ctx's, or says why no trial can run.
+func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) {
+	f := FaultResult{Fault: fault}
+	end := s.share()
+	specs, lack, err := s.plan.Trials(fault)
+	if err != nil {
+		return f, fmt.Errorf("locktest: %w", err)
+	}
+	if lack != nil {
+		f.NotTested = lack.Words()
+		return f, nil
+	}
+	specs = s.sample(specs)
+	done, err := s.run(ctx, specs, false, end)
+	if err != nil {
+		return f, err
+	}
+	var trials []trial.Result
+	if fault == nemesis.Undisturbed().Name {
+		trials = slices.Clone(s.probes)
+	}
+	for _, d := range done {
+		if d == nil {
+			f.CutOff++
+			continue
+		}
+		trials = append(trials, d.Trial)
+	}
+	worst := f.fold(trials)
+	if worst == nil {
+		return f, nil
+	}
+	f.Violation, err = s.counterexample(ctx, *worst, f)
+	return f, err
+}
+
+// sample leaves out three in four of the named trials if Options.Short asks for it.
+func (s *session) sample(specs []trial.Spec) []trial.Spec {
+	if !s.Short {
+		return specs
+	}
+	const stride = 4
+	return slices.DeleteFunc(slices.Clone(specs), func(t trial.Spec) bool { return t.Named() && t.Trial%stride != 0 })
+}
+
+// fold counts what the trials showed, and returns the worst trial for which the lock is to
+// blame; nil = none.
+func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
+	f.Trials = len(trials)
+	var limits tally
+	var worst *trial.Result
+	decided := false
+	for i, t := range trials {
+		decided = decided || t.Decided()
+		for _, flaw := range t.Flaws {
+			if flaw.Kind == locks.Limit {
+				limits.add(flaw)
+			}
+		}
+		switch {
+		case blames(t):
+			if worst == nil || compareWorst(t, *worst) < 0 {
+				worst = &trials[i]
+			}
+		case t.Err != "":
+			f.Errors = append(f.Errors, t.Err)
+		case t.Outcome == trial.Unknown:
+			f.Undecided++
+		}
+	}
+	f.Limits = limits.sorted()
+	switch {
+	case f.Trials == 0 || decided:
+	case f.Undecided > 0 || len(f.Errors) > 0:
+		f.NotTested = "no trial could be decided"
+	default:
+		f.NotTested = "the fault hit nothing"
+	}
+	if worst != nil {
+		f.Violation = &Violation{Fault: f.Fault, Flaws: flawsOf(trials, *worst)}
+	}
+	return worst
+}
+
+// blames reports whether the trial shows something that is no limit of any lease.
+func blames(t trial.Result) bool {
+	return t.Violation() && slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
+}
+
+// blame returns the worst flaw for which the lock is to blame.
+func blame(t trial.Result) trial.Flaw {
+	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
+	return t.Flaws[i]
+}
+
+// compareWorst orders trials for which the lock is to blame: those that show it as their own
+// worst flaw first, then the worse flaw, then the smaller trial.
+func compareWorst(a, b trial.Result) int {
+	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, blame(t)) }
+	return cmp.Or(
+		trial.CompareFlaws(blame(a), blame(b)), cmp.Compare(hidden(a), hidden(b)),
+		cmp.Compare(a.Ops+a.Commands, b.Ops+b.Commands), a.Spec.Turn().Compare(b.Spec.Turn()), cmp.Compare(a.Spec.Workload, b.Spec.Workload),
+	)
+}
+
+// flawsOf returns the flaws for which the lock is to blame, the worst trial's worst first.
+func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
+	var all tally
+	for _, t := range trials {
+		for _, f := range t.Flaws {
+			if f.Kind == "" {
+				all.add(f)
+			}
+		}
+	}
+	first := blame(worst)
+	flaws := all.sorted()
+	i := slices.IndexFunc(flaws, func(f Flaw) bool { return f.Oracle == first.Oracle && f.Cause == first.Cause })
+	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
+}
+
+// counterexample makes one of the worst trial under a fault.
+func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
+	v := f.Violation
+	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
+	flaw := blame(worst)
+	v.Title = fmt.Sprintf("the lock breaks what it promises: %s (%s)", v.Flaws[0], checker.Cause(flaw.Cause).Meaning())
+	if same, ok := s.told[flaw]; ok {
+		v.SameAs = same
+		return v, nil
+	}
+	s.told[flaw] = f.Fault
+	return v, s.minimize(ctx, v, worst)
+}
+
+// number names a trial among those of its fault and workload.
+func number(s trial.Spec) string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
+
+// minimize shrinks the trial and tells the smallest one.
+func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result) error {
+	v.folder = filepath.Join(s.dir, "counterexamples", filename(v.Fault))
+	began := time.Now()
+	budget, cancel := context.WithTimeoutCause(ctx, s.shrink, shrink.BudgetUsed(s.shrink))
+	defer cancel()
+	t, err := shrink.Run(ctx, budget, s.pool, worst, v.folder)
+	s.shrink = max(0, s.shrink-time.Since(began))
+	var why shrink.NotShrunk
+	switch {
+	case err == nil:
+		v.Shrunk, v.spec = t.Shrinking.Words(), t.Spec
+	case errors.As(err, &why):
+		if t, err = s.rerun(ctx, worst.Spec, v.folder); err != nil {
+			return err
+		}
+		v.Shrunk = why.Error()
+	default:
+		return fmt.Errorf("locktest: %w", err)
+	}
+	v.Story, err = storyOf(v.folder)
+	return err
+}
+
+// rerun runs a trial once more and stores it.
+func (s *session) rerun(ctx context.Context, spec trial.Spec, folder string) (trial.Result, error) {
+	if err := os.RemoveAll(folder); err != nil {
+		return trial.Result{}, fmt.Errorf("locktest: %w", err)
+	}
+	d, err := s.pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Keep: true}, nil)
+	if err != nil {
+		return d.Trial, fmt.Errorf("locktest: %w", err)
+	}
+	d.Trial.Spec = spec
+	return d.Trial, nil
+}
+
+// storyWidth is the width of stories in columns.
+const storyWidth = 100
+
+// storyOf returns the story of a stored trial.
+func storyOf(folder string) (string, error) {
+	t, e, err := trial.Load(folder)
+	if err != nil {
+		return "", fmt.Errorf("locktest: %w", err)
+	}
+	told := story.Trial{Title: t.Spec.Title(), Verdicts: t.Verdicts, Evidence: e}
+	for _, f := range t.Flaws {
+		told.Declared = append(told.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
+	}
+	focus, ok := story.FocusOn(told)
+	if !ok {
+		return "", nil
+	}
+	return story.Tell(focus).Terminal(storyWidth), nil
+}

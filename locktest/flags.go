@@ -1,0 +1,41 @@
+package locktest
+
+import (
+	"cmp"
+	"flag"
+	"path/filepath"
+	"testing"
+)
+
+// Flags of test binaries that import this package.
+var (
+	seedFlag   = new(uint64)
+	replayFlag = new(string)
+)
+
+func init() {
+	if testing.Testing() {
+		flag.Uint64Var(seedFlag, "lockstorm.seed", 0, "seed of the trials that locktest.Run draws; 0 = as the test says")
+		flag.StringVar(replayFlag, "lockstorm.replay", "", "run this trial only: WORKLOAD/SCHEDULE or WORKLOAD/NUMBER, as a failure prints it, or a file below testdata/lockstorm")
+	}
+}
+
+// workerEnv names the call of Run that a worker process serves: the test's name, and the
+// number of the call in it.
+const workerEnv = "LOCKSTORM_LOCKTEST_WORKER"
+
+// seed returns the seed to use.
+func seed(o Options) uint64 { return cmp.Or(*seedFlag, o.Seed) }
+
+// filename replaces what a file's name should not have.
+func filename(name string) string {
+	safe := []rune(filepath.ToSlash(name))
+	for i, r := range safe {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '+', r == '.':
+		default:
+			safe[i] = '_'
+		}
+	}
+	return string(safe)
+}

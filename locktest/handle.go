@@ -1,0 +1,132 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Errors of a subject that is no lock, and of what a lock does not have. traits reads them
+// from the history.
+var (
+	errNoRelease = errors.New("Acquire returned neither an error nor Held.Release")
+	errNoExtend  = errors.New("the lock has no Held.Extend")
+	errReaders   = errors.New("the lock has readers too: Client.Readers was called")
+)
+
+// handle is a client's handle on a named lock: it keeps what Acquire returned for as long
+// as the lease is held.
+type handle struct {
+	acquire   Acquire
+	key       string
+	ttl       time.Duration
+	wallClock bool
+
+	mu   sync.Mutex
+	held []grant // the latest last
+}
+
+// grant is a lease with what the lock returned for it.
+type grant struct {
+	lease locks.Lease
+	Held
+}
+
+var _ locks.Extender = (*handle)(nil)
+
+// TryLock implements locks.Lock.
+func (h *handle) TryLock(ctx context.Context) (locks.Lease, error) {
+	held, err := h.acquire(ctx, h.key, h.ttl)
+	if err != nil {
+		return locks.Lease{Token: held.Token}, err
+	}
+	lease := h.lease(held)
+	if held.Release == nil {
+		return lease, errNoRelease
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = append(h.held, grant{lease, held})
+	return lease, nil
+}
+
+// lease returns what the holder knows.
+func (h *handle) lease(held Held) locks.Lease {
+	l := locks.Lease{Token: held.Token, Fence: held.Fence, LostC: held.Lost}
+	if held.Until != nil {
+		l.Deadline, l.Monotonic = held.Until(), !h.wallClock
+	}
+	return l
+}
+
+// find returns the latest grant with this lease, and removes it if take is set.
+func (h *handle) find(l locks.Lease, take bool) (grant, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.held) - 1; i >= 0; i-- {
+		if g := h.held[i]; g.lease == l {
+			if take {
+				h.held = append(h.held[:i:i], h.held[i+1:]...)
+			}
+			return g, true
+		}
+	}
+	return grant{}, false
+}
+
+// Unlock implements locks.Lock.
+func (h *handle) Unlock(ctx context.Context, l locks.Lease) error {
+	g, ok := h.find(l, true)
+	if !ok {
+		return ErrNotHeld
+	}
+	return g.Release(ctx)
+}
+
+// Extend implements locks.Extender.
+func (h *handle) Extend(ctx context.Context, l locks.Lease) (locks.Lease, error) {
+	g, ok := h.find(l, false)
+	switch {
+	case !ok:
+		return l, ErrNotHeld
+	case g.Extend == nil:
+		return l, errNoExtend
+	}
+	if err := g.Extend(ctx); err != nil {
+		return l, err
+	}
+	longer := h.lease(g.Held)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.held {
+		if h.held[i].lease == l {
+			h.held[i].lease = longer
+		}
+	}
+	return longer, nil
+}
+
+// blockingHandle is a handle whose Acquire waits.
+type blockingHandle struct{ *handle }
+
+var _ locks.Blocker = blockingHandle{}
+
+// Lock implements locks.Blocker.
+func (h blockingHandle) Lock(ctx context.Context) (locks.Lease, error) { return h.TryLock(ctx) }
+
+// rwHandle is a client's handle on a named read-write lock.
+type rwHandle struct {
+	locks.Lock // for writing
+	read       locks.Lock
+}
+
+var _ locks.RWLocker = rwHandle{}
+
+// Read implements locks.RWLocker.
+func (h rwHandle) Read() locks.Lock { return h.read }
+
+// Write implements locks.RWLocker.
+func (h rwHandle) Write() locks.Lock { return h.Lock }

@@ -1,0 +1,263 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// readEnter adds a reader with its own deadline by the server's clock, unless there is a
+// writer. KEYS[1] the writer, KEYS[2] the readers, ARGV[1] the token, ARGV[2] milliseconds.
+var readEnter = redis.NewScript(`
+if redis.call('exists', KEYS[1]) == 1 then
+  return 0
+end
+local time = redis.call('time')
+redis.call('zadd', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
+redis.call('pexpire', KEYS[2], ARGV[2])
+return 1`)
+
+// writeEnter sets the writer unless there is one, or a reader whose deadline is to come.
+var writeEnter = redis.NewScript(`
+local time = redis.call('time')
+redis.call('zremrangebyscore', KEYS[2], '-inf', time[1] * 1000 + math.floor(time[2] / 1000))
+if redis.call('zcard', KEYS[2]) > 0 then
+  return 0
+end
+if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return 1
+end
+return 0`)
+
+// readWrite is a right read-write lock: each reader has a lease of its own.
+func readWrite(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	acquire := func(enter *redis.Script, leave func(ctx context.Context, key, token string) (int64, error)) locktest.Acquire {
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			token := rand.Text()
+			in, err := enter.Run(ctx, rdb, []string{key, key + ":readers"}, token, ttl.Milliseconds()).Int64()
+			if err == nil && in == 0 {
+				err = locktest.ErrBusy
+			}
+			return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+				return released(leave(ctx, key, token))
+			}}, err
+		}
+	}
+	c.Readers(acquire(readEnter, func(ctx context.Context, key, token string) (int64, error) {
+		return rdb.ZRem(ctx, key+":readers", token).Result()
+	}))
+	return acquire(writeEnter, func(ctx context.Context, key, token string) (int64, error) {
+		return compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64()
+	}), nil
+}
+
+// countReader adds one to the number of readers, writeIfFree sets the writer's mark, in the
+// same hash.
+var countReader = redis.NewScript(`
+if redis.call('hexists', KEYS[1], 'writer') == 1 then
+  return 0
+end
+redis.call('hincrby', KEYS[1], 'readers', 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return 1`)
+
+var writeIfFree = redis.NewScript(`
+if redis.call('exists', KEYS[1]) == 1 then
+  return 0
+end
+redis.call('hset', KEYS[1], 'writer', 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return 1`)
+
+// uncountReader has the mistake: without readers the hash is a writer's.
+var uncountReader = redis.NewScript(`
+if redis.call('hincrby', KEYS[1], 'readers', -1) <= 0 then
+  redis.call('del', KEYS[1])
+end
+return 1`)
+
+// counted is a read-write lock whose late reader deletes the writer's key.
+func counted(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	acquire := func(enter *redis.Script, leave func(ctx context.Context, key string) (int64, error)) locktest.Acquire {
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			in, err := enter.Run(ctx, rdb, []string{key}, ttl.Milliseconds()).Int64()
+			if err == nil && in == 0 {
+				err = locktest.ErrBusy
+			}
+			return locktest.Held{Release: func(ctx context.Context) error { return released(leave(ctx, key)) }}, err
+		}
+	}
+	c.Readers(acquire(countReader, func(ctx context.Context, key string) (int64, error) {
+		return uncountReader.Run(ctx, rdb, []string{key}).Int64()
+	}))
+	return acquire(writeIfFree, func(ctx context.Context, key string) (int64, error) {
+		return rdb.Del(ctx, key).Result()
+	}), nil
+}
+
+// sharedByAll lets readers in beside a writer.
+func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {
+	c.Readers(func(context.Context, string, time.Duration) (locktest.Held, error) {
+		return locktest.Held{Release: func(context.Context) error { return nil }}, nil
+	})
+	return right(c)
+}
+
+// mine has the leases of one client process, with the number of entries of each.
+type mine struct {
+	mu   sync.Mutex
+	rdb  *redis.Client
+	held map[string]*entries
+}
+
+type entries struct {
+	token string
+	n     int
+}
+
+// enter acquires the lock, or enters it again if Redis says that it is still this client's.
+func (m *mine) enter(ctx context.Context, key string, ttl time.Duration) (*entries, error) {
+	m.mu.Lock()
+	e := m.held[key]
+	m.mu.Unlock()
+	if e != nil {
+		if err := released(compareAndExpire.Run(ctx, m.rdb, []string{key}, e.token, ttl.Milliseconds()).Int64()); err == locktest.ErrNotHeld {
+			return e, locktest.ErrBusy
+		} else if err != nil {
+			return e, err
+		}
+	} else {
+		e = &entries{token: rand.Text()}
+		if err := setNX(ctx, m.rdb, key, e.token, ttl); err != nil {
+			return e, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.n++
+	m.held[key] = e
+	return e, nil
+}
+
+// leave gives the lock back with the last entry.
+func (m *mine) leave(ctx context.Context, key string, e *entries) error {
+	m.mu.Lock()
+	e.n--
+	last := e.n == 0
+	if last {
+		delete(m.held, key)
+	}
+	m.mu.Unlock()
+	if !last {
+		return nil
+	}
+	return released(compareAndDelete.Run(ctx, m.rdb, []string{key}, e.token).Int64())
+}
+
+// reentrant is right.
+func reentrant(c *locktest.Client) (locktest.Acquire, error) {
+	m := &mine{rdb: connect(c), held: map[string]*entries{}}
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		e, err := m.enter(ctx, key, ttl)
+		return locktest.Held{Token: e.token, Release: func(ctx context.Context) error { return m.leave(ctx, key, e) }}, err
+	}, nil
+}
+
+// setOrMine takes a lock that is free, or the caller's already.
+var setOrMine = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  return redis.call('pexpire', KEYS[1], ARGV[2])
+end
+if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return 1
+end
+return 0`)
+
+// uncounted is re-entered by its owner's name, and freed by its first release.
+func uncounted(c *locktest.Client) (locktest.Acquire, error) {
+	rdb, owner := connect(c), rand.Text()
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		in, err := setOrMine.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds()).Int64()
+		if err == nil && in == 0 {
+			err = locktest.ErrBusy
+		}
+		return locktest.Held{Token: owner, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, owner).Int64())
+		}}, err
+	}, nil
+}
+
+// polled waits by trying again, for as long as its context lasts.
+func polled(c *locktest.Client) (locktest.Acquire, error) {
+	try, err := right(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		for {
+			held, err := try(ctx, key, ttl)
+			if err != locktest.ErrBusy {
+				return held, err
+			}
+			select {
+			case <-ctx.Done():
+				return held, locktest.ErrBusy
+			case <-time.After(ttl / 100):
+			}
+		}
+	}, err
+}
+
+// deaf is polled, but does not look at its context.
+func deaf(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := polled(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		return acquire(context.WithoutCancel(ctx), key, ttl)
+	}, err
+}
+
+// deleteAndTell is compareAndDelete, and tells those who wait.
+var deleteAndTell = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  redis.call('del', KEYS[1])
+  redis.call('publish', KEYS[1], 'released')
+  return 1
+end
+return 0`)
+
+// woken waits until a release is published. Unless it is careful, it does not try again when
+// it has subscribed, nor when a lease may have ended without a release.
+func woken(careful bool) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		rdb := connect(c)
+		try := func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			token := rand.Text()
+			return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+				return released(deleteAndTell.Run(ctx, rdb, []string{key}, token).Int64())
+			}}, setNX(ctx, rdb, key, token, ttl)
+		}
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			held, err := try(ctx, key, ttl)
+			if err != locktest.ErrBusy {
+				return held, err
+			}
+			releases := rdb.Subscribe(ctx, key)
+			defer releases.Close()
+			for again := careful; ctx.Err() == nil; {
+				if again {
+					if held, err = try(ctx, key, ttl); err != locktest.ErrBusy {
+						return held, err
+					}
+				}
+				m, _ := releases.ReceiveTimeout(ctx, ttl/30)
+				_, told := m.(*redis.Message)
+				again = told || careful
+			}
+			return held, locktest.ErrBusy
+		}, nil
+	}
+}

@@ -1,0 +1,272 @@
+package locktest_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// played is the outcome of a scene.
+type played struct {
+	passed bool
+	out    string
+}
+
+// play plays a scene as go test does, in the directory dir, with further flags.
+func play(t *testing.T, scene, dir string, flags ...string) played {
+	t.Helper()
+	if scenes[scene] == nil {
+		t.Fatalf("there is no scene %q", scene)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-test.run") }) {
+		flags = append(flags, "-test.run=^TestScene$")
+	}
+	cmd := exec.CommandContext(t.Context(), self, append(flags, "-test.v")...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asScene+"="+scene)
+	out, err := cmd.CombinedOutput()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		t.Fatal(err)
+	}
+	return played{err == nil, string(out)}
+}
+
+// says fails the test if a text is missing from the output, or is there behind a "!".
+func (p played) says(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		text, not := strings.CutPrefix(text, "!")
+		if strings.Contains(words(p.out), words(text)) == not {
+			t.Errorf("the output should say %q: %t; it is\n%s", text, !not, p.out)
+		}
+	}
+}
+
+// words returns the text without its line breaks, which depend on times and tokens.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Each lock passes or fails, and the output says why.
+func TestALockIsJudged(t *testing.T) {
+	tests := map[string]struct {
+		passes bool
+		says   []string
+	}{
+		"right": {true, []string{
+			"--- PASS: TestScene/client-crash", "--- PASS: TestScene/chaos",
+			"limits of any lease: exclusion by lease-outlived", "liveness by orphaned-key", "exclusion by server-lost-key", "exclusion by server-clock",
+			"!undecided", "!client-skew", "!slot-migration",
+		}},
+		"bareDelete": {false, []string{
+			"--- FAIL: TestScene/client-pause", "exclusion by foreign-delete", "DEL removed the key that was", "it does not ask whose key it removes",
+			"What would have prevented it", "An owner check on release", "the same as under client-pause",
+		}},
+		"everybody": {false, []string{"exclusion by race", "One atomic step"}},
+		"nobody":    {false, []string{"nobody acquired the lock: Acquire failed: the service is not configured", "!--- FAIL: TestScene/"}},
+		"busy":      {false, []string{"nobody acquired the lock: every attempt was ErrBusy"}},
+		"noRelease": {false, []string{"Acquire returned neither an error nor Held.Release"}},
+		"noFence":   {false, []string{"fencing is required, but Acquire returned no Held.Fence"}},
+		"fenced":    {true, []string{"exclusion by lease-outlived", "!resource by"}},
+		"extended":  {true, []string{"limits of any lease"}},
+		"extendedByAnybody": {false, []string{
+			"extension by lease-outlived", "ownership by foreign-renewal",
+		}},
+		"until":          {true, []string{"resource by lease-outlived", "!exclusion by"}},
+		"untilOfNoLease": {true, []string{"--- PASS: TestScene/none", "!panic"}},
+		"untilTooLate":   {false, []string{"exclusion by lease-outlived", "it claims the lock until its own clock shows"}},
+		"panics": {false, []string{
+			"conduct by panic", "the watchdog has no lease (in github.com/lockstorm/lockstorm/locktest_test.panics", "--- SKIP: TestScene/script-flush",
+		}},
+		"pooled":    {true, []string{"--- PASS: TestScene/partition"}},
+		"kept":      {true, []string{"--- PASS: TestScene/delay"}},
+		"short":     {false, []string{"exclusion by lease-outlived", "its key has a TTL of 30 ms"}},
+		"unrenewed": {false, []string{"exclusion by renewal-failed"}},
+		"twice":     {false, []string{"--- PASS: TestScene/none ", "--- FAIL: TestScene/none#01", "^TestScene$/^none#01$"}},
+		"parallel":  {true, []string{"--- PASS: TestScene/a_b/delay", "--- PASS: TestScene/c/delay"}},
+		"redigo":    {true, []string{"--- PASS: TestScene/client-crash", "liveness by orphaned-key"}},
+		"rueidis":   {true, []string{"--- PASS: TestScene/client-crash", "liveness by orphaned-key"}},
+		"undialed":  {false, []string{"nobody acquired the lock", "66379: invalid port", "must connect with Client.Dial"}},
+		"budget":    {true, []string{"1 not run: the budget was used up", "--- SKIP: TestScene/delay"}},
+		"longer":    {true, []string{"--- PASS: TestScene/client-pause", "!not run", "!no plan fits"}},
+		"brief":     {false, []string{"exclusion by lease-outlived", "the reply to", "--- PASS: TestScene/partition"}},
+		"bubble":    {false, []string{"call locktest outside of synctest.Test"}},
+		"badTTL":    {false, []string{"TTL is 1ns: expected at least 10ms"}},
+		"badFault":  {false, []string{`unknown fault "delai": did you mean delay?`}},
+		"readWrite": {true, []string{
+			"--- PASS: TestScene/client-pause", "exclusion by lease-outlived", "liveness by orphaned-key", "!undecided", "!not run",
+		}},
+		"counted":     {false, []string{"exclusion by foreign-delete", "to read while", "c2's script removed the key"}},
+		"sharedByAll": {false, []string{"exclusion by race", "to read"}},
+		"reentrant": {true, []string{
+			"--- PASS: TestScene/lost-reply", "--- PASS: TestScene/partition", "exclusion by lease-outlived", "!undecided", "!not run",
+		}},
+		"uncounted":          {false, []string{"reentrancy by race", "was told at", "at its release number 2"}},
+		"notReentrant":       {false, []string{"the option Reentrant says that a holder can acquire the lock again", "!--- FAIL: TestScene/"}},
+		"polled":             {true, []string{"--- PASS: TestScene/lost-reply", "liveness by orphaned-key", "!undecided", "!not run"}},
+		"deaf":               {false, []string{"Acquire waits until its context ends, but without any fault it went on for", "!--- FAIL: TestScene/"}},
+		"woken":              {true, []string{"--- PASS: TestScene/client-pause", "!undecided", "!not run"}},
+		"lostWakeup":         {false, []string{"liveness by starved", "never got into lock-0", "it was free for"}},
+		"reentrantReadWrite": {false, []string{"test re-entry in a Run of its own"}},
+		"majority":           {true, []string{"--- PASS: TestScene/node-restart", "exclusion by server-lost-key"}},
+	}
+	// With the race detector, those in which most runs beside something else.
+	sampled := []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken"}
+	for _, scene := range slices.Sorted(maps.Keys(tests)) {
+		if testing.Short() && !slices.Contains(sampled, scene) {
+			continue
+		}
+		test := tests[scene]
+		t.Run(scene, func(t *testing.T) {
+			p := play(t, scene, t.TempDir())
+			if p.passed != test.passes {
+				t.Errorf("passed: %t, want %t; it says\n%s", p.passed, test.passes, p.out)
+			}
+			p.says(t, test.says...)
+		})
+	}
+}
+
+// again matches the command that a failure prints.
+var again = regexp.MustCompile(`go test -run '([^']*)' (\S+) (-lockstorm\.seed=\d+) (-lockstorm\.replay=\S+)`)
+
+func TestAFailureIsReplayedByTheCommandThatItPrints(t *testing.T) {
+	p := play(t, "bareDelete", t.TempDir(), "-lockstorm.seed=7")
+	all := again.FindAllStringSubmatch(p.out, -1)
+	if len(all) != 2 {
+		t.Fatalf("%d commands, want one for each fault, in\n%s", len(all), p.out)
+	}
+	for _, command := range all {
+		if command[2] != "github.com/lockstorm/lockstorm/locktest" || command[3] != "-lockstorm.seed=7" {
+			t.Errorf("the command is %s", command[0])
+		}
+		replayed := play(t, "bareDelete", t.TempDir(), "-test.run="+command[1], command[3], command[4])
+		if replayed.passed {
+			t.Errorf("%s: the lock held", command[0])
+		}
+		replayed.says(t, "the trial "+strings.TrimPrefix(command[4], "-lockstorm.replay=")+" shows that the lock breaks what it promises: exclusion by foreign-delete",
+			"What would have prevented it", "!to run this trial again", " 0 trials of TestScene")
+	}
+}
+
+func TestASavedTrialRunsFirst(t *testing.T) {
+	dir := t.TempDir()
+	play(t, "bareDelete", dir)
+	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("saved are %v, %v", files, err)
+	}
+	saved := filepath.Join("testdata", "lockstorm", "TestScene", "client-pause-exclusion-foreign-delete.json")
+	p := play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")
+	p.says(t, "the saved trial "+saved+" shows that the lock breaks what it promises: exclusion by foreign-delete",
+		"the other trials under client-pause were not run", " 0 trials of TestScene", "!in 12 trials")
+	// A lock without the mistake passes, and then the other trials run.
+	if p = play(t, "fenced", dir); !p.passed {
+		t.Errorf("the mended lock fails:\n%s", p.out)
+	}
+	p.says(t, "the saved trial "+saved+": holds", "limits of any lease")
+	// The file itself can be replayed.
+	if p = play(t, "bareDelete", dir, "-lockstorm.replay="+saved); p.passed {
+		t.Errorf("the replayed file holds:\n%s", p.out)
+	}
+	p.says(t, "another fault's trial is replayed")
+	// What is no trial is an error.
+	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p = play(t, "bareDelete", dir); p.passed {
+		t.Error("a damaged file was passed over")
+	}
+	p.says(t, saved)
+}
+
+func TestAReplayOfNothingFails(t *testing.T) {
+	p := play(t, "bareDelete", t.TempDir(), "-lockstorm.replay=mutex/no-such-schedule")
+	if p.passed {
+		t.Errorf("it passed:\n%s", p.out)
+	}
+	p.says(t, `there is no trial "mutex/no-such-schedule"`)
+}
+
+func TestArtifactsKeepTheEvidence(t *testing.T) {
+	dir := t.TempDir()
+	play(t, "everybody", dir, "-test.artifacts", "-test.outputdir="+dir).says(t, "its history and commands are in")
+	found := map[string]int{}
+	err := filepath.WalkDir(filepath.Join(dir, "_artifacts"), func(path string, _ fs.DirEntry, err error) error {
+		found[filepath.Base(path)]++
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile, trial.SpecFile, trial.VerdictFile} {
+		if found[file] != 1 {
+			t.Errorf("%s is there %d times, want once", file, found[file])
+		}
+	}
+}
+
+// Options of go test mean what they always mean.
+func TestFlagsOfGoTestBehave(t *testing.T) {
+	trials := regexp.MustCompile(`(\d+) trials of TestScene`)
+	count := func(flags ...string) string {
+		p := play(t, "until", t.TempDir(), flags...)
+		if !p.passed {
+			t.Errorf("%v: it fails:\n%s", flags, p.out)
+		}
+		return strings.Join(trials.FindAllString(p.out, -1), ", ")
+	}
+	all, short := count(), count("-test.short")
+	if len(all) == 0 || all == short {
+		t.Errorf("%q, and with -short %q", all, short)
+	}
+	if twice := count("-test.count=2"); twice != all+", "+all {
+		t.Errorf("with -count=2: %q, want %q twice", twice, all)
+	}
+	if one := count("-test.run=^TestScene$/^none$"); one != "2 trials of TestScene" {
+		t.Errorf("under one fault: %q", one)
+	}
+}
+
+// Workers and the command that replays a failure have the flags that tests declare.
+func TestFlagsOfTheTestsAreTheWorkersToo(t *testing.T) {
+	if p := play(t, "flagged", t.TempDir()); !p.passed {
+		t.Errorf("without the flag it fails:\n%s", p.out)
+	}
+	p := play(t, "flagged", t.TempDir(), "-let-in")
+	if p.passed {
+		t.Errorf("with the flag it passes:\n%s", p.out)
+	}
+	p.says(t, "exclusion by race", " -lockstorm.replay=mutex/1 -let-in=true")
+}
+
+// What a user's tests link stays small: neither plots nor a Docker client, no server.
+func TestTheImportGraphIsSmall(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	for _, m := range modules {
+		for _, heavy := range []string{"gonum.org", "docker", "moby", "testcontainers", "toxiproxy", "cobra", "codeberg.org", "opentelemetry"} {
+			if strings.Contains(m, heavy) {
+				t.Errorf("locktest imports %s", m)
+			}
+		}
+	}
+	const most = 16
+	if len(modules) > most {
+		t.Errorf("locktest needs %d modules, want at most %d: %v", len(modules), most, modules)
+	}
+}

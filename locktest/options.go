@@ -1,0 +1,168 @@
+package locktest
+
+import (
+	"cmp"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Options say what a lock promises, what is required of it, and how much is tried. The zero
+// value asks for what suits most locks on one Redis.
+type Options struct {
+	// TTL is the lease time that clients ask for, at least 10 ms; 0 = 30 s. Time is
+	// virtual: long leases cost nothing.
+	TTL time.Duration
+	// Patience is the longest time that a call of the lock takes if Redis does not answer,
+	// with all retries of its Redis client; 0 = 15 s, which is enough for go-redis with its
+	// defaults. A client that is stuck for longer counts as blocked.
+	Patience time.Duration
+	// Nodes is the number of independent Redis nodes of a lock that needs a majority of
+	// them, as Redlock does: 2 to 16; 0 = one node.
+	Nodes int
+	// Clients is the number of client processes; 0 = 3.
+	Clients int
+	// Faults are the names of the faults, or globs; none = all that can strike the lock.
+	// "lockstorm list faults" and docs/faults.md describe them.
+	Faults []string
+	// Trials is the number of trials per fault and workload that are drawn by Seed, beside
+	// the named ones, which strike at each command in turn; 0 = 2, negative = none.
+	Trials int
+	// Seed of the drawn trials; 0 = 1. In Run the flag -lockstorm.seed takes precedence.
+	Seed uint64
+	// Budget is the real time for trials; 0 = one minute. What it cuts off is reported.
+	// Shrinking takes up to a quarter of it on top.
+	Budget time.Duration
+	// Short runs one in four of the named trials and draws one per fault and workload. Run
+	// sets it for go test -short.
+	Short bool
+
+	// Renews: the lock promises that its lease lasts for as long as its holder works,
+	// because it renews it. Without Renews a lease that ends under a working holder is a
+	// limit.
+	Renews bool
+	// Fencing: every grant must carry a fencing token, Held.Fence.
+	Fencing bool
+	// Reentrant: a client that holds the lock acquires it again at once, and releases it as
+	// often as it acquired it. The last release frees it.
+	Reentrant bool
+	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives
+	// up (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
+	Blocking bool
+	// WallClock: the lock reads Client.Now, and Held.Until is an instant of it. Then the
+	// fault client-skew is among the faults.
+	WallClock bool
+}
+
+// An Option changes the options of Run. Functions like RequireFencing are options
+// themselves; others, like TTL, return one.
+type Option func(*Options)
+
+// TTL sets Options.TTL.
+func TTL(d time.Duration) Option { return func(o *Options) { o.TTL = d } }
+
+// Patience sets Options.Patience.
+func Patience(d time.Duration) Option { return func(o *Options) { o.Patience = d } }
+
+// Nodes sets Options.Nodes.
+func Nodes(n int) Option { return func(o *Options) { o.Nodes = n } }
+
+// Clients sets Options.Clients.
+func Clients(n int) Option { return func(o *Options) { o.Clients = n } }
+
+// Faults sets Options.Faults.
+func Faults(names ...string) Option { return func(o *Options) { o.Faults = names } }
+
+// Trials sets Options.Trials.
+func Trials(n int) Option { return func(o *Options) { o.Trials = n } }
+
+// Seed sets Options.Seed.
+func Seed(seed uint64) Option { return func(o *Options) { o.Seed = seed } }
+
+// Budget sets Options.Budget.
+func Budget(d time.Duration) Option { return func(o *Options) { o.Budget = d } }
+
+// PromiseRenewal sets Options.Renews.
+func PromiseRenewal(o *Options) { o.Renews = true }
+
+// RequireFencing sets Options.Fencing.
+func RequireFencing(o *Options) { o.Fencing = true }
+
+// Reentrant sets Options.Reentrant.
+func Reentrant(o *Options) { o.Reentrant = true }
+
+// Blocking sets Options.Blocking.
+func Blocking(o *Options) { o.Blocking = true }
+
+// WallClock sets Options.WallClock.
+func WallClock(o *Options) { o.WallClock = true }
+
+var (
+	_ Option = PromiseRenewal
+	_ Option = RequireFencing
+	_ Option = Reentrant
+	_ Option = Blocking
+	_ Option = WallClock
+)
+
+// Defaults of Options.
+const (
+	defaultTTL      = 30 * time.Second
+	defaultPatience = 15 * time.Second
+	defaultTrials   = 2
+	defaultBudget   = time.Minute
+)
+
+// filled returns the options with defaults for what is not set. The error names the first
+// invalid field.
+func (o Options) filled() (Options, error) {
+	o.TTL, o.Patience = cmp.Or(o.TTL, defaultTTL), cmp.Or(o.Patience, defaultPatience)
+	o.Budget, o.Seed, o.Trials = cmp.Or(o.Budget, defaultBudget), cmp.Or(o.Seed, 1), cmp.Or(o.Trials, defaultTrials)
+	if o.Short {
+		o.Trials = min(o.Trials, 1)
+	}
+	switch {
+	case o.TTL < 10*time.Millisecond:
+		return o, fmt.Errorf("locktest: TTL is %v: expected at least 10ms", o.TTL)
+	case o.Patience < time.Millisecond || o.Patience > time.Minute:
+		return o, fmt.Errorf("locktest: Patience is %v: expected 1ms to 1m", o.Patience)
+	case o.Nodes < 0 || o.Nodes == 1 || o.Nodes > 16:
+		return o, fmt.Errorf("locktest: Nodes is %d: expected 2 to 16, or 0 for one node", o.Nodes)
+	case o.Clients < 0 || o.Clients == 1:
+		return o, fmt.Errorf("locktest: Clients is %d: expected at least 2, or 0 for the default", o.Clients)
+	case o.Budget < 0:
+		return o, fmt.Errorf("locktest: Budget is %v: expected a positive duration", o.Budget)
+	case o.Seed > trial.MaxSeed:
+		return o, fmt.Errorf("locktest: Seed is %d: expected at most %d", o.Seed, uint64(trial.MaxSeed))
+	}
+	return o, nil
+}
+
+// short sets Short as go test -short asks.
+func (o *Options) short() {
+	o.Short = o.Short || testing.Short()
+}
+
+// config returns the options as a campaign's configuration for a lock.
+func (o Options) config(lock string) campaign.Config {
+	c := campaign.DefaultConfig()
+	c.Testbed, c.Locks, c.Faults = "sim", []string{lock}, o.Faults
+	if len(c.Faults) == 0 {
+		c.Faults = o.allFaults()
+	}
+	c.TTL, c.Duration, c.Seed, c.Parallel = o.TTL, durationTTLs*o.TTL, o.Seed, 1
+	c.CommandTimeout = min(max(o.Patience, o.TTL/2), time.Minute)
+	c.Nodes, c.Clients, c.Named = o.Nodes, o.Clients, true
+	c.Trials = o.Trials
+	if o.Trials < 0 {
+		c.Trials, c.NamedOnly = 0, true
+	}
+	return c
+}
+
+// durationTTLs is the length of the disturbed part of a drawn trial in lease times: enough
+// for any plan.
+const durationTTLs = 5

@@ -1,0 +1,187 @@
+package locktest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Result is what testing a lock showed.
+type Result struct {
+	// Faults has the results under each fault, in a fixed order.
+	Faults []FaultResult
+	// Trials is the number of trials that were run, those for shrinking not counted.
+	Trials  int
+	Elapsed time.Duration
+}
+
+// Failed reports whether the lock broke a promise, or could not be judged, under any fault.
+func (r *Result) Failed() bool { return r.Err() != nil }
+
+// Err returns nil if the lock only has the limits of any lease, or an error that tells each
+// violation and each fault of which a trial could not be run or judged. NotTested, CutOff
+// and Undecided are no errors.
+func (r *Result) Err() error {
+	var parts []string
+	for _, f := range r.Faults {
+		if text := f.failure(); text != "" {
+			parts = append(parts, f.Fault+": "+text)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(parts, "\n\n"))
+}
+
+// FaultResult is what the lock did under one fault.
+type FaultResult struct {
+	Fault  string
+	Trials int
+	// Violation is the worst that the lock is to blame for; nil = nothing.
+	Violation *Violation
+	// Limits are violations that no such lease can prevent by itself.
+	Limits []Flaw
+	// Undecided is the number of trials whose evidence does not decide.
+	Undecided int
+	// Errors say why trials could not be run or judged.
+	Errors []string
+	// NotTested says why the fault was not tried, or struck nothing; "" = it was.
+	NotTested string
+	// CutOff is the number of planned trials for which the budget left no time.
+	CutOff int
+}
+
+// Flaw is one way in which a property of the lock was violated.
+type Flaw struct {
+	Oracle string // the property: "exclusion", "liveness", …; docs/faults.md describes them
+	Cause  string // why it was violated: "foreign-delete", "lease-outlived", …
+	// Forever: nobody could ever have acquired the lock again.
+	Forever bool
+	Trials  int // that showed the flaw
+}
+
+// String returns the flaw as "exclusion by foreign-delete".
+func (f Flaw) String() string {
+	text := f.Oracle + " by " + f.Cause
+	if f.Forever {
+		text += ", for ever"
+	}
+	return text
+}
+
+// Violation is a counterexample: the smallest trial found in which the lock broke what it
+// promises.
+type Violation struct {
+	Fault string
+	// Flaws are all that trials under the fault showed, the worst first. Story is about the
+	// first.
+	Flaws []Flaw
+	// Story tells the trial in numbered steps, then which assumption broke, then what would
+	// have prevented it. Title sums it up.
+	Title, Story string
+	// SameAs is an earlier fault that showed the same; then the trial was not shrunk.
+	SameAs string
+	// Shrunk says how much smaller the trial became, or why it did not.
+	Shrunk string
+	// Seed and Replay name the trial that the campaign ran, for -lockstorm.seed and
+	// -lockstorm.replay.
+	Seed   uint64
+	Replay string
+	spec   trial.Spec // of the trial that is told
+	folder string     // of its evidence, removed with the session
+}
+
+// failure returns why the fault's test fails; "" = it does not.
+func (f FaultResult) failure() string {
+	var parts []string
+	if f.Violation != nil {
+		parts = append(parts, f.Violation.String())
+	}
+	if len(f.Errors) > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s could not be judged, for one: %s", len(f.Errors), plural(len(f.Errors), "trial"), f.Errors[0]))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// String tells the violation in several lines.
+func (v *Violation) String() string {
+	var b strings.Builder
+	b.WriteString(v.Title)
+	for i, f := range v.Flaws {
+		fmt.Fprintf(&b, "\n  %s, in %d %s", f, f.Trials, plural(f.Trials, "trial"))
+		if i == 0 {
+			b.WriteString(": the worst")
+		}
+	}
+	b.WriteString("\n")
+	if v.SameAs != "" {
+		fmt.Fprintf(&b, "the same as under %s, which tells it\n", v.SameAs)
+		return b.String()
+	}
+	if v.Shrunk != "" {
+		fmt.Fprintf(&b, "the smallest trial that shows it (%s):\n", v.Shrunk)
+	}
+	b.WriteString("\n" + v.Story)
+	return b.String()
+}
+
+// Summary returns the fault's result in one line.
+func (f FaultResult) Summary() string {
+	parts := []string{fmt.Sprintf("%d %s", f.Trials, plural(f.Trials, "trial"))}
+	switch {
+	case f.Violation != nil:
+		parts = append(parts, "violated: "+f.Violation.Flaws[0].String())
+	case f.NotTested != "":
+		parts = append(parts, "not tested: "+f.NotTested)
+	}
+	if len(f.Limits) > 0 {
+		var limits []string
+		for _, l := range f.Limits {
+			limits = append(limits, fmt.Sprintf("%s (%d)", l, l.Trials))
+		}
+		parts = append(parts, "limits of any lease: "+strings.Join(limits, ", "))
+	}
+	if f.Undecided > 0 {
+		parts = append(parts, fmt.Sprintf("%d undecided", f.Undecided))
+	}
+	if f.CutOff > 0 {
+		parts = append(parts, fmt.Sprintf("%d not run: the budget was used up", f.CutOff))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// tally counts flaws over trials.
+type tally struct {
+	flaws []Flaw
+}
+
+func (t *tally) add(f trial.Flaw) {
+	i := slices.IndexFunc(t.flaws, func(o Flaw) bool { return o.Oracle == f.Oracle && o.Cause == f.Cause })
+	if i < 0 {
+		i = len(t.flaws)
+		t.flaws = append(t.flaws, Flaw{Oracle: f.Oracle, Cause: f.Cause})
+	}
+	t.flaws[i].Trials++
+	t.flaws[i].Forever = t.flaws[i].Forever || f.Forever
+}
+
+// sorted returns the flaws, the most frequent first.
+func (t *tally) sorted() []Flaw {
+	slices.SortStableFunc(t.flaws, func(a, b Flaw) int {
+		return cmp.Or(b.Trials-a.Trials, cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+	})
+	return t.flaws
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,329 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/guest"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// errBubble refuses to run where time is virtual already.
+var errBubble = errors.New("locktest: this is a bubble of testing/synctest: trials make their own; call locktest outside of synctest.Test")
+
+// Run tests a lock under every fault, each in a subtest of its name. A fault's test fails
+// if the lock breaks a promise or a property that its own commands could have kept. What no
+// lease can prevent is logged as a limit (go test -v). A failure tells the smallest trial
+// found, what would have prevented it, and the command that runs the trial again; the trial
+// is saved below testdata/lockstorm and is the first to run next time.
+//
+// Trials run in processes of their own, which are this test binary again: they run the test
+// up to this call of Run and then serve trials instead. So what a test does before it calls
+// Run is done once in each process, and what it does after, in this one only. Run may be
+// called several times in a test, in parallel tests and in subtests, always in the same
+// order, but not in a bubble of testing/synctest.
+//
+// Worker processes exit inside Run: deferred calls, Cleanup functions and what TestMain does
+// after m.Run do not happen in them. So a test starts nothing before Run that outlives a
+// process: no container, no file that has to be removed.
+func Run(t *testing.T, subject Subject, options ...Option) {
+	t.Helper()
+	if inBubble() {
+		t.Fatal(errBubble)
+	}
+	var o Options
+	for _, set := range options {
+		set(&o)
+	}
+	o.Seed = seed(o)
+	o.short()
+	o, err := o.filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := lock{name: t.Name(), make: subject, Options: o}
+	call := callsOf(t)
+	if mine, ok := os.LookupEnv(workerEnv); ok {
+		if mine == workerName(t, call) {
+			l.serve()
+		}
+		return // another call of Run in this test has started the process
+	}
+	defer claim(l.name)()
+	defer l.register()()
+	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag}
+	if r.session, err = r.processes(l, call); err != nil {
+		t.Fatal(err)
+	}
+	r.all()
+	if err := r.session.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// runner is one call of Run.
+type runner struct {
+	t       *testing.T
+	session *session
+	dir     string // of saved trials
+	replay  string // the flag
+	// replayed: the trial that replay names was run.
+	replayed bool
+}
+
+// processes returns a session on processes that run this test.
+func (r *runner) processes(l lock, call int) (*session, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("locktest: %w", err)
+	}
+	parallel := runtime.GOMAXPROCS(0)
+	return newSession(l, worker.NewProcesses(append([]string{path}, arguments(r.t)...), []string{workerEnv + "=" + workerName(r.t, call)}, parallel), parallel)
+}
+
+// arguments returns the arguments with which the test binary runs this test only.
+func arguments(t *testing.T) []string {
+	args := []string{"-test.run=" + pattern(t.Name())}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	return append(args, ownFlags()...)
+}
+
+// ownFlags returns the flags that the tests declare themselves, as they are set, and the
+// arguments after them.
+func ownFlags() (args []string) {
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") && !strings.HasPrefix(f.Name, "lockstorm.") {
+			args = append(args, fmt.Sprintf("-%s=%s", f.Name, f.Value))
+		}
+	})
+	if flag.NArg() > 0 {
+		args = append(append(args, "--"), flag.Args()...)
+	}
+	return args
+}
+
+// all runs the subtests.
+func (r *runner) all() {
+	t, s := r.t, r.session
+	t.Helper()
+	ctx, cancel := r.context()
+	defer cancel()
+	began := time.Now()
+	if err := s.open(ctx); err != nil {
+		t.Error(cmp.Or(context.Cause(ctx), err))
+		return
+	}
+	result := &Result{}
+	for _, fault := range s.plan.Faults() {
+		t.Run(fault, func(t *testing.T) { r.fault(ctx, t, fault, result) })
+	}
+	if r.replay != "" && !r.replayed && !t.Failed() {
+		t.Errorf("locktest: there is no trial %q under the faults that ran", r.replay)
+	}
+	result.Elapsed = time.Since(began)
+	t.Logf("%d trials of %s in %.1f s", result.Trials, t.Name(), result.Elapsed.Seconds())
+}
+
+// context ends soon before the test's deadline, and the budget with it.
+func (r *runner) context() (context.Context, context.CancelFunc) {
+	end, ok := r.t.Deadline()
+	if !ok {
+		return context.WithCancel(r.t.Context())
+	}
+	left := time.Until(end) * 9 / 10
+	r.session.Budget = min(r.session.Budget, left/2)
+	return context.WithTimeoutCause(r.t.Context(), left, errors.New("locktest: the test's time is over (go test -timeout)"))
+}
+
+// fault is the subtest of a fault.
+func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *Result) {
+	if r.replay != "" {
+		r.replayNamed(ctx, t, fault)
+		return
+	}
+	if !r.savedHold(ctx, t, fault) {
+		return
+	}
+	f, err := r.session.fault(ctx, fault)
+	if err != nil {
+		t.Fatal(cmp.Or(context.Cause(ctx), err))
+	}
+	result.add(f)
+	switch text := f.failure(); {
+	case text != "":
+		t.Error(text + r.advice(t, f.Violation))
+	case f.NotTested != "":
+		t.Skip(f.Summary())
+	case f.Trials == 0 && f.CutOff > 0:
+		t.Skipf("not tested: the budget of %v was used up (option Budget)", r.session.Budget)
+	default:
+		t.Log(f.Summary())
+	}
+}
+
+// advice saves a counterexample, and says where it is and how to run it again.
+func (r *runner) advice(t *testing.T, v *Violation) string {
+	if v == nil {
+		return ""
+	}
+	lines := []string{"", "to run this trial again:", "  " + r.command(t, v)}
+	if v.SameAs == "" {
+		if strings.HasPrefix(v.Shrunk, "not shrunk") {
+			v.Shrunk += "; not saved"
+		} else if path, err := save(r.dir, v, r.session.name); err != nil {
+			lines = append(lines, fmt.Sprint("the trial could not be saved: ", err))
+		} else {
+			lines = append(lines, "the smallest one is saved, and runs first from now on, in", "  "+path)
+		}
+		lines = append(lines, keep(t, v)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// command returns the command line that runs a violated trial again.
+func (r *runner) command(t *testing.T, v *Violation) string {
+	words := []string{"go", "test", "-run", pattern(t.Name()), packagePath(), fmt.Sprint("-lockstorm.seed=", v.Seed), "-lockstorm.replay=" + v.Replay}
+	return shell.Join(append(words, ownFlags()...)...)
+}
+
+// serve runs trials for the process that started this one, and ends this one.
+func (l lock) serve() {
+	l.register()
+	if err := worker.Serve(context.Background(), guest.Bed{Testbed: sim.New()}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0) // the rest of the test is the parent's
+}
+
+// calls counts the calls of Run, by test.
+var calls = struct {
+	sync.Mutex
+	of map[*testing.T]int
+}{of: map[*testing.T]int{}}
+
+// callsOf returns the number of the call of Run in the test, from 1.
+func callsOf(t *testing.T) int {
+	calls.Lock()
+	defer calls.Unlock()
+	if calls.of[t]++; calls.of[t] == 1 {
+		t.Cleanup(func() {
+			calls.Lock()
+			defer calls.Unlock()
+			delete(calls.of, t)
+		})
+	}
+	return calls.of[t]
+}
+
+func workerName(t *testing.T, call int) string { return fmt.Sprint(t.Name(), "#", call) }
+
+// claimed has the tests that run: go test -count with t.Parallel runs a test beside itself.
+var claimed = struct {
+	sync.Mutex
+	names map[string]*sync.Mutex
+}{names: map[string]*sync.Mutex{}}
+
+// claim waits until no other test of this name runs.
+func claim(name string) (release func()) {
+	claimed.Lock()
+	m := claimed.names[name]
+	if m == nil {
+		m = &sync.Mutex{}
+		claimed.names[name] = m
+	}
+	claimed.Unlock()
+	m.Lock()
+	return m.Unlock
+}
+
+// pattern returns the argument of go test -run for exactly this test.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// packagePath returns the import path of the package under test, "." if unknown.
+func packagePath() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "."
+	}
+	path, ok := strings.CutSuffix(info.Path, ".test")
+	if !ok {
+		return "."
+	}
+	return path
+}
+
+// inBubble reports whether this goroutine runs in a bubble of testing/synctest.
+func inBubble() bool {
+	header := make([]byte, 256)
+	line, _, _ := strings.Cut(string(header[:runtime.Stack(header, false)]), "\n")
+	return strings.Contains(line, "synctest bubble")
+}
+
+// replayNamed runs the trial that -lockstorm.replay names.
+func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string) {
+	spec, err := r.named(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec == nil {
+		t.Skip("another fault's trial is replayed")
+	}
+	r.replayed = true
+	r.judge(ctx, t, *spec, "the trial "+r.replay)
+}
+
+// judge runs one trial, and fails the test if the lock is to blame for what it shows. A
+// trial that decides nothing is a failure if -lockstorm.replay names it, and is passed over
+// with a note if it was saved.
+func (r *runner) judge(ctx context.Context, t *testing.T, spec trial.Spec, what string) (ok bool) {
+	folder := r.session.folder(spec)
+	done, err := r.session.rerun(ctx, spec, folder)
+	switch {
+	case err != nil:
+		t.Fatal(cmp.Or(context.Cause(ctx), err))
+	case done.Err != "":
+		t.Errorf("%s could not be judged: %s", what, done.Err)
+	case blames(done):
+		text, err := storyOf(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flaw := blame(done)
+		t.Errorf("%s shows that the lock breaks what it promises: %s by %s\n\n%s", what, flaw.Oracle, flaw.Cause, text)
+	case done.Violation():
+		t.Logf("%s: only limits of any lease", what)
+		return true
+	case !done.Decided() && r.replay != "":
+		t.Errorf("%s shows nothing: its outcome is %s", what, done.Outcome)
+	case !done.Decided():
+		t.Logf("%s shows nothing any more (%s): delete it, or look at it with -lockstorm.replay", what, done.Outcome)
+		return true
+	default:
+		t.Logf("%s: %s", what, done.Outcome)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package locktest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// saved is a file below testdata/lockstorm: a shrunk trial that failed.
+type saved struct {
+	// Format is trial.Format of the version that wrote the file.
+	Format int        `json:"format"`
+	Test   string     `json:"test"`
+	Shows  string     `json:"shows"` // for readers
+	Spec   trial.Spec `json:"spec"`
+}
+
+// testdata returns the directory for the saved trials of a call of Run.
+func testdata(test string, call int) string {
+	path := filepath.Join("testdata", "lockstorm")
+	for part := range strings.SplitSeq(test, "/") {
+		path = filepath.Join(path, filename(part))
+	}
+	if call > 1 {
+		path += fmt.Sprint("-", call)
+	}
+	return path
+}
+
+// save writes a counterexample into the directory, and returns the file's path.
+func save(dir string, v *Violation, test string) (string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("save a trial: %w", err)
+	}
+	path := filepath.Join(dir, filename(fmt.Sprintf("%s-%s-%s.json", v.Fault, v.Flaws[0].Oracle, v.Flaws[0].Cause)))
+	return path, jsonfile.Write(path, saved{trial.Format, test, v.Flaws[0].String(), v.spec})
+}
+
+// load reads a saved trial, to be run on the session's lock.
+func (s *session) load(path string) (trial.Spec, error) {
+	var file saved
+	if err := jsonfile.Read(path, &file); err != nil {
+		return file.Spec, fmt.Errorf("locktest: %w", err)
+	}
+	if file.Format > trial.Format {
+		return file.Spec, fmt.Errorf("locktest: %w", trial.Newer(path, file.Format))
+	}
+	file.Spec.Lock = s.traits.id(s.name)
+	if _, err := file.Spec.Recipe(); err != nil {
+		return file.Spec, fmt.Errorf("locktest: %s: %w", path, err)
+	}
+	return file.Spec, nil
+}
+
+// savedHold runs the saved trials of a fault, and reports whether the other trials are
+// to run: no saved one shows that the lock is to blame. If not, the test has failed.
+func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string) bool {
+	files, err := filepath.Glob(filepath.Join(r.dir, "*.json"))
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	slices.Sort(files)
+	held := true
+	for _, path := range files {
+		spec, err := r.session.load(path)
+		if err != nil {
+			t.Error(err)
+			held = false
+			continue
+		}
+		if spec.Fault == fault {
+			held = r.judge(ctx, t, spec, "the saved trial "+path) && held
+		}
+	}
+	if !held {
+		t.Logf("the other trials under %s were not run: saved trials come first", fault)
+	}
+	return held
+}
+
+// named returns the trial that -lockstorm.replay names; nil = it is under another fault.
+func (r *runner) named(fault string) (*trial.Spec, error) {
+	if strings.HasSuffix(r.replay, ".json") {
+		spec, err := r.session.load(r.replay)
+		if err != nil || spec.Fault != fault {
+			return nil, err
+		}
+		return &spec, nil
+	}
+	specs, _, err := r.session.plan.Trials(fault)
+	if err != nil {
+		return nil, fmt.Errorf("locktest: %w", err)
+	}
+	for _, p := range r.session.probes {
+		specs = append(specs, p.Spec)
+	}
+	for _, spec := range specs {
+		if spec.Fault == fault && spec.Workload+"/"+number(spec) == r.replay {
+			return &spec, nil
+		}
+	}
+	return nil, nil
+}
+
+// keep copies a counterexample's evidence to the test's artifacts, if these are kept.
+func keep(t *testing.T, v *Violation) []string {
+	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
+		return []string{"go test -artifacts would keep its history and commands"}
+	}
+	dir := t.ArtifactDir()
+	if err := os.CopyFS(dir, os.DirFS(v.folder)); err != nil {
+		return []string{fmt.Sprint("its history and commands could not be kept: ", err)}
+	}
+	return []string{"its history and commands are in", "  " + dir}
+}

@@ -1,0 +1,307 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// asScene is set in the environment of a test binary that plays a scene.
+const asScene = "LOCKSTORM_LOCKTEST_SCENE"
+
+// scenes are tests of locks, most of which fail. Each is played in a process of its own, as
+// by a user's go test.
+var scenes = map[string]func(t *testing.T){
+	"right":      func(t *testing.T) { locktest.Run(t, right) },
+	"bareDelete": func(t *testing.T) { locktest.Run(t, bareDelete, few("client-pause", "delay")) },
+	"everybody":  func(t *testing.T) { locktest.Run(t, everybody, few("none")) },
+	"nobody":     func(t *testing.T) { locktest.Run(t, unconfigured, few("none")) },
+	"busy":       func(t *testing.T) { locktest.Run(t, alwaysBusy, few("none")) },
+	"noRelease":  func(t *testing.T) { locktest.Run(t, withoutRelease, few("none")) },
+	"noFence":    func(t *testing.T) { locktest.Run(t, right, few("none"), locktest.RequireFencing) },
+	"fenced":     func(t *testing.T) { locktest.Run(t, fenced, few("client-pause"), locktest.RequireFencing) },
+	"extended":   func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"extendedByAnybody": func(t *testing.T) {
+		locktest.Run(t, extended(false), few("none"))
+	},
+	"untilTooLate":   func(t *testing.T) { locktest.Run(t, until(time.Second), few("none", "client-pause")) },
+	"until":          func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay")) },
+	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
+	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
+	"pooled":         func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
+	"kept":           func(t *testing.T) { locktest.Run(t, kept, few("none", "delay")) },
+	"short":          func(t *testing.T) { locktest.Run(t, shortLease, few("none")) },
+	"unrenewed": func(t *testing.T) {
+		locktest.Run(t, right, few("slow-work"), locktest.PromiseRenewal)
+	},
+	"twice": func(t *testing.T) {
+		locktest.Run(t, right, few("none"))
+		locktest.Run(t, everybody, few("none"))
+	},
+	"parallel": func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{"a b", "c"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				locktest.Run(t, right, few("delay"))
+			})
+		}
+	},
+	"flagged": func(t *testing.T) { locktest.Run(t, flagged, few("none")) },
+	"redigo": func(t *testing.T) {
+		locktest.Run(t, onRedigo, few("none", "client-pause", "lost-reply", "client-crash"))
+	},
+	"rueidis": func(t *testing.T) {
+		locktest.Run(t, onRueidis, few("none", "client-pause", "lost-reply", "client-crash"))
+	},
+	"undialed": func(t *testing.T) { locktest.Run(t, undialed, few("none")) },
+	"budget":   func(t *testing.T) { locktest.Run(t, right, few("none", "delay"), locktest.Budget(1)) },
+	"longer":   func(t *testing.T) { locktest.Run(t, right, locktest.TTL(10*time.Minute), locktest.Trials(-1), whole) },
+	"brief": func(t *testing.T) {
+		locktest.Run(t, right, few("none", "delay", "partition"), locktest.TTL(time.Second))
+	},
+	"bubble":      func(t *testing.T) { synctest.Test(t, func(t *testing.T) { locktest.Run(t, right) }) },
+	"badTTL":      func(t *testing.T) { locktest.Run(t, right, locktest.TTL(1)) },
+	"badFault":    func(t *testing.T) { locktest.Run(t, right, locktest.Faults("delai")) },
+	"readWrite":   func(t *testing.T) { locktest.Run(t, readWrite, whole) },
+	"counted":     func(t *testing.T) { locktest.Run(t, counted, few("client-pause")) },
+	"sharedByAll": func(t *testing.T) { locktest.Run(t, sharedByAll, few("none")) },
+	"reentrant":   func(t *testing.T) { locktest.Run(t, reentrant, locktest.Reentrant, whole) },
+	"uncounted":   func(t *testing.T) { locktest.Run(t, uncounted, few("none"), locktest.Reentrant) },
+	"notReentrant": func(t *testing.T) {
+		locktest.Run(t, right, few("none"), locktest.Reentrant)
+	},
+	"polled": func(t *testing.T) {
+		locktest.Run(t, polled, few("none", "client-crash", "lost-reply"), locktest.Blocking, whole)
+	},
+	"deaf": func(t *testing.T) { locktest.Run(t, deaf, few("none"), locktest.Blocking) },
+	"woken": func(t *testing.T) {
+		locktest.Run(t, woken(true), few("none", "client-pause", "hung-work"), locktest.Blocking, whole)
+	},
+	"lostWakeup": func(t *testing.T) { locktest.Run(t, woken(false), few("client-pause"), locktest.Blocking) },
+	"reentrantReadWrite": func(t *testing.T) {
+		locktest.Run(t, readWrite, few("none"), locktest.Reentrant)
+	},
+	"majority": func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
+}
+
+// letIn is a flag of the tests' own.
+var letIn = flag.Bool("let-in", false, "the lock of the scene flagged lets everybody in")
+
+// flagged is right, unless a flag says otherwise.
+func flagged(c *locktest.Client) (locktest.Acquire, error) {
+	if *letIn {
+		return everybody(c)
+	}
+	return right(c)
+}
+
+// few chooses faults.
+func few(faults ...string) locktest.Option { return locktest.Faults(faults...) }
+
+// whole runs every trial, however slow the machine is.
+var whole = locktest.Budget(time.Hour)
+
+// TestScene plays the scene that the environment names, for the other tests.
+func TestScene(t *testing.T) {
+	if play := scenes[os.Getenv(asScene)]; play != nil {
+		play(t)
+	}
+}
+
+func unconfigured(*locktest.Client) (locktest.Acquire, error) {
+	return func(context.Context, string, time.Duration) (locktest.Held, error) { return locktest.Held{}, errDown }, nil
+}
+
+func alwaysBusy(*locktest.Client) (locktest.Acquire, error) {
+	return func(context.Context, string, time.Duration) (locktest.Held, error) {
+		return locktest.Held{}, locktest.ErrBusy
+	}, nil
+}
+
+func withoutRelease(*locktest.Client) (locktest.Acquire, error) {
+	return func(context.Context, string, time.Duration) (locktest.Held, error) { return locktest.Held{}, nil }, nil
+}
+
+// setThenCount takes the lock and counts the grant.
+var setThenCount = redis.NewScript(`
+if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return false
+end
+return redis.call('incr', KEYS[2])`)
+
+// fenced is right, with a number for each grant.
+func fenced(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		fence, err := setThenCount.Run(ctx, rdb, []string{key, key + ":fence"}, token, ttl.Milliseconds()).Int64()
+		if err == redis.Nil {
+			err = locktest.ErrBusy
+		}
+		return locktest.Held{Token: token, Fence: fence, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+		}}, err
+	}, nil
+}
+
+var compareAndExpire = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  return redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return 0`)
+
+// extended is right, with a lease that can be prolonged: by its owner, or by anybody.
+func extended(byOwner bool) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		rdb := connect(c)
+		acquire, err := right(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			held, err := acquire(ctx, key, ttl)
+			held.Extend = func(ctx context.Context) error {
+				if byOwner {
+					return released(compareAndExpire.Run(ctx, rdb, []string{key}, held.Token, ttl.Milliseconds()).Int64())
+				}
+				ok, err := rdb.PExpire(ctx, key, ttl).Result()
+				if err == nil && !ok {
+					err = locktest.ErrNotHeld
+				}
+				return err
+			}
+			return held, err
+		}, err
+	}
+}
+
+// until is right, and tells its holder an instant, so much after the key's expiry.
+func until(late time.Duration) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		acquire, err := right(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			asked := time.Now()
+			held, err := acquire(ctx, key, ttl)
+			held.Until = func() time.Time { return asked.Add(ttl + late) }
+			return held, err
+		}, err
+	}
+}
+
+// lease is what a library returns beside an error as nil.
+type lease struct {
+	release func(context.Context) error
+	end     time.Time
+}
+
+func (l *lease) Release(ctx context.Context) error { return l.release(ctx) }
+func (l *lease) Until() time.Time                  { return l.end }
+
+// untilOfNoLease is right, and fills in Held without a look at the error.
+func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := right(c)
+	obtain := func(ctx context.Context, key string, ttl time.Duration) (*lease, error) {
+		end := time.Now().Add(ttl - time.Second)
+		held, err := acquire(ctx, key, ttl)
+		if err != nil {
+			return nil, err
+		}
+		return &lease{held.Release, end}, nil
+	}
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		l, err := obtain(ctx, key, ttl)
+		return locktest.Held{Release: l.Release, Until: l.Until}, err
+	}, err
+}
+
+// panics is right, but for a goroutine that panics now and then.
+func panics(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := right(c)
+	n := 0
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		if n++; n == 4 {
+			go func() { panic("the watchdog has no lease") }()
+		}
+		return acquire(ctx, key, ttl)
+	}, err
+}
+
+// pooled is right, but its Redis client has one connection, for which several goroutines
+// wait.
+func pooled(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, PoolSize: 1})
+	c.Cleanup(func() { _ = rdb.Close() })
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		var looks sync.WaitGroup
+		for range 3 {
+			looks.Go(func() { rdb.Exists(ctx, key+":paused") })
+		}
+		looks.Wait()
+		return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+		}}, setNX(ctx, rdb, key, token, ttl)
+	}, nil
+}
+
+// turns is what a careless service keeps in a package variable.
+var turns = sync.OnceValue(func() chan int {
+	c := make(chan int, 1)
+	c <- 1
+	return c
+})
+
+// kept is right, but uses a channel of an earlier trial.
+func kept(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := right(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		turn := <-turns()
+		defer func() { turns() <- turn }()
+		return acquire(ctx, key, ttl)
+	}, err
+}
+
+// shortLease takes milliseconds for seconds.
+func shortLease(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := right(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		return acquire(ctx, key, ttl/1000)
+	}, err
+}
+
+// majority takes the lock on most of the nodes, one after the other, within the lease.
+func majority(c *locktest.Client) (locktest.Acquire, error) {
+	var nodes []*redis.Client
+	for _, addr := range c.Addrs {
+		rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: c.Dial, MaxRetries: -1, ReadTimeout: time.Second})
+		c.Cleanup(func() { _ = rdb.Close() })
+		nodes = append(nodes, rdb)
+	}
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token, end, granted := rand.Text(), time.Now().Add(ttl-ttl/100), 0
+		for _, rdb := range nodes {
+			if setNX(ctx, rdb, key, token, ttl) == nil {
+				granted++
+			}
+		}
+		release := func(ctx context.Context) (err error) {
+			for _, rdb := range nodes {
+				_, err = compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64()
+			}
+			return err
+		}
+		held := locktest.Held{Token: token, Release: release, Until: func() time.Time { return end }}
+		if granted <= len(nodes)/2 || !time.Now().Before(end) {
+			_ = release(ctx)
+			return held, locktest.ErrBusy
+		}
+		return held, nil
+	}, nil
+}

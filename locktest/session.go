@@ -1,0 +1,217 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// session tests one lock: open first, then fault for each fault, in any order, one at a
+// time.
+type session struct {
+	lock
+	pool     worker.Pool
+	parallel int
+	dir      string // for trials, removed by close
+
+	plan     *campaign.Planning
+	traits   traits
+	probes   []trial.Result
+	left     int           // faults that are still to be tried
+	deadline time.Time     // of all trials, from Options.Budget
+	shrink   time.Duration // that is left for shrinking
+	told     map[trial.Flaw]string
+}
+
+// newSession returns a session on the pool, which it closes.
+func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
+	dir, err := os.MkdirTemp("", "lockstorm-locktest-")
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("locktest: %w", err)
+	}
+	return &session{lock: l, pool: pool, parallel: parallel, dir: dir, told: map[trial.Flaw]string{}}, nil
+}
+
+func (s *session) close() error {
+	s.pool.Close()
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	return nil
+}
+
+// open finds out what leases of the lock have, and runs the probes. An error says why
+// nothing can be tested.
+func (s *session) open(ctx context.Context) error {
+	s.deadline, s.shrink = time.Now().Add(s.Budget), s.Budget/4
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	c := s.config(s.traits.id(s.name))
+	if s.traits.extends {
+		c.Workloads = append(c.Workloads, "extend")
+	}
+	if s.Blocking && !s.traits.readWrite {
+		c.Workloads = append(c.Workloads, cancelWorkload)
+	}
+	var err error
+	if s.plan, err = campaign.NewPlanning(sim.New(), c); err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	specs, err := s.plan.Probes()
+	if err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	done, err := s.run(ctx, specs, true, s.deadline)
+	if err != nil {
+		return err
+	}
+	for i, d := range done {
+		if d == nil {
+			continue
+		}
+		if d.Trial.Err == "" {
+			s.plan.Saw(specs[i], d.Seen)
+		}
+		s.probes = append(s.probes, d.Trial)
+	}
+	s.left = len(s.plan.Faults())
+	return nil
+}
+
+// share returns the end of the next fault's share of the budget.
+func (s *session) share() time.Time {
+	left := max(1, s.left)
+	s.left--
+	return time.Now().Add(time.Until(s.deadline) / time.Duration(left))
+}
+
+// look runs a fault-free trial in which clients also try to extend their leases, and, if the
+// lock turns out to have readers, another one with readers and writers.
+func (s *session) look(ctx context.Context) error {
+	found, err := s.lookAs(ctx, traits{extends: true}, "extend")
+	if err == nil && found.readWrite {
+		found, err = s.lookAs(ctx, traits{readWrite: true}, "read-write")
+		found.readWrite = true
+	}
+	s.traits = found
+	if err == nil && s.Reentrant {
+		if found.readWrite {
+			return errors.New("locktest: the option Reentrant does not suit a read-write lock (Client.Readers): test re-entry in a Run of its own, without readers")
+		}
+		_, err = s.lookAs(ctx, found, "reentrant")
+	}
+	if err == nil && s.Blocking && !found.readWrite {
+		_, err = s.lookAs(ctx, found, cancelWorkload)
+	}
+	return err
+}
+
+// cancelWorkload gives attempts to acquire a lock contexts that end.
+const cancelWorkload = "cancel"
+
+// lookAs runs a fault-free trial of the lock as if it had these traits, and returns those
+// that it has. An error says why nothing can be tested.
+func (s *session) lookAs(ctx context.Context, as traits, workload string) (found traits, err error) {
+	spec, err := campaign.PlanTrial(ctx, sim.New(), s.config(as.id(s.name)), as.id(s.name), "none", workload, 0)
+	if err != nil {
+		return found, fmt.Errorf("locktest: %w", err)
+	}
+	folder := filepath.Join(s.dir, "look-"+workload)
+	d, err := s.pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Keep: true}, nil)
+	if err != nil {
+		return found, fmt.Errorf("locktest: %w", err)
+	}
+	if d.Trial.Err != "" {
+		return found, fmt.Errorf("locktest: a trial without any fault failed: %s", d.Trial.Err)
+	}
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		return found, fmt.Errorf("locktest: %w", err)
+	}
+	found, acquired, failed := traitsOf(record)
+	switch {
+	case failed == errNoRelease.Error():
+		return found, errors.New("locktest: " + failed)
+	case found.readWrite || len(d.Trial.Flaws) > 0: // the next look, or the verdicts, tell more
+	case !acquired && strings.Contains(failed, fmt.Sprint(noPort)):
+		return found, fmt.Errorf("locktest: nobody acquired the lock: its Redis client must connect with Client.Dial: Acquire failed: %s", failed)
+	case !acquired && failed != "":
+		return found, fmt.Errorf("locktest: without any fault, nobody acquired the lock: Acquire failed: %s", failed)
+	case !acquired:
+		return found, errors.New("locktest: without any fault, nobody acquired the lock: every attempt was ErrBusy")
+	}
+	if workload == cancelWorkload {
+		cancel, ok := workloads.ByName(cancelWorkload)
+		if !ok {
+			return found, fmt.Errorf("locktest: there is no workload %q", cancelWorkload)
+		}
+		if late := overstayed(record, cancel, spec.Options); late > s.TTL/20 {
+			return found, fmt.Errorf("locktest: the option Blocking says that Acquire waits until its context ends, but without any fault it went on for %v after that", late.Round(time.Millisecond))
+		}
+	}
+	if s.Reentrant && refusedHolder(record) {
+		return found, errors.New("locktest: the option Reentrant says that a holder can acquire the lock again, but without any fault it was refused: ErrBusy")
+	}
+	if s.Fencing && acquired && !found.fenced {
+		return found, errors.New("locktest: fencing is required, but Acquire returned no Held.Fence")
+	}
+	return found, nil
+}
+
+// run runs trials, parallel at a time, and returns their outcomes in the same order; nil
+// for trials for which there was no time before end. Probes are all run.
+func (s *session) run(ctx context.Context, specs []trial.Spec, probes bool, end time.Time) ([]*trial.Done, error) {
+	done := make([]*trial.Done, len(specs))
+	queue := make(chan int)
+	var mu sync.Mutex
+	var failure error
+	var workers sync.WaitGroup
+	for range min(s.parallel, len(specs)) {
+		workers.Go(func() {
+			for i := range queue {
+				d, err := s.pool.Run(ctx, trial.Task{Spec: specs[i], Folder: s.folder(specs[i]), Probe: probes}, nil)
+				mu.Lock()
+				if err != nil && failure == nil {
+					failure = fmt.Errorf("locktest: %w", err)
+				}
+				mu.Unlock()
+				if err == nil {
+					d.Trial.Spec = specs[i]
+					done[i] = &d
+				}
+			}
+		})
+	}
+	for i := range specs {
+		mu.Lock()
+		stop := failure != nil || !probes && time.Now().After(end)
+		mu.Unlock()
+		if stop || ctx.Err() != nil {
+			break
+		}
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return done, err
+	}
+	return done, failure
+}
+
+func (s *session) folder(spec trial.Spec) string {
+	return filepath.Join(s.dir, filename(spec.Fault), filename(spec.Workload+"-"+spec.Number()))
+}

@@ -1,0 +1,195 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/workloads"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// traits are what leases of a lock have, as a fault-free trial shows. Each combination of
+// traits is a recipe of its own, so that a worker process judges as its parent does.
+type traits struct {
+	extends, deadlines, fenced, readWrite bool
+}
+
+// id returns the id of the recipe of the lock with these traits.
+func (t traits) id(lock string) string {
+	for _, part := range []struct {
+		has  bool
+		name string
+	}{{t.extends, "+extend"}, {t.deadlines, "+until"}, {t.fenced, "+fence"}, {t.readWrite, "+rw"}} {
+		if part.has {
+			lock += part.name
+		}
+	}
+	return lock
+}
+
+// allTraits are all combinations.
+func allTraits() (all []traits) {
+	for bits := range 16 {
+		all = append(all, traits{bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0})
+	}
+	return all
+}
+
+// lock is a subject under a name, with its options.
+type lock struct {
+	name string
+	make Subject
+	Options
+}
+
+// register makes the lock known to trials of this process until the returned function is
+// called.
+func (l lock) register() (unregister func()) {
+	for _, t := range allTraits() {
+		locks.Register(l.recipe(t))
+	}
+	return func() {
+		for _, t := range allTraits() {
+			locks.Unregister(t.id(l.name))
+		}
+	}
+}
+
+// recipe describes the lock to trials. Its flaws are the limits of any such lease; whatever
+// else shows is the lock's own doing.
+func (l lock) recipe(t traits) locks.Recipe {
+	topology := locks.Single
+	if l.Nodes > 0 {
+		topology = locks.Independent
+	}
+	return locks.Recipe{
+		ID: t.id(l.name), Summary: l.name, Topology: topology,
+		Claims: func(ttl time.Duration, nodes int) history.Claims {
+			return history.Claims{
+				Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl,
+				Extends: t.extends, Fenced: t.fenced, Renews: l.Renews,
+				ReadWrite: t.readWrite, Reentrant: l.Reentrant, Waits: l.Blocking,
+			}
+		},
+		Flaws: locks.Limits(locks.Known{Deadlines: t.deadlines, Fenced: t.fenced, Renews: l.Renews, Reentrant: l.Reentrant}),
+		New:   func(c *locks.Client) (locks.Maker, error) { return l.bind(t, c) },
+	}
+}
+
+// bind binds the lock with these traits to a client process.
+func (l lock) bind(t traits, c *locks.Client) (locks.Maker, error) {
+	view := newClient(c)
+	write, err := l.make(view)
+	if err != nil {
+		return nil, err
+	}
+	read := view.read
+	switch {
+	case read == nil && t.readWrite:
+		return nil, errors.New("the Subject called Client.Readers for other clients, but not for this one")
+	case read != nil && !t.readWrite:
+		write = func(context.Context, string, time.Duration) (Held, error) { return Held{}, errReaders }
+	}
+	return func(key string, ttl time.Duration) (locks.Lock, error) {
+		if !t.readWrite {
+			return l.handle(write, key, ttl), nil
+		}
+		return rwHandle{l.handle(write, key, ttl), l.handle(read, key, ttl)}, nil
+	}, nil
+}
+
+// handle returns a handle on the lock named key.
+func (l lock) handle(acquire Acquire, key string, ttl time.Duration) locks.Lock {
+	h := &handle{acquire: acquire, key: key, ttl: ttl, wallClock: l.WallClock}
+	if l.Blocking {
+		return blockingHandle{h}
+	}
+	return h
+}
+
+// allFaults returns the faults that can strike the lock: those of a client's wall clock only
+// if the lock reads it, none that need a Redis Cluster, and of those of replicas none for a
+// majority of independent nodes.
+func (o Options) allFaults() (names []string) {
+	have := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+	topology := locks.Single
+	if o.Nodes > 0 {
+		topology = locks.Independent
+	}
+	for _, f := range nemesis.All() {
+		suits := slices.ContainsFunc(f.Topologies(topology), func(t testbed.Topology) bool { return slices.Contains(have, t) })
+		if suits && (o.WallClock || !slices.Contains(f.Needs, testbed.CanClocks)) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// traitsOf reads from a fault-free trial, whose clients tried to extend their leases, what
+// leases have. acquired reports whether anybody acquired the lock; if nobody did, failed is
+// the first error of an attempt, "" if all were busy.
+func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
+	for _, op := range r.Evidence.Ops {
+		switch {
+		case op.F == history.FAcquire && op.Type == history.OK:
+			acquired = true
+			if l := op.Lease; l != nil {
+				t.deadlines, t.fenced = t.deadlines || l.Deadline > 0, t.fenced || l.Fence > 0
+			}
+		case op.F == history.FAcquire && op.Error == errReaders.Error():
+			t.readWrite = true
+		case op.F == history.FAcquire && op.Error != "" && failed == "":
+			failed = op.Error
+		case op.F == history.FExtend && op.Type != history.Invoke && op.Error != errNoExtend.Error():
+			t.extends = true
+		}
+	}
+	return t, acquired, failed
+}
+
+// refusedHolder reports whether, in a fault-free trial, a client was refused that held the
+// lock.
+func refusedHolder(r trial.Record) bool {
+	held := map[int]int{} // by client
+	for _, op := range r.Evidence.Ops {
+		switch {
+		case op.F == history.FAcquire && op.Type == history.OK:
+			held[op.Client]++
+		case op.F == history.FAcquire && op.Type == history.Fail && held[op.Client] > 0:
+			return true
+		case op.F == history.FRelease && op.Type != history.Invoke:
+			held[op.Client]--
+		}
+	}
+	return false
+}
+
+// overstayed returns how long after the end of its context an acquire of a lock that waits
+// returned at most, in a fault-free trial of the workload cancel.
+func overstayed(r trial.Record, cancel workloads.Workload, o workloads.Options) (late time.Duration) {
+	begun, until := map[int]int{}, map[int]time.Duration{} // by client
+	for _, op := range r.Evidence.Ops {
+		switch {
+		case op.F == history.FHealed:
+			return late // from now on, clients wait for as long as it takes
+		case op.F == history.FAcquire && op.Type == history.Invoke:
+			// Each critical section makes one attempt.
+			s := cancel.Decide(o, op.Client, begun[op.Client])
+			begun[op.Client]++
+			if until[op.Client] = op.Time + s.Patience; s.Patience == 0 {
+				until[op.Client] = math.MaxInt64
+			}
+		case op.F == history.FAcquire:
+			late = max(late, op.Time-until[op.Client])
+		}
+	}
+	return late
+}

@@ -1,0 +1,80 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// connect makes the Redis client of a service: go-redis with its defaults.
+func connect(c *locktest.Client) *redis.Client {
+	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
+	c.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// compareAndDelete removes the key if it has the token.
+var compareAndDelete = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  return redis.call('del', KEYS[1])
+end
+return 0`)
+
+// setNX takes the lock.
+func setNX(ctx context.Context, rdb *redis.Client, key, token string, ttl time.Duration) error {
+	ok, err := rdb.SetNX(ctx, key, token, ttl).Result()
+	if err == nil && !ok {
+		return locktest.ErrBusy
+	}
+	return err
+}
+
+// released reads the number of keys that a release removed.
+func released(n int64, err error) error {
+	if err == nil && n == 0 {
+		return locktest.ErrNotHeld
+	}
+	return err
+}
+
+// right is a lock without a mistake.
+func right(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		return locktest.Held{
+			Token: token,
+			Release: func(ctx context.Context) error {
+				return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+			},
+		}, setNX(ctx, rdb, key, token, ttl)
+	}, nil
+}
+
+// bareDelete releases whatever is there.
+func bareDelete(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		return locktest.Held{Release: func(ctx context.Context) error {
+			return released(rdb.Del(ctx, key).Result())
+		}}, setNX(ctx, rdb, key, "1", ttl)
+	}, nil
+}
+
+// everybody lets everybody in.
+func everybody(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+		}}, rdb.Set(ctx, key, token, ttl).Err()
+	}, nil
+}
+
+var errDown = errors.New("the service is not configured")

@@ -1,0 +1,134 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// fakeClient is a client process.
+type fakeClient struct {
+	env     *fakeEnv
+	id      int
+	locks   *locks.Client
+	timeout time.Duration
+
+	// Guarded by env.mu.
+	offset  time.Duration
+	crashed bool
+	work    *fakeWork
+	step    string
+	n       map[string]int
+}
+
+func (c *fakeClient) Locks() *locks.Client { return c.locks }
+func (c *fakeClient) Open(int)             {}
+
+func (c *fakeClient) Work(ctx context.Context) (<-chan struct{}, error) {
+	c.env.mu.Lock()
+	w := c.work
+	if w != nil {
+		w.hits++
+	}
+	c.env.mu.Unlock()
+	switch {
+	case w == nil:
+		return nil, ctx.Err()
+	case w.hangs != nil:
+		return nil, errors.Join(w.hangs(), testbed.ErrHung)
+	}
+	return w.done, nil
+}
+
+func (c *fakeClient) skew() time.Duration {
+	c.env.mu.Lock()
+	defer c.env.mu.Unlock()
+	return c.offset
+}
+
+// proceed waits while the client is paused; an error if it has crashed.
+func (c *fakeClient) proceed() error {
+	c.env.pass(clientName(c.id))
+	c.env.mu.Lock()
+	defer c.env.mu.Unlock()
+	if c.crashed {
+		return testbed.ErrCrashed
+	}
+	return nil
+}
+
+func (c *fakeClient) Step(ctx context.Context, name string) error {
+	if err := c.proceed(); err != nil {
+		return err
+	}
+	c.env.mu.Lock()
+	c.step, c.n = name, map[string]int{}
+	c.env.mu.Unlock()
+	c.env.reach(testbed.Point{Client: c.id, Step: name}, history.Command{})
+	return errors.Join(c.proceed(), ctx.Err())
+}
+
+var errTimeout = errors.New("i/o timeout")
+
+// do sends a command: run is what it does on the node, at one moment. Whatever
+// becomes of the client, a command that was sent runs, unless it is dropped.
+func (c *fakeClient) do(node, name string, run func(*fakeNode) string) (string, error) {
+	at := testbed.Point{Client: c.id, Step: c.step, Node: node, When: testbed.Before}
+	c.n[node]++
+	at.N = c.n[node]
+	cmd := history.Command{Args: []history.Bytes{history.Bytes(name), "k"}, Node: node, N: at.N}
+	c.env.reach(at, cmd)
+	if err := c.proceed(); err != nil {
+		return "", err
+	}
+	replies := make(chan string, 1)
+	go c.travel(node, run, replies)
+	at.When = testbed.Sent
+	c.env.reach(at, cmd)
+	if err := c.proceed(); err != nil {
+		return "", err
+	}
+	select {
+	case r := <-replies:
+		at.When = testbed.Replied
+		c.env.reach(at, cmd)
+		return r, c.proceed()
+	case <-time.After(c.timeout):
+		return "", errors.Join(errTimeout, c.proceed())
+	}
+}
+
+// travel is a command's way to the node and back.
+func (c *fakeClient) travel(node string, run func(*fakeNode) string, replies chan<- string) {
+	time.Sleep(time.Millisecond)
+	e, name := c.env, clientName(c.id)
+	e.mu.Lock()
+	node = e.serves(c.id, node)
+	e.mu.Unlock()
+	if !e.pass(linkKey(name, node, testbed.Upstream)) || !e.pass(node) {
+		return
+	}
+	e.mu.Lock()
+	node = e.serves(c.id, node)
+	n := e.nodes[node]
+	if n.down {
+		e.mu.Unlock()
+		return
+	}
+	n.commands++
+	for k, v := range n.keys {
+		if v.expires != 0 && v.expires <= e.Now() {
+			delete(n.keys, k)
+		}
+	}
+	r := run(n)
+	e.mu.Unlock()
+	time.Sleep(time.Millisecond)
+	if e.pass(linkKey(name, node, testbed.Downstream)) {
+		replies <- r
+	}
+}

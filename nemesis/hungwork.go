@@ -1,0 +1,66 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// hungWork lets a holder never come back from its work: it waits for ever for something
+// else, and never releases. Unlike in client-crash, its process lives, and so does its
+// watchdog (D3: if the work blocks for ever, the lock is kept). The proof is that the client
+// came to the work that hangs.
+var hungWork = Fault{
+	Name:       "hung-work",
+	Doc:        "a holder never comes back from its work; its process and its watchdog live on",
+	Color:      "#6d4c41",
+	Needs:      []testbed.Capability{testbed.CanClients},
+	Topologies: sameTopology,
+	Plans:      hungWorkPlans,
+	named:      namedHungWork,
+	deadly:     true,
+	freezes:    true,
+	effect:     history.Hung,
+	aim:        aimAtClient,
+	inject: func(_ context.Context, s *injection) (heal, error) {
+		undo, err := s.env.(testbed.Clients).HangWork(s.client, func() error {
+			return s.event(history.Op{Client: s.client, Type: history.Info, F: history.FHung})
+		})
+		if err != nil {
+			return nil, fmt.Errorf("hang the work of %s: %w", clientName(s.client), err)
+		}
+		return func(ctx context.Context) (result, error) {
+			r := result{impact: s.lasted()}
+			var err error
+			r.hits, err = undo(ctx)
+			return r, err
+		}, nil
+	},
+}
+
+// whileHung is how long others get to wait for a client that hangs, before the liveness
+// phase: longer than D3's four renewals keep a lease.
+func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
+
+func hungWorkPlans(w World, r *rand.Rand) []Plan {
+	d := w.draw()
+	d.add(believing, "hangs in its work", func(m *move) { m.Nodes, m.For = nil, max(w.outlast(), w.Duration-w.lease()) })
+	// One client must survive to show whether the lock can be acquired again.
+	return d.plans(min(2, w.Clients-1), r)
+}
+
+// namedHungWork hangs one client, or two in succession, in each step in which the client
+// believes that it holds the lock.
+func namedHungWork(w World) []Schedule {
+	e := w.enumerate()
+	for _, s := range believing {
+		for _, l := range w.both() {
+			e.add(l, s, "", "hangs in its work", func(a *Action) { a.Nodes, a.For = nil, w.whileHung() })
+		}
+	}
+	return e.all
+}

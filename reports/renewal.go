@@ -1,0 +1,179 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// renewalTable compares recipes that renew their leases with the same locks that do not:
+// under holders that work for equally many leases, and under holders that hang.
+type renewalTable struct {
+	Overruns []string // "1.2 leases", in ascending order; last those of trials with several
+	Rows     []renewalRow
+}
+
+// renewalRow is one recipe's line. Each text is a share of trials, "3 of 18".
+type renewalRow struct {
+	Recipe string
+	Renews bool
+	Slow   []string // trials with a violation, by overrun
+	Hung   string   // trials with a violation beside a holder that hung
+	Ever   string   // trials after which nobody ever got in again
+}
+
+// renewalWords introduces the table.
+const renewalWords = "Renewal keeps the lease of a holder that is slow, and just as well that of a holder that never comes back: two sides of one coin. " +
+	"The left columns count the trials with a violation, of those whose holders worked for that long (trials that nobody could judge are left out); the right ones those with a violation, " +
+	"and those after which nobody ever got in again, of the trials whose holder hung."
+
+// share counts trials.
+type share struct{ n, of int }
+
+// and returns the share with one more trial.
+func (s share) and(counts bool) share {
+	s.of++
+	if counts {
+		s.n++
+	}
+	return s
+}
+
+func (s share) String() string {
+	if s.of == 0 {
+		return notSeen
+	}
+	return fmt.Sprintf("%d of %d", s.n, s.of)
+}
+
+// shares are the counts of one recipe.
+type shares struct {
+	slow       map[int]share // by overrun in tenths of a lease
+	hung, ever share
+}
+
+// renewals returns the comparison; it has no rows if no recipe renews or no holder overran
+// its lease.
+func (r result) renewals(recipes []string) (table renewalTable) {
+	counts, overruns := r.overrunShares()
+	if len(counts) == 0 {
+		return renewalTable{}
+	}
+	for _, o := range overruns {
+		text := fmt.Sprintf("%d.%d leases", o/10, o%10)
+		if o == severalOverruns {
+			text = "several of these"
+		}
+		table.Overruns = append(table.Overruns, text)
+	}
+	add := func(recipe locks.Recipe, renews bool) {
+		c := counts[recipe.ID]
+		if c == nil || slices.ContainsFunc(table.Rows, func(row renewalRow) bool { return row.Recipe == recipe.ID }) {
+			return
+		}
+		row := renewalRow{Recipe: recipe.ID, Renews: renews, Hung: c.hung.String(), Ever: c.ever.String()}
+		for _, o := range overruns {
+			row.Slow = append(row.Slow, c.slow[o].String())
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	for _, id := range recipes {
+		recipe, ok := r.Glossary.recipe(id)
+		if !ok || !recipe.Claims(time.Second, 1).Renews {
+			continue
+		}
+		if plain, ok := r.Glossary.recipe(recipe.Unrenewed); ok {
+			add(plain, false)
+		}
+		add(recipe, true)
+	}
+	return table
+}
+
+// severalOverruns is the place of trials whose holders overran by different times.
+const severalOverruns = math.MaxInt
+
+// overrunShares counts, by recipe, the decided trials whose actions all prolong work, or all
+// hang it. It also returns the overruns, in tenths of a lease, or severalOverruns.
+func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
+	byRecipe = map[string]*shares{}
+	for _, t := range r.Trials {
+		effect, lasts, ok := longWork(t.Spec.Plan)
+		recipe, known := r.Glossary.recipe(t.Spec.Lock)
+		if !ok || !known || !t.Decided() {
+			continue
+		}
+		c := byRecipe[recipe.ID]
+		if c == nil {
+			c = &shares{slow: map[int]share{}}
+			byRecipe[recipe.ID] = c
+		}
+		if effect == history.Hung {
+			c.hung = c.hung.and(t.Outcome == trial.Violated)
+			c.ever = c.ever.and(slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Forever }))
+			continue
+		}
+		lease := max(t.Spec.Options.TTL, t.Spec.PromisedBy(recipe).Recovery)
+		tenths := int((10*lasts + lease/2) / lease)
+		if lasts == 0 {
+			tenths = severalOverruns
+		}
+		c.slow[tenths] = c.slow[tenths].and(t.Violation())
+		if !slices.Contains(overruns, tenths) {
+			overruns = append(overruns, tenths)
+		}
+	}
+	slices.Sort(overruns)
+	return byRecipe, overruns
+}
+
+// longWork returns the effect of a plan whose actions all slow down work, or all hang it. lasts
+// is for how long they slow it down; 0 if for different times.
+func longWork(p nemesis.Plan) (effect history.FaultEffect, lasts time.Duration, ok bool) {
+	for i, a := range p {
+		e := nemesis.Effect(a.Fault)
+		switch {
+		case e != history.Slowed && e != history.Hung || i > 0 && e != effect:
+			return "", 0, false
+		case i == 0:
+			effect, lasts = e, a.For
+		case a.For != lasts:
+			lasts = 0
+		}
+	}
+	return effect, lasts, len(p) > 0
+}
+
+// markdownRenewals writes the comparison of recipes with and without renewal.
+func markdownRenewals(b *strings.Builder, t renewalTable) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "## What renewal buys, and what it costs\n\n%s\n\n| recipe | renews |", prose.Escape(renewalWords))
+	for _, o := range t.Overruns {
+		fmt.Fprintf(b, " at work for %s |", o)
+	}
+	fmt.Fprintf(b, " hung: violated | hung: blocked for ever |\n|---|:-:|%s--:|--:|\n", strings.Repeat("--:|", len(t.Overruns)))
+	for _, row := range t.Rows {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", row.Recipe, yes(row.Renews), strings.Join(row.Slow, " | "), row.Hung, row.Ever)
+	}
+	b.WriteString("\n")
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
+// RenewsText says whether the recipe renews.
+func (r renewalRow) RenewsText() string { return yes(r.Renews) }

@@ -1,0 +1,265 @@
+package reports
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// SummarySize is the maximum size of report.md in bytes, of any campaign: GitHub takes
+// 65,536 characters in a comment on a pull request.
+const SummarySize = 60_000
+
+// Sizes of the parts of report.md, in bytes.
+const (
+	mostMatrix = 16_000
+	mostList   = 2_500 // each list of what was not judged
+	mostFact   = 200
+	mostLine   = 2_000 // the command
+)
+
+// summaryReport returns a campaign's report in GitHub's Markdown, worst first, in at most
+// SummarySize bytes. It says what it leaves out.
+func summaryReport(r result) []byte {
+	v := newView(r)
+	head := summaryHead(v)
+	sections := append([]boundedSection{summaryMatrix(r, v), r.undeclaredSection(v)}, summaryLists(v)...)
+	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
+	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
+		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
+	return []byte(head + boundedPage(SummarySize-len(head)-len(tail), sections) + tail)
+}
+
+// storeOf names the campaign's directory as a shell takes it, or DIR if it is very long.
+func storeOf(v view) string {
+	if name := shell.Quote(v.Store); v.Store != "" && len(name) <= mostFact {
+		return name
+	}
+	return "DIR"
+}
+
+// clip cuts a text to at most that many bytes, of which the last say so.
+func clip(s string, most int) string {
+	const cut = " … (cut)"
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len(cut)], "") + cut
+}
+
+func summaryHead(v view) string {
+	var b strings.Builder
+	b.WriteString("# Lockstorm report\n\n")
+	if v.Interrupted != "" {
+		fmt.Fprintf(&b, "**%s**\n\n", prose.Sentence(v.Interrupted))
+	}
+	fmt.Fprintf(&b, "```\n%s\n```\n\n", clip(v.Command, mostLine))
+	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
+	if v.Started != "" {
+		facts = append(facts, fact{"started", v.Started})
+	}
+	facts = append(facts, v.Versions...)
+	for i := range facts {
+		facts[i].Value = clip(facts[i].Value, mostFact)
+	}
+	writeFacts(&b, facts)
+	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
+	for _, t := range v.Tally {
+		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, prose.Plural(t.Count, "cell"))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// summaryMatrix is the matrix without links, the worst recipes first.
+func summaryMatrix(r result, v view) boundedSection {
+	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
+		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, prose.Plural(n, "recipe"), HTMLFile, HTMLFile)
+	}}
+	for _, f := range v.Faults {
+		s.Head += " " + f.Name + " |"
+	}
+	s.Head += "\n|---|" + strings.Repeat(":-:|", len(v.Faults)) + "\n"
+	if len(s.Head) > mostMatrix/2 { // a table without rows says nothing
+		s.Head = fmt.Sprintf("## Matrix\n\nThe matrix has %d columns, too many for this page.\n", len(v.Faults))
+		s.Rest = func(int) string { return fmt.Sprintf("It is in [%s](%s#matrix).\n\n", HTMLFile, HTMLFile) }
+		s.Items, s.Most = []boundedItem{{Whole: strings.Repeat(" ", mostMatrix)}}, 1
+		return s
+	}
+	for i, row := range worstFirst(v.Rows) {
+		text := fmt.Sprintf("| `%s` |", row.Recipe)
+		for _, c := range row.Cells {
+			switch c.Class {
+			case "new", "bug", "block":
+				text += fmt.Sprintf(" **%s** %s |", strings.ToUpper(c.Word), c.Count)
+			default:
+				text += strings.TrimRight(" "+c.Word+" "+c.Count, " ") + " |"
+			}
+		}
+		text += "\n"
+		if i == len(v.Rows)-1 {
+			text += "\n"
+		}
+		s.Items = append(s.Items, boundedItem{Whole: text})
+	}
+	return s
+}
+
+// worstFirst orders the recipes by their worst cell, then by the number of such cells.
+func worstFirst(rows []viewRow) []viewRow {
+	rank := map[string]int{}
+	for i, w := range verdictWords {
+		rank[w.Class] = i
+	}
+	profile := func(row viewRow) []int {
+		counts := make([]int, len(verdictWords))
+		for _, c := range row.Cells {
+			if c.Class != "" {
+				counts[rank[c.Class]]--
+			}
+		}
+		return counts
+	}
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b viewRow) int { return slices.Compare(profile(a), profile(b)) })
+	return out
+}
+
+// undeclaredSection has the undeclared violations, each with its story as long as there is
+// room. Those without room are counted; the command that lists them all is named.
+func (r result) undeclaredSection(v view) boundedSection {
+	s := boundedSection{
+		Head: "## Not declared\n\nViolations that their recipes do not declare:\n\n",
+		Rest: func(n int) string {
+			return fmt.Sprintf("\n**%d more %s not declared: `lockstorm report %s` lists all %d.**\n\n", n, isOrAre(n), storeOf(v), len(r.Matrix.Unexpected))
+		},
+	}
+	shown := r.shown()
+	for _, u := range r.Matrix.Unexpected {
+		replay := ""
+		if i := slices.IndexFunc(shown, func(x campaign.ShownFlaw) bool {
+			return x.Lock == u.Lock && x.Fault == u.Fault && x.Oracle == u.Oracle && x.Cause == u.Cause
+		}); i >= 0 {
+			replay = shown[i].Replay
+		}
+		line := fmt.Sprintf("- **`%s` under %s: %s by %s**", u.Lock, u.Fault, u.Oracle, u.Cause)
+		if replay != "" {
+			line += ": " + inCode(replay)
+		}
+		if u.Dir != "" {
+			line += fmt.Sprintf(" ([counterexample](%s))", path.Join(u.Dir, CounterexampleFile))
+		}
+		line += "\n"
+		x := boundedItem{Whole: line, Short: line}
+		if d, ok := r.toldSurprise(u); ok {
+			x.Whole += "\n" + indent(d.Story.Markdown()) + "\n"
+		}
+		s.Items = append(s.Items, x)
+	}
+	if n := len(s.Items); n > 0 {
+		s.Items[n-1].Whole += "\n"
+		s.Items[n-1].Short += "\n"
+	}
+	return s
+}
+
+// toldSurprise returns the story about the undeclared flaw itself.
+func (r result) toldSurprise(u campaign.Surprise) (detail, bool) {
+	c, ok := cellOf(r.Matrix, u.Lock, u.Fault)
+	if !ok {
+		return detail{}, false
+	}
+	for _, x := range r.surprises(c) {
+		if x.Oracle == u.Oracle && x.Cause == u.Cause && !x.Detail.Story.Empty() {
+			return x.Detail, true
+		}
+	}
+	return detail{}, false
+}
+
+// indent makes a text part of a list's item.
+func indent(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, l := range lines {
+		if l != "" {
+			lines[i] = "  " + l
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// inCode returns a text as Markdown's code.
+func inCode(s string) string {
+	if strings.Contains(s, "`") {
+		return "`` " + s + " ``"
+	}
+	return "`" + s + "`"
+}
+
+// summaryLists are the lists of what differs from what was declared, and of what was not
+// judged.
+func summaryLists(v view) []boundedSection {
+	var out []boundedSection
+	list := func(title string, lines []string) {
+		s := boundedSection{Head: "## " + title + "\n\n", Most: mostList, Rest: func(n int) string {
+			return fmt.Sprintf("- %d more: [%s](%s)\n\n", n, HTMLFile, HTMLFile)
+		}}
+		for i, line := range lines {
+			text := "- " + line + "\n"
+			if i == len(lines)-1 {
+				text += "\n"
+			}
+			s.Items = append(s.Items, boundedItem{Whole: text})
+		}
+		out = append(out, s)
+	}
+	var programs, missing, varying, undecided, failed []string
+	for _, p := range v.Programs {
+		programs = append(programs, prose.Escape(p.Words())+": "+inCode(p.Replay))
+	}
+	for _, m := range v.Missed {
+		missing = append(missing, fmt.Sprintf("`%s`: %s", m.Recipe, strings.Join(m.Flaws, "; ")))
+	}
+	for _, x := range v.Varying {
+		varying = append(varying, prose.Escape(x.Words()))
+	}
+	for _, o := range v.Undecided {
+		text := prose.Escape(o.Text)
+		for _, c := range o.Commands[:min(1, len(o.Commands))] {
+			text += ": " + inCode(c.Line)
+		}
+		undecided = append(undecided, text)
+	}
+	for _, f := range v.Failed {
+		failed = append(failed, f.Label+": "+prose.Escape(f.Value))
+	}
+	list("Trials that the harness could not finish", failed)
+	list("Not replayable byte for byte", varying)
+	list("Flaws of programs", programs)
+	list("Declared, not found", missing)
+	list("Undecided trials", undecided)
+	list("Unknown", escaped(v.Unknown))
+	list("Fault not exercised", escaped(v.NotExercised))
+	list("Not supported", escaped(v.NotSupported))
+	return out
+}
+
+func escaped(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, prose.Escape(l))
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package trial
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/packed"
+)
+
+// TestACompressedTrialIsJudgedAsAPlainOne: whole, changed or cut short, and whether its
+// folder or its history is named.
+func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
+	var ops []history.Op
+	for i := range 200 {
+		ops = append(ops, history.Op{Index: i, Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: history.FHealed})
+	}
+	e := history.Evidence{Ops: ops, Commands: []history.Command{{Args: []history.Bytes{"PING"}}}, Watched: true}
+	save := func(folder string, compressed bool) {
+		t.Helper()
+		w := newTrialWriter(folder, storedSpec{Spec: Spec{Testbed: "sim"}, Watched: true})
+		w.copy(e.Ops)
+		hash, err := w.close(e)
+		err = errors.Join(err, w.save(compressed), WriteVerdict(folder, Result{Hash: hash, Ops: len(ops), Commands: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "trial")
+	standing := func(path string) Standing {
+		t.Helper()
+		r, err := LoadJudged(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Standing
+	}
+	file := filepath.Join(folder, HistoryFile)
+	save(folder, false)
+	save(folder, true) // in place of the first
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the plain history is still there: %v", err)
+	}
+	for _, path := range []string{folder, file, file + packed.Suffix} {
+		if got := standing(path); got != Vouched {
+			t.Errorf("%s: %s, want %s", path, got, Vouched)
+		}
+	}
+	if info, err := os.Stat(file + packed.Suffix); err != nil || os.Truncate(file+packed.Suffix, info.Size()-1) != nil {
+		t.Fatal(err)
+	}
+	if r, err := LoadJudged(folder); err != nil || r.Standing != Partial || len(r.Truncated) != 1 || !strings.Contains(r.Truncated[0].Error(), HistoryFile+packed.Suffix) {
+		t.Errorf("cut short: %+v, %v", r, err)
+	}
+	save(folder, true)
+	e.Commands[0].Args[0] = "PONG"
+	if err := packed.WriteFile(filepath.Join(folder, CommandsFile), append(e.Commands[0].AppendJSON(nil), '\n')); err != nil {
+		t.Fatal(err)
+	}
+	if got := standing(folder); got != Changed {
+		t.Errorf("changed: %s, want %s", got, Changed)
+	}
+}

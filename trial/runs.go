@@ -1,0 +1,71 @@
+package trial
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// EarlierRun is a run of a trial that left something open: the machine had stalled the
+// harness, nodes had elected another primary unasked, or two events came too close
+// together to be ordered. So the trial was run again.
+type EarlierRun struct {
+	// Doubtful are the undeclared flaws in doubt after this run: its own, and those of
+	// earlier runs that it did not settle.
+	Doubtful []Flaw `json:"doubtful,omitempty"`
+	// Dir is the folder of the run's evidence, relative to the campaign's; "" if not kept.
+	Dir string `json:"dir,omitempty"`
+	// Recorded: the run showed a violation and is a Result of its own.
+	Recorded bool `json:"recorded,omitempty"`
+}
+
+// Unplanned says whether the trial is an extra attempt to settle a doubt: an earlier run of
+// it is recorded as a result of its own.
+func (t Result) Unplanned() bool {
+	return slices.ContainsFunc(t.Runs, func(r EarlierRun) bool { return r.Recorded })
+}
+
+// Settled returns the flaws that earlier runs left in doubt and that t neither shows nor
+// leaves in doubt, worst first.
+func (t Result) Settled() []Flaw {
+	var all []Flaw
+	for _, r := range t.Runs {
+		all = append(all, r.Doubtful...)
+	}
+	return slices.DeleteFunc(Distinct(all), func(f Flaw) bool {
+		return slices.ContainsFunc(t.Doubtful, f.Same) || slices.ContainsFunc(t.Flaws, f.Same)
+	})
+}
+
+// DoubtDir returns the folder of the earliest run whose doubt the later runs left open,
+// relative to the campaign's; "" if none was kept.
+func (t Result) DoubtDir() (dir string) {
+	var open []Flaw
+	for _, r := range t.Runs {
+		same := func(f Flaw) bool { return slices.ContainsFunc(open, f.Same) }
+		if r.Dir != "" && !slices.ContainsFunc(r.Doubtful, same) {
+			dir = r.Dir
+		}
+		open = r.Doubtful
+	}
+	return dir
+}
+
+// UnmarshalJSON also reads the fields that older stores have in place of Runs.
+func (t *Result) UnmarshalJSON(b []byte) error {
+	type plain Result
+	older := struct {
+		*plain
+		Again    int    `json:"again"`
+		Further  bool   `json:"further"`
+		Settled  []Flaw `json:"settled"`
+		DoubtDir string `json:"doubt_dir"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(b, &older); err != nil {
+		return err
+	}
+	if older.Again > 0 && t.Runs == nil {
+		t.Runs = make([]EarlierRun, older.Again)
+		t.Runs[0] = EarlierRun{Doubtful: older.Settled, Dir: older.DoubtDir, Recorded: older.Further}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package trial
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// What earlier runs left in doubt is settled or not, and the folder is that of a run that
+// shows what is left.
+func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
+	race, lost := Flaw{Oracle: "exclusion", Cause: "race"}, Flaw{Oracle: "resource", Cause: "race"}
+	for name, c := range map[string]struct {
+		result    Result
+		settled   []Flaw
+		dir       string
+		unplanned bool
+	}{
+		"run once":            {result: Result{Doubtful: []Flaw{race}}},
+		"a stall, no doubt":   {result: Result{Runs: []EarlierRun{{}}}},
+		"still in doubt":      {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, dir: "a"},
+		"the same once more":  {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{race}, "b", false}}}, dir: "a"},
+		"settled":             {result: Result{Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, settled: []Flaw{race}, dir: "a"},
+		"settled, another is": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{lost}, "b", false}}}, settled: []Flaw{race}, dir: "b"},
+		"shown":               {result: Result{Flaws: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, dir: "a"},
+		"a run was recorded":  {result: Result{Runs: []EarlierRun{{[]Flaw{race}, "a", true}, {}}}, settled: []Flaw{race}, dir: "a", unplanned: true},
+		"its folder was not kept": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{lost}, "", false}}},
+			settled: []Flaw{race}, dir: "a"},
+	} {
+		if got := c.result.Settled(); !slices.Equal(got, c.settled) {
+			t.Errorf("%s: settled %v, want %v", name, got, c.settled)
+		}
+		if got := c.result.DoubtDir(); got != c.dir {
+			t.Errorf("%s: folder %q, want %q", name, got, c.dir)
+		}
+		if got := c.result.Unplanned(); got != c.unplanned {
+			t.Errorf("%s: unplanned %t, want %t", name, got, c.unplanned)
+		}
+	}
+}
+
+// A store of before tells how often a trial was run again in other fields.
+func TestAnOlderStoreTellsOfEarlierRuns(t *testing.T) {
+	var got Result
+	err := json.Unmarshal([]byte(`{"ops":7,"again":2,"further":true,"settled":[{"oracle":"exclusion","cause":"race"}],"doubt_dir":"trials/a"}`), &got)
+	if err != nil || got.Ops != 7 || len(got.Runs) != 2 || !got.Unplanned() || got.DoubtDir() != "trials/a" || len(got.Settled()) != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	stored, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Result
+	if err := json.Unmarshal(stored, &again); err != nil || !slices.EqualFunc(again.Runs, got.Runs, func(a, b EarlierRun) bool {
+		return a.Dir == b.Dir && a.Recorded == b.Recorded && slices.Equal(a.Doubtful, b.Doubtful)
+	}) {
+		t.Errorf("read again %+v, %v", again, err)
+	}
+}

@@ -1,0 +1,20 @@
+package workloads
+
+import "github.com/lockstorm/lockstorm/history"
+
+// d3TestReentrant is D3's testReentrant: one thread locks, which must succeed, and unlocks,
+// which must succeed. Its comments say four times each, its code does so once: nothing is
+// entered again, and any lock passes, reentrant or not. The workload reentrant enters again.
+//
+// docs/measurements.md has what the test shows of locks that cannot be entered twice.
+var d3TestReentrant = Workload{
+	Name:     "d3-test-reentrant",
+	Doc:      "D3's testReentrant: one client locks once and unlocks once",
+	Document: "D3",
+	Clients:  1,
+	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
+	section: func(s *session, lock string) error {
+		return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(*hold) error { return nil })
+	},
+	once: true,
+}

@@ -1,0 +1,54 @@
+package workloads
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// lotteryUnmarked is D3's example as D3 has it: in many instances of a service a timer fires,
+// and whoever gets the lock draws ten winners; who does not gives up. Nothing notes that the
+// draw was made. A timer that fires after the winner of the lock has left it draws again,
+// though the lock kept its word. The workload lottery has the note that repairs that.
+//
+// The resource records the round and the number of each winner, as the document's table in
+// MySQL would. Timers fire a little apart; some fire later than a draw takes.
+var lotteryUnmarked = Workload{
+	Name:     "lottery-unmarked",
+	Doc:      "the lottery as D3 has it: whoever gets the lock draws, and nothing notes that the draw was made",
+	Standard: true,
+	Document: "D3",
+	Clients:  6,
+	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
+	Shows: []Shown{{
+		Oracle: "draws", Cause: "unmarked",
+		Why:    "The lock keeps two instances from drawing at once, and no instance from drawing after another: that takes a note, under the lock, that the draw was made.",
+		Source: "D3, definition: one instance gets the lock and draws",
+	}},
+	choose:  lateTimers,
+	section: lotteryUnmarkedSection,
+	pause: func(s *session, rest time.Duration) time.Duration {
+		return untilNextDraw(s, 0) + rest
+	},
+	values: 2,
+	once:   true,
+	Draws:  true,
+}
+
+// lateTimer is the share of timers that fire later than the longest draw takes.
+const lateTimer = 1.0 / 4
+
+// lateTimers draws how late the next timer fires, which replaces an instance's rest.
+func lateTimers(s *Section, o Options, own float64) {
+	s.Rest = time.Duration(own * float64(o.Hold) / 4).Round(time.Microsecond)
+	if own < lateTimer {
+		s.Rest = o.longest() + (o.Hold / 4).Round(time.Microsecond)
+	}
+}
+
+func lotteryUnmarkedSection(s *session, lock string) error {
+	round := int64(s.Env.Now()/drawEvery(s.Opts)) + 1
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error {
+		return s.drawOn(h, round, 0)
+	})
+}

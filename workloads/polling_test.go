@@ -1,0 +1,92 @@
+package workloads
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
+	for _, tt := range []struct {
+		polled     bool
+		ttl, retry time.Duration
+		attempts   int // of a critical section; 0 = until the end
+	}{
+		{true, time.Second, 50 * time.Millisecond, 20},
+		{true, time.Second, 300 * time.Millisecond, 3},
+		{true, time.Second, 2 * time.Second, 2},
+		{false, time.Second, 50 * time.Millisecond, 0},
+	} {
+		o := options
+		o.Clients, o.TTL, o.Retry = 1, tt.ttl, tt.retry
+		o.Duration = 20 * time.Second
+		var sections []int // attempts in each
+		begun := 0
+		w := &world{at: func(_ int, step string) error {
+			if step == testbed.StepRest {
+				sections, begun = append(sections, begun), 0
+			}
+			return nil
+		}}
+		ops, err := play(t, "mutex", w, o, func(l *memoryLock) {
+			l.polled = tt.polled
+			l.try = func() error { begun++; return locks.ErrBusy }
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded := 0
+		for _, op := range ops {
+			if op.Type == history.Fail && op.F == history.FAcquire && op.Reason == history.Busy {
+				recorded++
+			}
+		}
+		if total := begun + sum(sections); recorded != total {
+			t.Errorf("%+v: %d of %d attempts are recorded as busy", tt, recorded, total)
+		}
+		// The section that the healing meets ends by other rules.
+		whole := sections[:max(0, len(sections)-1)]
+		if wrong := slices.ContainsFunc(whole, func(n int) bool { return n != tt.attempts }); wrong || len(whole) == 0 != (tt.attempts == 0) {
+			t.Errorf("%+v: critical sections of %v attempts", tt, sections)
+		}
+	}
+}
+
+func TestAnErrorEndsBoundedPolling(t *testing.T) {
+	lost := errors.New("connection lost")
+	o := options
+	o.Clients = 1
+	tries, rests := 0, []int{}
+	w := &world{at: func(_ int, step string) error {
+		if step == testbed.StepRest {
+			rests = append(rests, tries)
+		}
+		return nil
+	}}
+	if _, err := play(t, "mutex", w, o, func(l *memoryLock) {
+		l.polled = true
+		l.try = func() error {
+			if tries++; tries == 2 {
+				return lost
+			}
+			return locks.ErrBusy
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(rests) == 0 || rests[0] != 2 {
+		t.Errorf("the client rested after %v attempts, want first after 2", rests)
+	}
+}
+
+func sum(of []int) (total int) {
+	for _, n := range of {
+		total += n
+	}
+	return total
+}

@@ -1,0 +1,51 @@
+package workloads
+
+import "github.com/lockstorm/lockstorm/history"
+
+// twoLocks takes two locks, in the order of their names, and leaves the second long before
+// the first. In half of the sections the work after that release takes one and a half
+// leases, so that the first lock lives on only if its renewal does. D3's renewal does not:
+// one stop flag serves all keys of a client.
+//
+// The workload transfer cannot show that. It holds both locks for the same work and ends with
+// two releases, so that a renewal that the first of them stops is no longer missed.
+var twoLocks = Workload{
+	Name:     "two-locks",
+	Doc:      "two locks held at once; the first is held for more than a lease after the release of the second",
+	Standard: true,
+	Suits:    func(c history.Claims) bool { return c.Renews && !c.ReadWrite },
+	Locks:    2,
+	choose: func(s *Section, o Options, own float64) {
+		if own < longAfterRelease {
+			s.Hold = o.outlast()
+		}
+	},
+	section: twoLocksSection,
+	values:  1,
+	late:    true,
+}
+
+const (
+	// longAfterRelease is the share of critical sections that work for more than a lease
+	// after the release of the second lock.
+	longAfterRelease = 1.0 / 2
+	// underBoth divides that work: what comes before it, under both locks, stays within a
+	// lease even in long sections.
+	underBoth = 4
+)
+
+func twoLocksSection(s *session, lock string) error {
+	first, second, both := s.pair()
+	if !both {
+		return mutexSection(s, lock)
+	}
+	return s.critical(hold{lock: first, handle: s.handles[first]}, s.enter, func(outer *hold) error {
+		err := s.critical(hold{lock: second, handle: s.handles[second]}, s.enter, func(inner *hold) error {
+			return s.increment(inner, underBoth)
+		})
+		if err != nil {
+			return err
+		}
+		return s.increment(outer, 1)
+	})
+}
