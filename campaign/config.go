@@ -43,6 +43,7 @@ type Config struct {
 	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
+	Shard    Shard         `json:"shard,omitzero"`
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the drawn trials.
 	Named bool `json:"named,omitempty"`
@@ -187,6 +188,10 @@ func (c Config) check() error {
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("trials"), c.Trials)
 	case c.Seed > trial.MaxSeed:
 		return input.Errorf("%s %d: expected at most %d", input.Setting("seed"), c.Seed, uint64(trial.MaxSeed))
+	case c.Shard.check() != nil:
+		return input.Errorf("%s %w", input.Setting("shard"), c.Shard.check())
+	case c.Shard.Part() && c.Confirm != "":
+		return input.Errorf("%s %s: expected no %s, which cannot be divided: what shows decides what is run next", input.Setting("shard"), c.Shard, input.Setting("confirm"))
 	case c.Parallel < 1:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("parallel"), c.Parallel)
 	case c.Nodes < 0 || c.Nodes > 16:
@@ -250,6 +255,9 @@ type PlannedCell struct {
 	// Named is the number of named schedules, over all workloads. When confirming another
 	// campaign, it is the number of that campaign's trials to run.
 	Named int `json:"named,omitempty"`
+	// InShard is the number of trials of the cell that this shard runs; 0 in a whole
+	// campaign.
+	InShard int `json:"inShard,omitempty"`
 	// NotSupported says why the cell has no trials; nil otherwise.
 	NotSupported *trial.Lack `json:"notSupported,omitempty"`
 }

@@ -24,6 +24,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		Store:   dir,
 		Cells:   []Cell{},
 		Varying: info.Varying,
+		Shard:   info.Config.Shard,
 	}
 	// Trials end in any order; the matrix does not depend on it.
 	trials = slices.Clone(trials)
@@ -47,11 +48,17 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	for _, p := range info.Plan {
 		trials := byCell[key{p.Lock, p.Fault}]
+		if m.Shard.Part() && p.InShard == 0 && p.NotSupported == nil && len(trials) == 0 {
+			continue // other shards run the cell
+		}
 		m.Cells = append(m.Cells, foldCell(info, p, trials))
 		m.tally(info, p, trials, unprobed)
 	}
 	m.Interrupted = m.Finished < m.Planned
-	m.Unexpected, m.Missed, m.Doubtful = unexpected(trials), missed(info, trials), doubts(trials)
+	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
+	if !m.Shard.Part() { // another shard may have shown what is missed here
+		m.Missed = missed(info, trials)
+	}
 	m.Settled, m.Programs = settled(trials), programFlaws(info, trials)
 	return m
 }
@@ -74,6 +81,11 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 		return n
 	}
 	trials = plannedTrials(trials)
+	if m.Shard.Part() {
+		m.Planned += p.InShard
+		m.Finished += min(len(trials), p.InShard)
+		return
+	}
 	m.Planned += p.Named
 	if info.Config.Confirm != "" {
 		m.Finished += min(len(trials), p.Named)

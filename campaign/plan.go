@@ -25,6 +25,7 @@ type plannedCell struct {
 	workloads []string
 	variants  int         // number of variants of the fault's plans, in the workload with the most
 	named     int         // number of named schedules, over all workloads
+	inShard   int         // number of trials in this shard; 0 in a whole campaign
 	lack      *trial.Lack // why the cell is not supported; nil = it is
 }
 
@@ -370,7 +371,7 @@ func join[T ~string](values []T) string {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, NotSupported: c.lack})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, InShard: c.inShard, NotSupported: c.lack})
 	}
 	return all
 }

@@ -124,7 +124,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		if c.fault.Undisturbed {
 			drawn = max(0, drawn-1) // the probe was the first of them
 		}
-		r.progress.Total += drawn * len(c.workloads)
+		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
 	}
 	r.rounds(ctx, r.sampling(r.progress.Total).mark(probes))
 	jobs, err := r.planner.jobs(cells)
@@ -135,6 +135,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := testsSomething(cells); err != nil {
 		return errors.Join(err, r.store.discard())
 	}
+	jobs = r.Config.Shard.share(probes, jobs, cells)
 	if ctx.Err() == nil { // else the older campaign in latest may have more to show
 		if err := r.store.publish(); err != nil {
 			return err

@@ -277,12 +277,17 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	return row, details
 }
 
-// interrupted says how far an interrupted campaign came; "" for one that was finished.
+// interrupted says how far an interrupted campaign came, and which part of a campaign this
+// is; "" for a whole one that was finished.
 func interrupted(m campaign.Matrix) string {
-	if !m.Interrupted {
-		return ""
+	var parts []string
+	if m.Shard.Part() {
+		parts = append(parts, fmt.Sprintf("shard %s: one part of a campaign's trials", m.Shard))
 	}
-	return fmt.Sprintf("interrupted: %d of %d planned trials", m.Finished, m.Planned)
+	if m.Interrupted {
+		parts = append(parts, fmt.Sprintf("interrupted: %d of %d planned trials", m.Finished, m.Planned))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // failures names the trials that the harness could not finish, and why.

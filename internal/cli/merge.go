@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+func (a *app) mergeCommand() *cobra.Command {
+	c := campaign.DefaultConfig()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Put the shards of a campaign together",
+		Long: `Merge makes one campaign of its shards (lockstorm run --shard), with one matrix
+and one report: those of the undivided campaign. It checks that the shards have
+the same version, configuration and seed, and that each trial comes once. The
+shards stay as they are. Missing shards, and shards that did not run to their end,
+are named, and leave cells undecided.
+
+Exit codes: those of lockstorm run, with --expect if the shards ran with it; 2 also if
+shards are missing; 254 if the directories are not shards of one campaign.`,
+		Example: `  lockstorm merge shards/*/store/latest
+  lockstorm merge --name nightly --json a/store/latest b/store/latest`,
+		Args: expectArgs(1, -1, "the directories of stored shards"),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			return a.merge(cmd.Context(), dirs, c.Store, c.Name, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&c.Store, "store", c.Store, "directory that the merged campaign is stored in")
+	cmd.Flags().StringVar(&c.Name, "name", "merged", "the merged campaign's name in the store")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
+	return cmd
+}
+
+func (a *app) merge(ctx context.Context, dirs []string, store, name string, asJSON bool) error {
+	m, err := campaign.Merge(ctx, dirs, store, name, shell.Join(append([]string{"lockstorm"}, a.args...)...),
+		func(dir string) (campaign.Sink, error) { return reports.New(dir) })
+	if err != nil {
+		return err
+	}
+	if err := a.print(m.Matrix, asJSON); err != nil {
+		return err
+	}
+	outcome := a.outcome(ctx, m.Stored, m.Info.Config.Expect, asJSON)
+	if why := m.Words(); why != "" {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: the matrix has holes\n", why)
+		if outcome == nil {
+			return exit(campaign.ExitUnknown)
+		}
+	}
+	return outcome
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+)
+
+// parallelism is how a system that runs a program several times tells each which it is: by
+// variables for the index and for the number.
+type parallelism struct {
+	name         string
+	index, total string // total is "" where only the user knows the number
+	first        int    // the lowest index
+	// firstIn and step are the variables that have the lowest index and the distance of
+	// indices, where users choose them.
+	firstIn, step string
+}
+
+// parallelisms are the systems that are known, from their documentation:
+//   - https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
+//   - https://docs.gitlab.com/ci/variables/predefined_variables/
+//   - https://circleci.com/docs/reference/variables/
+//   - https://buildkite.com/docs/pipelines/configure/environment-variables
+//   - https://docs.aws.amazon.com/batch/latest/userguide/job_env_vars.html
+//   - https://docs.cloud.google.com/run/docs/container-contract
+//   - https://slurm.schedmd.com/job_array.html
+var parallelisms = []parallelism{
+	{name: "an array job of AWS Batch", index: "AWS_BATCH_JOB_ARRAY_INDEX", total: "AWS_BATCH_JOB_ARRAY_SIZE"},
+	{name: "Buildkite", index: "BUILDKITE_PARALLEL_JOB", total: "BUILDKITE_PARALLEL_JOB_COUNT"},
+	{name: "GitLab", index: "CI_NODE_INDEX", total: "CI_NODE_TOTAL", first: 1},
+	{name: "CircleCI", index: "CIRCLE_NODE_INDEX", total: "CIRCLE_NODE_TOTAL"},
+	{name: "Cloud Run", index: "CLOUD_RUN_TASK_INDEX", total: "CLOUD_RUN_TASK_COUNT"},
+	{name: "an indexed job of Kubernetes", index: "JOB_COMPLETION_INDEX"},
+	{name: "an array job of Slurm", index: "SLURM_ARRAY_TASK_ID", total: "SLURM_ARRAY_TASK_COUNT", firstIn: "SLURM_ARRAY_TASK_MIN", step: "SLURM_ARRAY_TASK_STEP"},
+}
+
+// shard returns the shard that --shard chooses, else the environment; the whole campaign if
+// neither does. Confirming another campaign cannot be divided, whatever the environment.
+func (a *app) shard(f runFlags) (campaign.Shard, error) {
+	switch {
+	case f.shards < 0:
+		return campaign.Shard{}, input.Errorf("--shards %d: expected at least 1", f.shards)
+	case f.shard != "":
+		s, err := campaign.ParseShard(f.shard)
+		if err != nil {
+			return s, input.Errorf("--shard %w", err)
+		}
+		if f.shards != 0 && f.shards != s.Count {
+			return s, input.Errorf("--shards %d: --shard %s is one of %d", f.shards, s, s.Count)
+		}
+		return s, nil
+	case f.Confirm != "" || a.lookup == nil:
+		return campaign.Shard{}, nil
+	}
+	for _, p := range parallelisms {
+		s, told, err := p.shard(a.lookup, f.shards)
+		if err != nil {
+			return s, err
+		}
+		if told {
+			fmt.Fprintf(a.stderr, "lockstorm: shard %s, as %s tells; --shard 1/1 runs the whole campaign\n", s, p.name)
+			return s, nil
+		}
+	}
+	if f.shards != 0 {
+		return campaign.Shard{}, input.Errorf("--shards %d: expected --shard, or a variable of the environment, to tell which this is", f.shards)
+	}
+	return campaign.Shard{}, nil
+}
+
+// shard reads which shard the environment says this is; told is false if it does not say
+// so. Half of what is needed, or what is no number, is an input.Error that names the
+// variable.
+func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s campaign.Shard, told bool, err error) {
+	if text, _ := lookup(p.index); text == "" {
+		// GitLab gives every job a total of 1, which divides nothing.
+		if n, _ := lookup(p.total); n != "" && n != "1" {
+			return s, false, input.Errorf("%s=%s without %s: expected both, or --shard", p.total, n, p.index)
+		}
+		return s, false, nil
+	}
+	number := func(variable string) int {
+		n, problem := p.number(lookup, variable)
+		err = cmp.Or(err, problem)
+		return n
+	}
+	index, first, step := number(p.index), p.first, 1
+	if p.firstIn != "" {
+		first, step = number(p.firstIn), max(1, number(p.step))
+	}
+	total := shards
+	if p.total != "" {
+		total = number(p.total)
+	}
+	switch {
+	case err != nil:
+		return s, false, err
+	case total == 0:
+		return s, false, input.Errorf("%s=%d tells which shard this is: expected --shards, which tells how many there are, or --shard", p.index, index)
+	case shards != 0 && total != shards:
+		return s, false, input.Errorf("--shards %d: %s=%d", shards, p.total, total)
+	case index < first || (index-first)/step >= total:
+		return s, false, input.Errorf("%s=%d of %d: expected %d to %d", p.index, index, total, first, first+(total-1)*step)
+	}
+	if total == 1 {
+		return s, false, nil
+	}
+	return campaign.Shard{Index: (index-first)/step + 1, Count: total}, true, nil
+}
+
+// number reads a variable that has to be set.
+func (p parallelism) number(lookup func(string) (string, bool), variable string) (int, error) {
+	text, _ := lookup(variable)
+	if text == "" {
+		return 0, input.Errorf("%s without %s: expected both, or --shard", p.index, variable)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, input.Errorf("%s=%s: expected a number; --shard wins", variable, text)
+	}
+	return n, nil
+}
