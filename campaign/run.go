@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -201,7 +202,7 @@ func (r *run) failed() bool {
 // trial runs one trial and counts it, or sets it aside if the machine spoilt it.
 func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.Run(ctx, trial.Task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Compress: !j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,6 +226,12 @@ func (r *run) enough(s trial.Spec) []string {
 	return r.shown.enough(s)
 }
 
+// shownBefore says whether stored trials of the cell show what t does, so that its evidence
+// is not needed: a trial that is to be repeated was kept all the same. The caller holds mu.
+func (r *run) shownBefore(t trial.Result) bool {
+	return r.info.Deterministic && slices.Contains(r.shown.enough(t.Spec), t.Shows())
+}
+
 func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }
 
 // fail keeps the first error, after which no more trials run. The caller holds mu.
@@ -238,7 +245,7 @@ func (r *run) fail(err error) {
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Runs, t.Acquires = j.spec, j.runs, d.Acquires
-	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == trial.Unknown) {
+	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
 	if j.probe && t.Err == "" {
