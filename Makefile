@@ -10,7 +10,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint test test-examples test-history test-chaos bench run report docs soundness images up down clean
+.PHONY: help setup build lint test test-examples test-shards test-history test-chaos bench run report docs soundness image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: setup ## all tests, with the race detector; on real Redis too, and on cont
 
 test-examples: ## the modules below examples/, as a newcomer runs them (some 2 minutes)
 	@GO='$(GO)' ./scripts/test-examples
+
+test-shards: ## a campaign in containers, one for each shard, and the manifests for Kubernetes
+	@GO='$(GO)' ./scripts/test-shards
 
 test-history: ## bugs that public projects had: found before they were mended, and not after (10 to 20 minutes)
 	@GO='$(GO)' ./scripts/test-history
@@ -59,6 +62,9 @@ docs: build ## write docs/recipes.md, by a run that must find what recipes decla
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)
 	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
+
+image: ## build lockstorm/lockstorm:local, which has nothing but a static lockstorm
+	@GO='$(GO)' ./scripts/image
 
 images: ## build local images of this machine's redis-server and of toxiproxy, for where no registry is reached
 	@./scripts/local-images

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,7 +29,9 @@ type Merged struct {
 	Short []string
 }
 
-// Merge makes one campaign of shards and stores it as name below root; command is the
+// Merge makes one campaign of shards, the directories of which it is given, or directories
+// that have them in it, such as a store. Of two runs of a shard the one that was cut short is
+// left out. It stores it as name below root; command is the
 // command line, for the record. Its matrix is that of the undivided campaign. The shards'
 // directories stay as they are. A shard that is missing or did not run to its end leaves
 // Matrix.Interrupted. An input.Error says why the shards are not parts of one campaign, or
@@ -63,6 +66,10 @@ func Merge(ctx context.Context, dirs []string, root, name, command string, newSi
 
 // loadShards reads the shards, each once, in their order.
 func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
+	dirs, err := campaignsIn(dirs)
+	if err != nil {
+		return nil, err
+	}
 	byIndex := map[int]Stored{}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
@@ -84,13 +91,13 @@ func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 				return nil, err
 			}
 		}
-		if other, ok := byIndex[at.Index]; ok {
-			if !sameTrials(other, s) {
-				return nil, input.Errorf("%s and %s: both are shard %s, with other trials; expected one of them", other.Dir, dir, at)
-			}
-			continue
+		other, twice := byIndex[at.Index]
+		switch {
+		case !twice, other.short() && !s.short(): // a shard that was cut short was run again
+			byIndex[at.Index] = s
+		case !s.short() && !sameTrials(other, s):
+			return nil, input.Errorf("%s and %s: both are shard %s, with other trials; expected one of them", other.Dir, dir, at)
 		}
-		byIndex[at.Index] = s
 	}
 	if len(byIndex) == 0 {
 		return nil, input.Errorf("no shards: expected the directories of at least one")
@@ -101,6 +108,38 @@ func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 	}
 	return all, nil
 }
+
+// campaignsIn replaces each directory that is no campaign but has some in it, such as a store
+// or one of its names, by these.
+func campaignsIn(dirs []string) (all []string, err error) {
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err == nil {
+			all = append(all, dir)
+			continue
+		}
+		var found []string
+		for _, below := range []string{"*", filepath.Join("*", "*")} {
+			files, err := fs.Glob(os.DirFS(dir), filepath.ToSlash(filepath.Join(below, CampaignFile)))
+			if err != nil {
+				return nil, fmt.Errorf("look for campaigns in %s: %w", dir, err)
+			}
+			for _, file := range files {
+				path := filepath.Join(dir, filepath.FromSlash(filepath.Dir(file)))
+				if info, err := os.Lstat(path); err == nil && info.IsDir() { // latest is a link
+					found = append(found, path)
+				}
+			}
+		}
+		if len(found) == 0 {
+			return nil, input.Errorf("%s: expected the directory of a stored campaign, or of several", dir)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// short says whether a campaign did not run to its end.
+func (s Stored) short() bool { return s.Truncated != nil || s.Matrix.Interrupted }
 
 // sameCampaign returns an input.Error that names the first way in which two shards are not
 // parts of one campaign.
@@ -288,7 +327,7 @@ func (m *merging) holes(merged *Merged) {
 	given := map[int]bool{}
 	for _, s := range m.shards {
 		given[s.Info.Config.Shard.Index] = true
-		if s.Truncated != nil || s.Matrix.Interrupted {
+		if s.short() {
 			merged.Short = append(merged.Short, s.Dir)
 		}
 	}
