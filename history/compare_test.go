@@ -163,10 +163,25 @@ func TestWhatIsNoTokenIsNotTakenForOne(t *testing.T) {
 		"states with a digit":  {"state-1-available", "state-2-reserved"},
 		"errors":               {"NOSCRIPT", "READONLY"},
 		"clients":              {"client-0017-a", "client-0018-a"},
+		"hexadecimal instants": {"0d23f5a6c3b1e000", "0d23f5a6c3b1f7d0"},
 		"an instant in a name": {"c1-946684800123456789", "c1-946685391987654321"},
 	} {
 		if newComparer().same(words[0], words[1], false) {
 			t.Errorf("%s: %q passes for %q", name, words[0], words[1])
+		}
+	}
+}
+
+// A hexadecimal draw may have few letters.
+func TestTokensOfFewLettersAreTokens(t *testing.T) {
+	for _, words := range [][2]string{
+		{"635627621424408873cb614110260156", "93ce3f77622a7665126e52ba94286d3b"},
+		{"61220557738027667103346233bacfba", "746242cf43bc970f3ff52edeb4dbdb12"},
+		{"lock:61220557738027667103346233ba", "lock:02035577380276671033a6233112"},
+		{"61220557738027667103346233013012", "746242cf43bc970f3ff52edeb4dbdb12"},
+	} {
+		if !newComparer().same(words[0], words[1], false) {
+			t.Errorf("%q and %q are taken for a difference", words[0], words[1])
 		}
 	}
 }

@@ -109,7 +109,8 @@ func looksDrawn(a, b string, declared bool) bool {
 	case declared:
 		return true
 	}
-	return busy(x) && busy(y)
+	drawn := func(s string) bool { return busy(s) || hexadecimal(s) }
+	return drawn(x) && drawn(y)
 }
 
 // trimmed returns both words without their common prefix and suffix.
@@ -166,6 +167,16 @@ func randomNumber(digits string) bool {
 var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const virtualDays = 30
+
+// leastHex is the minimum length of a random hexadecimal number: instants and counters of 64
+// bits are shorter.
+const leastHex = 20
+
+// hexadecimal reports whether a text is a hexadecimal number too long for a counter or an
+// instant. By chance such a number has few letters, and then is not busy.
+func hexadecimal(s string) bool {
+	return len(s) >= leastHex && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
 
 // busy reports whether a text looks random: it changes often between digits, small
 // letters, capitals and bytes that are no text.
