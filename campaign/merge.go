@@ -278,7 +278,7 @@ func (m *merging) collect() error {
 	var kept shown
 	for i := range m.trials {
 		t := &m.trials[i].Result
-		if t.Violation() && slices.Contains(kept.enough(t.Spec), t.Shows()) {
+		if t.Violation() && !t.ShowsMore(kept.enough(t.Spec)) {
 			t.Dir = ""
 		}
 		kept.add(*t)

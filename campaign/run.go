@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -229,7 +228,7 @@ func (r *run) enough(s trial.Spec) []string {
 // shownBefore says whether stored trials of the cell show what t does, so that its evidence
 // is not needed: a trial that is to be repeated was kept all the same. The caller holds mu.
 func (r *run) shownBefore(t trial.Result) bool {
-	return r.info.Deterministic && slices.Contains(r.shown.enough(t.Spec), t.Shows())
+	return r.info.Deterministic && !t.ShowsMore(r.shown.enough(t.Spec))
 }
 
 func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }

@@ -31,8 +31,8 @@ type Task struct {
 	Drop    bool `json:"drop,omitempty"`   // never store it
 	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
 	Probe   bool `json:"probe,omitempty"`
-	// Enough lists violations (Result.Shows) that are stored already: a trial that shows
-	// one of them is not stored.
+	// Enough lists flaws (Result.Sightings) of which evidence is stored already: a trial
+	// that shows no other is not stored.
 	Enough []string `json:"enough,omitempty"`
 	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
 }
@@ -180,7 +180,7 @@ func (d *Done) leaves(err error) {
 // store keeps the trial's folder if it shows something, with the goroutine dump of a trial
 // that broke down.
 func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
-	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.Shows()))
+	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && d.Trial.ShowsMore(t.Enough))
 	if !d.Kept {
 		if t.Stream {
 			return RemoveFolder(t.Folder)

@@ -107,6 +107,21 @@ func (t Result) Shows() string {
 	return string(t.Outcome) + string(text)
 }
 
+// Sightings returns the flaws as texts, one for each.
+func (t Result) Sightings() []string {
+	all := make([]string, len(t.Flaws))
+	for i, f := range t.Flaws {
+		text, _ := json.Marshal(f) // plain data
+		all[i] = string(text)
+	}
+	return all
+}
+
+// ShowsMore says whether the trial shows a flaw that is not among these sightings.
+func (t Result) ShowsMore(than []string) bool {
+	return slices.ContainsFunc(t.Sightings(), func(s string) bool { return !slices.Contains(than, s) })
+}
+
 // Decided says whether the trial counts for or against its lock: it showed a violation,
 // or its fault hit something and its oracles could tell.
 func (t Result) Decided() bool { return t.Violation() || t.Outcome == Holds }
