@@ -10,10 +10,10 @@ import (
 )
 
 // hears makes the node a primary and says what the history is told of that.
-func hears(l *elections, n *node) (told []string) {
-	l.OnElection(func(op history.Op) { told = append(told, op.F+" "+op.Node) })
-	l.elected(n)
-	l.deposed(l.old)
+func hears(e *env, n *node) (told []string) {
+	e.sentinels.OnElection(func(op history.Op) { told = append(told, op.F+" "+op.Node) })
+	e.promoted(n)
+	e.sentinels.deposed(e.sentinels.shard.master)
 	return told
 }
 
@@ -21,7 +21,8 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		still := func() time.Duration { return 0 }
 		e := &env{nodes: []*node{{name: "n0", clock: still}, {name: "n1", clock: still}}}
-		l := newElections(e)
+		e.sentinels = newSentinels(e)
+		l := e.sentinels
 		calm := func(by time.Duration, want bool) {
 			t.Helper()
 			if time.Sleep(by); l.explains() != want {
@@ -39,11 +40,11 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		l.restarted("n0")
 		calm(time.Second, true)
 		calm(time.Minute, false)
-		if got, want := hears(l, e.nodes[1]), []string{history.FElection + " n0", history.FPromote + " n1"}; !slices.Equal(got, want) {
+		if got, want := hears(e, e.nodes[1]), []string{history.FElection + " n0", history.FPromote + " n1"}; !slices.Equal(got, want) {
 			t.Errorf("told %q, want %q", got, want)
 		}
 		l.provoke()
-		if got, want := hears(l, e.nodes[0]), []string{history.FPromote + " n0"}; !slices.Equal(got, want) {
+		if got, want := hears(e, e.nodes[0]), []string{history.FPromote + " n0"}; !slices.Equal(got, want) {
 			t.Errorf("under a fault told %q, want %q", got, want)
 		}
 	})
@@ -55,16 +56,18 @@ func TestADeadNodeExplainsThatItIsReplacedAndNothingLater(t *testing.T) {
 		newEnv := func() *env { return &env{nodes: []*node{{name: "n0", clock: still}, {name: "n1", clock: still}}} }
 		told := map[string]int{}
 		count := func(op history.Op) { told[op.F]++ }
-		watched := newElections(newEnv())
+		watching := newEnv()
+		watching.sentinels = newSentinels(watching)
+		watched := watching.sentinels
 		watched.OnElection(count)
 		e := newEnv()
 		only := &shard{nodes: e.nodes, master: e.nodes[0], moved: map[int]bool{}}
-		formed := &cluster{env: e, provocation: &provocation{grace: watched.grace}, shards: []*shard{only}}
+		formed := &cluster{env: e, elections: elections{provocation: &provocation{grace: watched.grace}}, shards: []*shard{only}}
 		formed.OnElection(count)
 		watched.killed("n0")
 		formed.killed("n0")
 		time.Sleep(time.Minute)
-		watched.elected(watched.world.nodes[1])
+		watching.promoted(watching.nodes[1])
 		formed.rules(e.nodes[1])
 		if told[history.FElection] != 0 {
 			t.Errorf("told %v, want no election: a fault explains it", told)
@@ -74,7 +77,7 @@ func TestADeadNodeExplainsThatItIsReplacedAndNothingLater(t *testing.T) {
 			t.Error("an election that is tried again is not explained")
 		}
 		time.Sleep(2 * time.Millisecond)
-		watched.elected(watched.world.nodes[0])
+		watching.promoted(watching.nodes[0])
 		formed.rules(e.nodes[0])
 		if told[history.FElection] != 2 {
 			t.Errorf("told %v, want an election of each", told)

@@ -1,34 +1,43 @@
 package live
 
 import (
-	"cmp"
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// elections tracks the primary that Sentinels elect. It reads the commands from Sentinels
-// to nodes before the nodes receive them.
+// elections tracks the masters that servers elect.
 type elections struct {
-	world *env
 	*provocation
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the shards, too
 	record func(history.Op)
 	early  []history.Op // events before OnElection
-	old    *node        // the primary; if heir is set, the primary that heir replaces
-	heir   *node        // promoted while old may still serve; else nil
-	moved  map[int]bool // clients that have dialled heir
 }
 
-func newElections(e *env) *elections {
-	// Sentinels may still vote on a node that was silent for downAfter during the fault,
-	// after the fault. The leading Sentinel has failoverTimeout to win the vote, and as
-	// long again to find a replica to promote. It would try again only later, and then find
-	// the primary alive.
-	why := provocation{grace: downAfter + 2*failoverTimeout}
-	return &elections{world: e, provocation: &why, old: e.nodes[0], moved: map[int]bool{}}
+// shard is a set of nodes with one master: in a cluster, those of a third of the slots.
+type shard struct {
+	key    string // a key in one of the shard's slots; "" if the shard is the only one
+	nodes  []*node
+	master *node        // if heir is set, the master that heir replaces
+	heir   *node        // elected while master may still serve; else nil
+	moved  map[int]bool // clients that reached heir
+}
+
+// present returns the master that was elected last. elections.mu is held.
+func (s *shard) present() *node {
+	if s.heir != nil {
+		return s.heir
+	}
+	return s.master
+}
+
+// from is history.Op.From of events of the shard.
+func (s *shard) from() string {
+	if s.key == "" {
+		return ""
+	}
+	return s.master.name
 }
 
 // OnElection implements testbed.Elections.
@@ -52,79 +61,35 @@ func (l *elections) tell(op history.Op) {
 	l.record(op)
 }
 
-// hearing returns a listener to the commands from Sentinels to n. It hears a REPLICAOF in a
-// transaction before the node executes the transaction at EXEC.
-func (l *elections) hearing(n *node) hearing {
-	return func(_ string, args []history.Bytes) {
-		switch resp.Name(args) {
-		case "SLAVEOF", "REPLICAOF":
-			if resp.Name(args[1:]) == "NO" {
-				l.elected(n)
-			} else {
-				l.deposed(n)
-			}
-		}
-	}
-}
-
-// elected notes that the node is about to become a primary.
-func (l *elections) elected(n *node) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n == l.old && l.heir == nil || n == l.heir {
-		return // noted already
-	}
-	lost := cmp.Or(l.heir, l.old).name
+// elected notes a new master of the shard. The previous one may not know it yet. mu is held.
+func (l *elections) elected(s *shard, n *node) {
+	lost := s.present().name
 	if !l.explains() {
 		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
 	l.replaced(lost)
-	l.unite() // if there was an heir, it is lost, too
-	l.heir = n
-	if _, err := l.old.running(); err != nil {
-		l.unite()
-	}
-	l.world.mu.Lock()
-	l.world.primary = n
-	l.world.mu.Unlock()
+	l.unite(s) // if there was an heir, it is lost, too
+	s.heir = n
 	n.aof.begin(n.dir, n.clock())
-}
-
-// deposed notes that the node is no primary any more. It may have been a replica all along.
-func (l *elections) deposed(n *node) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n == l.old {
-		l.unite()
+	if _, err := s.master.running(); err != nil {
+		l.unite(s)
 	}
 }
 
-// unite ends a period of two primaries. mu is held.
-func (l *elections) unite() {
-	if l.heir == nil {
+// unite ends a period of two masters. mu is held.
+func (l *elections) unite(s *shard) {
+	if s.heir == nil {
 		return
 	}
-	l.tell(history.Op{Client: history.NoClient, F: history.FPromote, Node: l.heir.name})
-	l.old, l.heir = l.heir, nil
-	clear(l.moved)
+	l.tell(history.Op{Client: history.NoClient, F: history.FPromote, Node: s.heir.name, From: s.from()})
+	s.master, s.heir = s.heir, nil
+	clear(s.moved)
 }
 
-// reaching notes that a client is about to connect to the node.
-func (l *elections) reaching(client int, n *node) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n == l.heir && !l.moved[client] {
-		l.moved[client] = true
-		l.tell(history.Op{Client: client, F: history.FSplit, Node: n.name})
+// reached notes that a client is about to reach the node. mu is held.
+func (l *elections) reached(s *shard, client int, n *node) {
+	if n == s.heir && !s.moved[client] {
+		s.moved[client] = true
+		l.tell(history.Op{Client: client, F: history.FSplit, Node: n.name, From: s.from()})
 	}
-}
-
-// rivals returns the two primaries, or nil if there is only one.
-func (l *elections) rivals() (old, heir *node) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.heir == nil {
-		return nil, nil
-	}
-	return l.old, l.heir
 }

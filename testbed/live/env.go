@@ -58,7 +58,7 @@ func (e *env) world(p Provider) testbed.Env {
 	case e.sentinels == nil:
 		return own
 	}
-	watched := sentinelEnv{own, e.sentinels.counts}
+	watched := sentinelEnv{own, e.sentinels}
 	if e.clocks {
 		return watchedClockEnv{watched, nodeClocks{e}}
 	}

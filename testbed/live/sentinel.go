@@ -33,12 +33,26 @@ const (
 	untilReady = 10 * time.Minute
 )
 
-// sentinels are the Sentinels of a trial.
+// sentinels are the Sentinels of a trial. They track the primary that they elect by the
+// commands from Sentinels to nodes, before the nodes receive them.
 type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
 	links       []*sentinelLink      // links from clients to Sentinels
-	counts      *elections
+	shard       *shard               // the nodes; its master is the primary
+	elections
+}
+
+func newSentinels(e *env) *sentinels {
+	// Sentinels may still vote on a node that was silent for downAfter during the fault,
+	// after the fault. The leading Sentinel has failoverTimeout to win the vote, and as
+	// long again to find a replica to promote. It would try again only later, and then find
+	// the primary alive.
+	why := provocation{grace: downAfter + 2*failoverTimeout}
+	return &sentinels{
+		peerProxies: map[*node]*peerProxy{}, elections: elections{provocation: &why},
+		shard: &shard{nodes: e.nodes, master: e.nodes[0], moved: map[int]bool{}},
+	}
 }
 
 // servers returns the Sentinels; a nil *sentinels has none.
@@ -53,8 +67,7 @@ func (w *sentinels) servers() []*node {
 // It must run before the servers are started.
 func (e *env) announce() error {
 	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
-	e.sentinels = &sentinels{peerProxies: map[*node]*peerProxy{}}
-	e.sentinels.counts = newElections(e)
+	e.sentinels = newSentinels(e)
 	for i := range testbed.Sentinels {
 		n := e.newServer(fmt.Sprintf("s%d", i))
 		n.sentinel = true
@@ -64,7 +77,7 @@ func (e *env) announce() error {
 		n.peerProxies = e.peerProxies
 		var hear hearing
 		if !n.sentinel {
-			hear = e.sentinels.counts.hearing(n)
+			hear = e.hearing(n)
 		}
 		d, err := e.peerProxies.open(n.name, n.reach, hear)
 		if err != nil {

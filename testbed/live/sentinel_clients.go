@@ -26,7 +26,7 @@ func (e *env) reachWatched(c *client, id int) error {
 		c.links = append(c.links, l)
 		addr := e.sentinels.peerProxies[n].announced()
 		known[addr] = func(ctx context.Context) (net.Conn, error) {
-			e.sentinels.counts.reaching(id, n)
+			e.sentinels.reaching(id, n)
 			conn, err := l.dial(ctx, id)
 			if err != nil {
 				return nil, err

@@ -15,7 +15,7 @@ import (
 // sentinelEnv is a world whose Sentinels elect the primary.
 type sentinelEnv struct {
 	ownEnv
-	*elections
+	*sentinels
 }
 
 var (

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,21 +21,9 @@ type cluster struct {
 	peerProxies map[*node]*peerProxy // whose addresses replicas and clients know
 	buses       map[*node]*peerProxy
 	shards      []*shard
-	*provocation
+	elections
 
-	mu     sync.Mutex // guards the shards, too
-	record func(history.Op)
-	early  []history.Op  // events before OnElection
-	pauses map[*node]int // number of faults that pause or unplug a node
-}
-
-// shard is a third of the slots, with its nodes.
-type shard struct {
-	key    string // a key in one of the shard's slots
-	nodes  []*node
-	master *node
-	heir   *node        // elected while master still ran; else nil
-	moved  map[int]bool // clients that reached heir
+	pauses map[*node]int // number of faults that pause or unplug a node; guarded by mu
 }
 
 // shardKeys are keys in slots of the first, second and third shard.
@@ -53,7 +40,7 @@ func newCluster(e *env) *cluster {
 	// has two timeouts to win. We notice the election when a client sends the new master a
 	// command.
 	why := provocation{grace: 4*nodeTimeout + time.Second + clientsAsk}
-	c := &cluster{env: e, provocation: &why, peerProxies: map[*node]*peerProxy{}, buses: map[*node]*peerProxy{}, pauses: map[*node]int{}}
+	c := &cluster{env: e, elections: elections{provocation: &why}, peerProxies: map[*node]*peerProxy{}, buses: map[*node]*peerProxy{}, pauses: map[*node]int{}}
 	for i := range testbed.Masters {
 		c.shards = append(c.shards, &shard{
 			key: shardKeys[i], nodes: []*node{e.nodes[i], e.nodes[i+testbed.Masters]}, master: e.nodes[i], moved: map[int]bool{},
@@ -74,14 +61,6 @@ func (c *cluster) shardOf(n *node) *shard {
 	return nil
 }
 
-// present returns the master that was elected last. cluster.mu is held.
-func (s *shard) present() *node {
-	if s.heir != nil {
-		return s.heir
-	}
-	return s.master
-}
-
 // masters returns the present masters, in the order of their shards.
 func (c *cluster) masters() []*node {
 	c.mu.Lock()
@@ -91,27 +70,6 @@ func (c *cluster) masters() []*node {
 		all = append(all, s.present())
 	}
 	return all
-}
-
-// OnElection implements testbed.Elections.
-func (c *cluster) OnElection(record func(history.Op)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.record = record
-	for _, op := range c.early {
-		record(op)
-	}
-	c.early = nil
-}
-
-// tell records an event. mu is held.
-func (c *cluster) tell(op history.Op) {
-	op.Process = history.Nemesis
-	if c.record == nil {
-		c.early = append(c.early, op)
-		return
-	}
-	c.record(op)
 }
 
 // admit returns a function that notices elections. It is called before node n executes a
@@ -137,36 +95,8 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 		case err == nil && !master && n == s.master:
 			c.unite(s)
 		}
-		if n == s.heir && !s.moved[client] {
-			s.moved[client] = true
-			c.tell(history.Op{Client: client, F: history.FSplit, Node: n.name, From: s.master.name})
-		}
+		c.reached(s, client, n)
 	}
-}
-
-// elected notes that the node has become a master. The previous one may not know it yet. mu
-// is held.
-func (c *cluster) elected(s *shard, n *node) {
-	lost := s.present().name
-	if !c.explains() {
-		c.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
-	}
-	c.replaced(lost)
-	s.heir = n
-	n.aof.begin(n.dir, n.clock())
-	if _, err := s.master.running(); err != nil {
-		c.unite(s)
-	}
-}
-
-// unite ends a period of two masters. mu is held.
-func (c *cluster) unite(s *shard) {
-	if s.heir == nil {
-		return
-	}
-	c.tell(history.Op{Client: history.NoClient, F: history.FPromote, Node: s.heir.name, From: s.master.name})
-	s.master, s.heir = s.heir, nil
-	clear(s.moved)
 }
 
 // gone notes that the node was killed or has stepped down.

@@ -63,7 +63,7 @@ func newRivalry(t *testing.T) *rivalry {
 	startAs(t, n0, place, r.old)
 	e := &env{ctx: t.Context(), nodes: []*node{n0, n1}}
 	e.cluster = &cluster{
-		env: e, provocation: new(provocation), pauses: map[*node]int{},
+		env: e, elections: elections{provocation: new(provocation)}, pauses: map[*node]int{},
 		shards: []*shard{{nodes: e.nodes, master: n0, heir: n1, moved: map[int]bool{}}},
 	}
 	r.clusterEnv = clusterEnv{ownEnv{e}, e.cluster}

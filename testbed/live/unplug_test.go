@@ -65,7 +65,7 @@ func TestAnUnpluggedMasterExplainsElections(t *testing.T) {
 	startAs(t, fixed, place, newStub("there:2"))
 	e := &env{nodes: []*node{n, fixed}}
 	e.cluster = &cluster{
-		env: e, provocation: &provocation{grace: time.Hour}, pauses: map[*node]int{},
+		env: e, elections: elections{provocation: &provocation{grace: time.Hour}}, pauses: map[*node]int{},
 		shards: []*shard{{nodes: e.nodes, master: n}},
 	}
 	world := clusterEnv{ownEnv{e}, e.cluster}
