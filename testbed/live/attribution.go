@@ -1,8 +1,12 @@
 package live
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // provocation distinguishes elections that a fault caused from elections that happened
@@ -29,6 +33,22 @@ func (p *provocation) provoke() (healed func()) {
 		p.faults--
 		p.until = time.Now().Add(p.grace)
 	}
+}
+
+// during runs cause and counts it as a fault until its undo has run; after is the undo's
+// last step.
+func (p *provocation) during(cause func() (testbed.Undo, error), after func(context.Context) error) (testbed.Undo, error) {
+	healed := p.provoke()
+	undo, err := cause()
+	if err != nil {
+		healed()
+		return nil, err
+	}
+	return once(func(ctx context.Context) (int, error) {
+		defer healed()
+		hits, err := undo(ctx)
+		return hits, errors.Join(err, after(ctx))
+	}), nil
 }
 
 // killed notes that the node is down, until restarted or replaced is called. Call failed if

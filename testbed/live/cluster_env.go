@@ -52,14 +52,7 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
-	return once(func(ctx context.Context) (int, error) {
-		sum := 0
-		for _, undo := range undos {
-			hits, _ := undo(ctx)
-			sum += hits
-		}
-		return sum, nil
-	}), nil
+	return undoAll(undos, func(a, b int) int { return a + b }), nil
 }
 
 // Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It
@@ -154,14 +147,7 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 
 // Kill implements testbed.Nodes.
 func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) error {
-	failed := e.killed(node)
-	if err := e.ownEnv.Kill(ctx, node, down); err != nil {
-		failed()
-		return err
-	}
-	n, _ := e.node(node)
-	e.gone(n)
-	return nil
+	return e.kill(ctx, node, down, e.provocation, e.gone)
 }
 
 // Restart implements testbed.Nodes. It waits until the node serves, which takes a restarted
@@ -207,19 +193,16 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	if err != nil {
 		return nil, err
 	}
-	healed := e.provoke()
-	undo, err := how(ctx, node)
-	if err != nil {
-		healed()
-		return nil, err
-	}
-	e.freeze(n, 1)
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, err := undo(ctx)
+	return e.during(func() (testbed.Undo, error) {
+		undo, err := how(ctx, node)
+		if err == nil {
+			e.freeze(n, 1)
+		}
+		return undo, err
+	}, func(ctx context.Context) error {
 		e.freeze(n, -1)
-		return hits, errors.Join(err, e.step(ctx, n))
-	}), nil
+		return e.step(ctx, n)
+	})
 }
 
 // freeze adds by to the number of faults that pause or unplug a node.
@@ -279,7 +262,7 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
-	if err != nil || terr != nil || from == to || !slices.Contains(directions(testbed.Both), d) && d != testbed.Both {
+	if err != nil || terr != nil || from == to || !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)
 	}
 	healed := e.provoke()

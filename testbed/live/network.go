@@ -95,6 +95,20 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 	}
 }
 
+// undoAll returns an undo that runs all these and combines their hits. It ignores errors.
+func undoAll(undos []testbed.Undo, combine func(a, b int) int) testbed.Undo {
+	return once(func(ctx context.Context) (int, error) {
+		all := 0
+		for _, undo := range undos {
+			hits, _ := undo(ctx)
+			all = combine(all, hits)
+		}
+		return all, nil
+	})
+}
+
+func most(a, b int) int { return max(a, b) }
+
 // Cut implements testbed.Network.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	l.Conn = 0
@@ -116,7 +130,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 
 // shut cuts or holds a link, as how says.
 func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()) (testbed.Undo, error) {
-	if !slices.Contains([]testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}, d) {
+	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
 	if s := e.syncLink(on); s != nil {

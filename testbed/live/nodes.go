@@ -41,6 +41,19 @@ func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error 
 	return n.kill(ctx, down)
 }
 
+// kill is Kill where servers elect masters: it notes in p that the node is down, and calls
+// gone.
+func (e ownEnv) kill(ctx context.Context, node string, down func() error, p *provocation, gone func(*node)) error {
+	failed := p.killed(node)
+	if err := e.Kill(ctx, node, down); err != nil {
+		failed()
+		return err
+	}
+	n, _ := e.node(node)
+	gone(n)
+	return nil
+}
+
 // Restart implements testbed.Nodes. A replica, or a replaced primary, comes back as a
 // replica of the present primary and copies its data.
 func (e ownEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {

@@ -196,3 +196,5 @@ func directions(d testbed.Direction) []testbed.Direction {
 	}
 	return []testbed.Direction{d}
 }
+
+var directionsKnown = []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}

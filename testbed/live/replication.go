@@ -168,14 +168,7 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	for _, s := range streams {
 		undos = append(undos, s.proxy.disturb(testbed.Downstream, (*valve).hold))
 	}
-	return once(func(ctx context.Context) (int, error) {
-		most := 0
-		for _, undo := range undos {
-			hits, _ := undo(ctx)
-			most = max(most, hits)
-		}
-		return most, nil
-	}), nil
+	return undoAll(undos, most), nil
 }
 
 // Promote implements testbed.Nodes. Writes that the replica has not received are lost,

@@ -86,26 +86,12 @@ func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
-	return once(func(ctx context.Context) (int, error) {
-		most := 0
-		for _, undo := range undos {
-			hits, _ := undo(ctx)
-			most = max(most, hits)
-		}
-		return most, nil
-	}), nil
+	return undoAll(undos, most), nil
 }
 
 // Kill implements testbed.Nodes.
 func (e sentinelEnv) Kill(ctx context.Context, node string, down func() error) error {
-	failed := e.killed(node)
-	if err := e.ownEnv.Kill(ctx, node, down); err != nil {
-		failed()
-		return err
-	}
-	n, _ := e.node(node)
-	e.deposed(n)
-	return nil
+	return e.kill(ctx, node, down, e.provocation, e.deposed)
 }
 
 // Restart implements testbed.Nodes. It starts a replaced primary as a replica; Sentinels
@@ -138,33 +124,13 @@ func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Los
 // executes the waiting commands; then the undo makes it a replica. Sentinels would do so
 // only ten seconds later.
 func (e sentinelEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
-	healed := e.provoke()
-	resume, err := e.ownEnv.Pause(ctx, node)
-	if err != nil {
-		healed()
-		return nil, err
-	}
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, err := resume(ctx)
-		return hits, errors.Join(err, e.retire(ctx))
-	}), nil
+	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Pause(ctx, node) }, e.retire)
 }
 
 // Unplug implements testbed.Unplugger. The undo makes a replaced primary a replica, as that
 // of Pause does.
 func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
-	healed := e.provoke()
-	plug, err := e.ownEnv.Unplug(ctx, node)
-	if err != nil {
-		healed()
-		return nil, err
-	}
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, err := plug(ctx)
-		return hits, errors.Join(err, e.retire(ctx))
-	}), nil
+	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Unplug(ctx, node) }, e.retire)
 }
 
 // retire makes the old primary, if it still runs, a replica of the new one and closes its
@@ -216,24 +182,16 @@ func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Dire
 	switch {
 	case err != nil:
 		return nil, err
-	case pair == nil:
+	case pair == nil || !slices.Contains(directionsKnown, d):
 		return otherwise(ctx, l, d)
-	case !slices.Contains(directionsKnown, d):
-		return otherwise(ctx, l, d) // returns an error for the unknown direction
 	}
-	healed := e.provoke()
-	undo := pair.disturb(d, how)
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, err := undo(ctx)
-		if old, _ := e.rivals(); old != nil && (l.From == old.name || l.To == old.name) {
-			err = errors.Join(err, e.retire(ctx))
+	return e.during(func() (testbed.Undo, error) { return pair.disturb(d, how), nil }, func(ctx context.Context) error {
+		if old, _ := e.rivals(); old == nil || l.From != old.name && l.To != old.name {
+			return nil
 		}
-		return hits, err
-	}), nil
+		return e.retire(ctx)
+	})
 }
-
-var directionsKnown = []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}
 
 // pair returns the proxy of a link between two servers, or between a client and a Sentinel;
 // nil for any other link.

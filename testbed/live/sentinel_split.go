@@ -57,10 +57,8 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 		return nil, ctx.Err()
 	}
 	defer old.release()
-	if _, err := old.running(); err == nil { // a dead node acknowledges no writes
-		if err := old.openLedger(ctx); err != nil {
-			return nil, err
-		}
+	if err := old.openLedger(ctx); err != nil {
+		return nil, err
 	}
 	healed := e.provoke()
 	var undos []func()

@@ -53,10 +53,8 @@ func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error 
 		return ctx.Err()
 	}
 	defer old.release()
-	if _, err := old.running(); err == nil { // a dead node acknowledges no writes
-		if err := old.openLedger(ctx); err != nil {
-			return err
-		}
+	if err := old.openLedger(ctx); err != nil {
+		return err
 	}
 	if err := e.promoteFor(ctx, heir, moved); err != nil {
 		old.closeLedger()
@@ -93,8 +91,12 @@ type ledger struct {
 	writes  int
 }
 
-// openLedger starts counting the node's writes. At most one ledger may be open.
+// openLedger starts counting the node's writes, if the node runs. At most one ledger may be
+// open.
 func (n *node) openLedger(ctx context.Context) error {
+	if _, err := n.running(); err != nil {
+		return nil // a dead node acknowledges no writes
+	}
 	c, err := n.admin()
 	if err != nil {
 		return err
