@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -204,7 +205,7 @@ func (c Cell) Words() string {
 	case trial.NotSupported:
 		return "not supported"
 	case trial.Holds:
-		return fmt.Sprintf("no violation in %d %s", c.Exercised, plural(c.Exercised, "trial"))
+		return fmt.Sprintf("no violation in %d %s", c.Exercised, wording.Plural(c.Exercised, "trial"))
 	}
 	return string(c.Verdict)
 }
@@ -256,11 +257,4 @@ func worse(a, b string) string {
 		return b
 	}
 	return a
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

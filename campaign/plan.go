@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -115,7 +115,7 @@ func (c plannedCell) clean() bool {
 // checkTopology refuses a topology that the testbed does not have.
 func (p *planner) checkTopology() error {
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return input.Errorf("%s %q: expected one of %s, which testbed %s has", input.Setting("topology"), t, join(p.topologies), p.config.Testbed)
+		return input.Errorf("%s %q: expected one of %s, which testbed %s has", input.Setting("topology"), t, wording.Join(p.topologies), p.config.Testbed)
 	}
 	return nil
 }
@@ -357,14 +357,6 @@ func (c *plannedCell) drop(workload string, why error) {
 	if len(c.workloads) == 0 {
 		c.lack = trial.NewLack(why)
 	}
-}
-
-func join[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
 }
 
 // planned describes the cells for campaign.json.

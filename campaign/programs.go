@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -33,7 +34,7 @@ type ProgramFlaw struct {
 // Words returns the flaw in one sentence.
 func (p ProgramFlaw) Words() string {
 	return fmt.Sprintf("workload %s: %s (oracle %s); no lock is to blame; %d of %d %s, %d %s",
-		p.Workload, checker.Cause(p.Cause).Meaning(), p.Oracle, p.Shown, p.Trials, plural(p.Trials, "trial"), p.Locks, plural(p.Locks, "recipe"))
+		p.Workload, checker.Cause(p.Cause).Meaning(), p.Oracle, p.Shown, p.Trials, wording.Plural(p.Trials, "trial"), p.Locks, wording.Plural(p.Locks, "recipe"))
 }
 
 // programFlaws lists the flaws of the clients' programs, by workload. The trials are in the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -39,7 +40,7 @@ func runRenewal(ctx context.Context, l lab) (result Result, err error) {
 		if err != nil {
 			return result, err
 		}
-		cells := []any{id, yesNo(r.Claims(time.Second, 1).Renews)}
+		cells := []any{id, wording.YesNo(r.Claims(time.Second, 1).Renews)}
 		for _, tenths := range leases {
 			u := renewalUsers(r, l.seed)
 			u.work, u.lasts = time.Duration(tenths)*u.ttl/10, time.Minute
@@ -125,11 +126,4 @@ func (u usage) after(client int) (time.Duration, bool) {
 		}
 	}
 	return 0, false
-}
-
-func yesNo(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
 }

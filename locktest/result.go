@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -104,7 +105,7 @@ func (f FaultResult) failure() string {
 		parts = append(parts, f.Violation.String())
 	}
 	if len(f.Errors) > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s could not be judged, for one: %s", len(f.Errors), plural(len(f.Errors), "trial"), f.Errors[0]))
+		parts = append(parts, fmt.Sprintf("%d %s could not be judged, for one: %s", len(f.Errors), wording.Plural(len(f.Errors), "trial"), f.Errors[0]))
 	}
 	return strings.Join(parts, "\n")
 }
@@ -114,7 +115,7 @@ func (v *Violation) String() string {
 	var b strings.Builder
 	b.WriteString(v.Title)
 	for i, f := range v.Flaws {
-		fmt.Fprintf(&b, "\n  %s, in %d %s", f, f.Trials, plural(f.Trials, "trial"))
+		fmt.Fprintf(&b, "\n  %s, in %d %s", f, f.Trials, wording.Plural(f.Trials, "trial"))
 		if i == 0 {
 			b.WriteString(": the worst")
 		}
@@ -133,7 +134,7 @@ func (v *Violation) String() string {
 
 // Summary returns the fault's result in one line.
 func (f FaultResult) Summary() string {
-	parts := []string{fmt.Sprintf("%d %s", f.Trials, plural(f.Trials, "trial"))}
+	parts := []string{fmt.Sprintf("%d %s", f.Trials, wording.Plural(f.Trials, "trial"))}
 	switch {
 	case f.Violation != nil:
 		parts = append(parts, "violated: "+f.Violation.Flaws[0].String())
@@ -177,11 +178,4 @@ func (t *tally) sorted() []Flaw {
 		return cmp.Or(b.Trials-a.Trials, cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 	})
 	return t.flaws
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

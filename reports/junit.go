@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -165,7 +166,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	case doubt != "" && r.Info.Config.Expect:
 		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
 	case c.Verdict == trial.NotExercised && r.Info.Config.Expect:
-		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, prose.Plural(c.Trials, "trial")), Type: "not-exercised"}
+		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == trial.NotExercised || c.Verdict == trial.NotSupported:
 		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+prose.FirstLine(c.Why), ": ")}
 	}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -72,7 +73,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 	}
 	b.WriteString("\n")
 	for _, t := range v.Tally {
-		fmt.Fprintf(b, "- %s: %d %s\n", t.Words, t.Count, prose.Plural(t.Count, "cell"))
+		fmt.Fprintf(b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
 	}
 	b.WriteString("\n")
 }

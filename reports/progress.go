@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -308,7 +308,7 @@ func gist(cells map[place]*fared, recipe string, faults []string) string {
 		never += f.never
 	}
 	if never > 0 {
-		stuck = fmt.Sprintf("no recovery from %d %s", never, prose.Plural(never, "fault"))
+		stuck = fmt.Sprintf("no recovery from %d %s", never, wording.Plural(never, "fault"))
 	}
 	return joinWords(" · ", quiet, slowest, stuck)
 }
@@ -333,13 +333,13 @@ func joinWords(with string, words ...string) string {
 func Cost(p checker.Progress) string {
 	var grant, held, left string
 	if p.GrantCommandsMax > 0 {
-		grant = fmt.Sprintf("%d %s a grant, at most %d", p.GrantCommandsMedian, prose.Plural(p.GrantCommandsMedian, "command"), p.GrantCommandsMax)
+		grant = fmt.Sprintf("%d %s a grant, at most %d", p.GrantCommandsMedian, wording.Plural(p.GrantCommandsMedian, "command"), p.GrantCommandsMax)
 	}
 	if p.HeldTime > 0 {
 		held = fmt.Sprintf("%.0f a second while the lock was held", p.HeldRate())
 	}
 	if l := p.LeftoverMost; p.Leftovers > 0 {
-		left = fmt.Sprintf("%d %s left behind by attempts, for the longest time %s on %s by c%d: %s", p.Leftovers, prose.Plural(p.Leftovers, "key"), l.Key, l.Node, l.Client, about(l.Until-l.From))
+		left = fmt.Sprintf("%d %s left behind by attempts, for the longest time %s on %s by c%d: %s", p.Leftovers, wording.Plural(p.Leftovers, "key"), l.Key, l.Node, l.Client, about(l.Until-l.From))
 	}
 	return joinWords("; ", grant, held, left)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
@@ -163,17 +164,10 @@ func markdownRenewals(b *strings.Builder, t renewalTable) {
 	}
 	fmt.Fprintf(b, " hung: violated | hung: blocked for ever |\n|---|:-:|%s--:|--:|\n", strings.Repeat("--:|", len(t.Overruns)))
 	for _, row := range t.Rows {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", row.Recipe, yes(row.Renews), strings.Join(row.Slow, " | "), row.Hung, row.Ever)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", row.Recipe, wording.YesNo(row.Renews), strings.Join(row.Slow, " | "), row.Hung, row.Ever)
 	}
 	b.WriteString("\n")
 }
 
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
-}
-
 // RenewsText says whether the recipe renews.
-func (r renewalRow) RenewsText() string { return yes(r.Renews) }
+func (r renewalRow) RenewsText() string { return wording.YesNo(r.Renews) }

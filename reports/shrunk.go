@@ -6,7 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -32,5 +32,5 @@ func originWords(s *trial.Shrinking) string {
 	case s.NotShrunk:
 		return asItRan + " (" + s.Unfinished + ")"
 	}
-	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, prose.Plural(s.Trials, "trial"), s.Words())
+	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, wording.Plural(s.Trials, "trial"), s.Words())
 }

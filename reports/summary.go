@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
@@ -70,7 +71,7 @@ func summaryHead(v view) string {
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
 	for _, t := range v.Tally {
-		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, prose.Plural(t.Count, "cell"))
+		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -79,7 +80,7 @@ func summaryHead(v view) string {
 // summaryMatrix is the matrix without links, the worst recipes first.
 func summaryMatrix(r result, v view) boundedSection {
 	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
-		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, prose.Plural(n, "recipe"), HTMLFile, HTMLFile)
+		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
 	for _, f := range v.Faults {
 		s.Head += " " + f.Name + " |"

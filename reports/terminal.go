@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
@@ -364,7 +365,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 
 // undecidedWords says how many of the cell's trials are undecided, and why.
 func undecidedWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, prose.Plural(c.Trials, "trial"))
+	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, wording.Plural(c.Trials, "trial"))
 	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
 		text += ": " + why
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
@@ -63,7 +64,7 @@ func anchor(lock, fault string) string { return lock + "--" + fault }
 // shareWords says how many of the decided trials showed the cell's verdict, and how the
 // other trials ended.
 func shareWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, prose.Plural(c.Exercised, "trial"))
+	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, wording.Plural(c.Exercised, "trial"))
 	if n := c.Violations - c.Shown; n > 0 {
 		text += fmt.Sprintf(" (%d more violated otherwise)", n)
 	}

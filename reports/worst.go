@@ -8,8 +8,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // recipeFlaw is a cause of a recipe's violations, under all the faults that showed it.
@@ -88,7 +88,7 @@ func flawSection(recipes [][]recipeFlaw) boundedSection {
 	s := boundedSection{
 		Head: "## The worst flaws of each recipe\n\nEach with the command that runs again a trial that shows it:\n\n",
 		Rest: func(n int) string {
-			return fmt.Sprintf("\n%d more %s: [%s](%s#violations).\n", n, prose.Plural(n, "flaw"), HTMLFile, HTMLFile)
+			return fmt.Sprintf("\n%d more %s: [%s](%s#violations).\n", n, wording.Plural(n, "flaw"), HTMLFile, HTMLFile)
 		},
 	}
 	var of []int // the recipe of each item

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -38,7 +39,7 @@ func (s Shrinking) Words() string {
 		{s.From.Ops, s.To.Ops, "operation"}, {s.From.Commands, s.To.Commands, "command"},
 	} {
 		if n.from != n.to {
-			words = append(words, fmt.Sprintf("%d to %d %s", n.from, n.to, plural(n.to, n.noun)))
+			words = append(words, fmt.Sprintf("%d to %d %s", n.from, n.to, wording.Plural(n.to, n.noun)))
 		}
 	}
 	text := strings.Join(words, ", ")
@@ -75,11 +76,4 @@ func (t Result) Size() Size {
 		Clients: t.Spec.Options.Clients, Actions: len(t.Spec.Plan), Nodes: nodes,
 		Duration: t.Spec.Options.Duration, Ops: t.Ops, Commands: t.Commands, Keys: t.Keys,
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

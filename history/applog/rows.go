@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // cell is one value as text.
@@ -251,7 +252,7 @@ func (t *table) members(r row, members map[string]json.RawMessage) error {
 		}
 		text, err := plain(raw)
 		if err != nil && c.field != "" {
-			return fmt.Errorf("%s is %s, expected a word or a number", name, excerpt(raw))
+			return fmt.Errorf("%s is %s, expected a word or a number", name, wording.Excerpt(raw))
 		}
 		if err := r.put(name, c, text); err != nil {
 			return err
@@ -279,12 +280,4 @@ func plain(raw json.RawMessage) (string, error) {
 		}
 	}
 	return string(raw), nil
-}
-
-func excerpt(raw []byte) string {
-	const most = 40
-	if len(raw) > most {
-		return string(bytes.ToValidUTF8(raw[:most], nil)) + "…"
-	}
-	return string(bytes.ToValidUTF8(raw, nil))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"olympos.io/encoding/edn"
 )
 
@@ -158,7 +159,7 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 
 func excerptOf(m map[string][]byte, key string) string {
 	if raw, ok := m[key]; ok {
-		return excerpt(raw)
+		return wording.Excerpt(raw)
 	}
 	return "missing"
 }

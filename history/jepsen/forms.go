@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"olympos.io/encoding/edn"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // mostDepth bounds the nesting of a value, mostTags its number of tags and discards: the
@@ -192,7 +194,7 @@ func untagged(raw []byte) []byte {
 func members(raw []byte) (map[string][]byte, error) {
 	raw = untagged(raw)
 	if len(raw) < 2 || raw[0] != '{' {
-		return nil, fmt.Errorf("expected a map, an operation as Jepsen writes it, got %s", excerpt(raw))
+		return nil, fmt.Errorf("expected a map, an operation as Jepsen writes it, got %s", wording.Excerpt(raw))
 	}
 	f := forms{text: raw[1 : len(raw)-1]}
 	found := map[string][]byte{}
@@ -206,7 +208,7 @@ func members(raw []byte) (map[string][]byte, error) {
 			return nil, err
 		}
 		if value == nil {
-			return nil, fmt.Errorf("%s has no value", excerpt(key))
+			return nil, fmt.Errorf("%s has no value", wording.Excerpt(key))
 		}
 		if key[0] == ':' {
 			found[string(key[1:])] = value
@@ -218,20 +220,11 @@ func members(raw []byte) (map[string][]byte, error) {
 func decode(raw []byte) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = nil, fmt.Errorf("%s is not EDN: %v", excerpt(raw), r)
+			v, err = nil, fmt.Errorf("%s is not EDN: %v", wording.Excerpt(raw), r)
 		}
 	}()
 	if err := edn.Unmarshal(raw, &v); err != nil {
-		return nil, fmt.Errorf("%s is not EDN: %w", excerpt(raw), err)
+		return nil, fmt.Errorf("%s is not EDN: %w", wording.Excerpt(raw), err)
 	}
 	return v, nil
-}
-
-// excerpt returns the beginning of a value, for messages.
-func excerpt(raw []byte) string {
-	const most = 40
-	if len(raw) > most {
-		return string(bytes.ToValidUTF8(raw[:most], nil)) + "…"
-	}
-	return string(bytes.ToValidUTF8(raw, nil))
 }

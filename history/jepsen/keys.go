@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"olympos.io/encoding/edn"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // keys decodes the values of a map and keeps the first error.
@@ -40,7 +42,7 @@ func (k *keys) number(key string) int64 {
 	}
 	n, ok := whole(v)
 	if !ok && k.err == nil {
-		k.err = fmt.Errorf(":%s is %s, expected a whole number", key, excerpt(k.m[key]))
+		k.err = fmt.Errorf(":%s is %s, expected a whole number", key, wording.Excerpt(k.m[key]))
 	}
 	return n
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -57,7 +58,7 @@ func TestPagesTellTheRegistries(t *testing.T) {
 			topologies, able, lacks, _ = c.worlds()
 		}
 		can[c.Name] = slices.AppendSeq(able, maps.Keys(lacks)) // as on another machine
-		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, join(topologies))
+		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, wording.Join(topologies))
 	}
 	faults := "| fault | what it does | testbeds |\n|---|---|---|\n"
 	for _, f := range nemesis.All() {

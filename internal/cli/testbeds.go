@@ -18,6 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/container"
 	"github.com/lockstorm/lockstorm/testbed/external"
@@ -153,15 +154,7 @@ func (c testbedChoice) row() []string {
 	for _, l := range slices.Sorted(maps.Keys(lacks)) {
 		why = append(why, string(l)+": "+lacks[l])
 	}
-	return []string{c.Name, c.Doc, join(topologies), join(able), strings.Join(why, "\n")}
-}
-
-func join[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
+	return []string{c.Name, c.Doc, wording.Join(topologies), wording.Join(able), strings.Join(why, "\n")}
 }
 
 // worker returns the command line of a worker process for the testbed; nil if trials run in

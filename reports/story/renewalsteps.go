@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
@@ -35,7 +36,7 @@ func (t *teller) renewalStopped(r checker.Fact) Step {
 }
 
 func (t *teller) renewedInstead(r checker.Fact) Step {
-	leases := fmt.Sprintf("%d %s", r.Count, prose.Plural(r.Count, "lease"))
+	leases := fmt.Sprintf("%d %s", r.Count, wording.Plural(r.Count, "lease"))
 	return Step{At: r.Read, Weight: turning, Text: fmt.Sprintf(
 		"until %s c%d sent renewals of %s that it had released, and none of the one that it held. It never renewed more than %s at a time",
 		prose.Instant(r.Until), r.Clients[0], leases, leases)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
@@ -277,4 +278,4 @@ func triggerWords(t history.Trigger) string {
 }
 
 // counted returns "1 message", "2 messages".
-func counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, prose.Plural(n, noun)) }
+func counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, wording.Plural(n, noun)) }

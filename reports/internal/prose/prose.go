@@ -90,14 +90,6 @@ func FirstLine(s string) string {
 	return line
 }
 
-// Plural returns the word, with an s unless n is 1.
-func Plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
-}
-
 // Ordinal returns "1st", "22nd".
 func Ordinal(n int) string {
 	switch {
