@@ -4,9 +4,7 @@ package nodetest
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -234,28 +232,3 @@ func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
 
 // Unsee stops recording the changes of the node's keys.
 func (n *Node) Unsee() { n.unseen = true }
-
-// Line writes a change in one line: "n0 lock string 1 → absent, by expiry at 1.01s".
-func Line(c history.KeyChange) string {
-	return fmt.Sprintf("%s %s %s → %s, by %s at %v", c.Node, c.Key, content(c.Before), content(c.After), c.By, c.From)
-}
-
-func content(k *history.KeyContent) string {
-	if k == nil {
-		return "absent"
-	}
-	said := []string{k.Type}
-	if k.Value != "" {
-		said = append(said, string(k.Value))
-	}
-	for _, f := range k.Fields {
-		said = append(said, fmt.Sprintf("%s=%s", f.Name, f.Value))
-	}
-	for _, m := range k.Members {
-		said = append(said, string(m))
-	}
-	if k.Expires > 0 {
-		said = append(said, "until "+k.Expires.String())
-	}
-	return strings.Join(said, " ")
-}
