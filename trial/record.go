@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,20 +84,22 @@ func LoadRecord(path string) (Record, error) {
 	}
 	r.Evidence.Ops = ops
 	r.historyCut = r.truncated(truncated)
-	if err := r.loadCommands(filepath.Join(filepath.Dir(path), CommandsFile)); err != nil {
+	dir := filepath.Dir(path)
+	if r.Evidence.Commands, r.commandsCut, _, err = load(&r, filepath.Join(dir, CommandsFile), history.ReadCommands); err != nil {
 		return r, err
 	}
-	if err := r.loadKeys(filepath.Join(filepath.Dir(path), KeysFile)); err != nil {
+	// A log of keys, even an empty one, means that they were watched.
+	if r.Evidence.Keys, r.keysCut, r.Evidence.Watched, err = load(&r, filepath.Join(dir, KeysFile), history.ReadKeyChanges); err != nil {
 		return r, err
 	}
 	var s storedSpec
-	err = jsonfile.Read(filepath.Join(filepath.Dir(path), SpecFile), &s)
+	err = jsonfile.Read(filepath.Join(dir, SpecFile), &s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, err
 	case s.Format > Format:
-		return r, Newer(filepath.Join(filepath.Dir(path), SpecFile), s.Format)
+		return r, Newer(filepath.Join(dir, SpecFile), s.Format)
 	default:
 		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
 		r.keysGone = s.Watched && !r.Evidence.Watched
@@ -131,40 +134,19 @@ func LoadJudged(path string) (Record, error) {
 	return r, nil
 }
 
-func (r *Record) loadCommands(path string) error {
+// load reads a log beside the history, if there is one, and reports whether there is.
+func load[T any](r *Record, path string, read func(io.Reader, string) ([]T, error, error)) (all []T, cut, found bool, err error) {
 	f, err := packed.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, false, false, nil
 	}
 	if err != nil {
-		return input.Errorf("%s: %w", path, err)
+		return nil, false, false, input.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
-	cmds, truncated, err := history.ReadCommands(f, f.Name)
+	all, truncated, err := read(f, f.Name)
 	if err != nil {
-		return &input.Error{Err: err}
+		return nil, false, false, &input.Error{Err: err}
 	}
-	r.Evidence.Commands = cmds
-	r.commandsCut = r.truncated(truncated)
-	return nil
-}
-
-// loadKeys reads the log of key changes, if there is one. A log, even an empty one, means
-// that keys were watched.
-func (r *Record) loadKeys(path string) error {
-	f, err := packed.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return input.Errorf("%s: %w", path, err)
-	}
-	defer f.Close()
-	changes, truncated, err := history.ReadKeyChanges(f, f.Name)
-	if err != nil {
-		return &input.Error{Err: err}
-	}
-	r.Evidence.Keys, r.Evidence.Watched = changes, true
-	r.keysCut = r.truncated(truncated)
-	return nil
+	return all, r.truncated(truncated), true, nil
 }
