@@ -17,12 +17,18 @@ type Planning struct {
 // NewPlanning checks the configuration, which names one lock, and plans its cells. The
 // error is an input.Error if the configuration is invalid.
 func NewPlanning(tb testbed.Testbed, c Config) (*Planning, error) {
+	p, err := planAll(tb, c)
+	if err == nil && len(p.planner.config.Locks) != 1 {
+		return nil, input.Errorf("%d locks: expected one", len(p.planner.config.Locks))
+	}
+	return p, err
+}
+
+// planAll is NewPlanning for any number of locks.
+func planAll(tb testbed.Testbed, c Config) (*Planning, error) {
 	c = c.filled(modest)
 	if err := c.check(); err != nil {
 		return nil, err
-	}
-	if len(c.Locks) != 1 {
-		return nil, input.Errorf("%d locks: expected one", len(c.Locks))
 	}
 	p := newPlanner(c, tb)
 	cells, err := p.cells()
