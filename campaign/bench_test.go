@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
@@ -128,7 +129,7 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 // BenchmarkWorker runs violated trials in a worker process, and tells what that
 // costs this one.
 func BenchmarkWorker(b *testing.B) {
-	b.Setenv(asWorker, "1")
+	b.Setenv(trialtest.AsWorker, "1")
 	w := worker.NewPool(nil, []string{os.Args[0]}, 1)
 	tb := sim.New()
 	next := trialsOf(b, tb, DefaultConfig(), "set-nx-px", "client-pause")
@@ -155,7 +156,7 @@ func BenchmarkWorker(b *testing.B) {
 // BenchmarkScaling runs the same trials in one worker process and in two, and
 // tells how much faster two are: at best 2 on two idle cores.
 func BenchmarkScaling(b *testing.B) {
-	b.Setenv(asWorker, "1")
+	b.Setenv(trialtest.AsWorker, "1")
 	next := trialsOf(b, sim.New(), DefaultConfig(), "set-nx-px", "client-pause")
 	trials := make([]trial.Spec, 100)
 	for i := range trials {

@@ -3,39 +3,27 @@ package campaign
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/trial"
-
-	redis "github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // onProcesses returns the testbed, and a configuration of trials whose clients have
 // processes of their own: this test program, again.
 func onProcesses(t *testing.T) (testbed.Testbed, Config) {
 	t.Helper()
-	t.Setenv(asClient, "1")
-	tb, err := redis.New(redis.Options{Temp: t.TempDir()})
-	if err != nil {
-		t.Fatal("no real Redis to test with: ", err)
-	}
+	tb, argv := trialtest.OnProcesses(t)
 	c := DefaultConfig()
 	c.Duration, c.Store = 3*time.Second, t.TempDir()
-	c.ClientsAs, c.ClientCommand = trial.Processes, []string{os.Args[0]}
-	t.Cleanup(func() {
-		if left := childtest.Children(t); len(left) > 0 {
-			t.Errorf("processes left behind: %v", left)
-		}
-	})
+	c.ClientsAs, c.ClientCommand = trial.Processes, argv
 	return tb, c
 }
 

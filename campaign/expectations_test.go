@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
-	held := verdict("ownership", checker.Held)
-	flaw := violated("ownership", checker.ForeignDelete)
+	held := trialtest.Verdict("ownership", checker.Held)
+	flaw := trialtest.Violated("ownership", checker.ForeignDelete)
 	miss := func(fault string) Surprise {
 		return Surprise{Lock: "test-flawed", Fault: fault, Oracle: "ownership", Cause: "foreign-delete"}
 	}
@@ -69,7 +70,7 @@ func TestMissedBehindAStall(t *testing.T) {
 		info.Plan = append(info.Plan, PlannedCell{Lock: s.Lock, Fault: s.Fault, Named: 1})
 	}
 	ran := func(fault string) trial.Result {
-		return trial.Result{Spec: trial.Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict("exclusion", checker.Held)}}
+		return trial.Result{Spec: trial.Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{trialtest.Verdict("exclusion", checker.Held)}}
 	}
 	told := func(all ...checker.Verdict) func(*trial.Result) { return func(t *trial.Result) { t.Verdicts = all } }
 	for name, c := range map[string]struct {
@@ -81,8 +82,8 @@ func TestMissedBehindAStall(t *testing.T) {
 		"nothing was in doubt":      {func(*trial.Result) {}, false, false, ExitUnexpected},
 		"it was in doubt":           {told(inDoubtOf("exclusion", checker.LeaseOutlived)), false, true, ExitUnexpected},
 		"in doubt, cause unknown":   {told(inDoubtOf("exclusion", checker.Unclassified)), false, true, ExitUnexpected},
-		"its oracle could not tell": {told(verdict("exclusion", checker.Unknown)), false, true, ExitUnexpected},
-		"another's could not":       {told(verdict("exclusion", checker.Held), verdict("liveness", checker.Unknown)), false, false, ExitUnexpected},
+		"its oracle could not tell": {told(trialtest.Verdict("exclusion", checker.Unknown)), false, true, ExitUnexpected},
+		"another's could not":       {told(trialtest.Verdict("exclusion", checker.Held), trialtest.Verdict("liveness", checker.Unknown)), false, false, ExitUnexpected},
 		"the trial was spoilt":      {func(t *trial.Result) { t.Spoilt = true }, false, true, ExitUnexpected},
 		"trials do the same again":  {func(t *trial.Result) { t.Spoilt = true }, true, false, ExitUnexpected},
 		"something else in doubt":   {told(inDoubtOf("exclusion", checker.Race)), false, false, ExitUnexpected},

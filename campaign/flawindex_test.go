@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
-	flaw, other := violated("ownership", "foreign-delete"), violated("exclusion", "lease-outlived")
+	flaw, other := trialtest.Violated("ownership", "foreign-delete"), trialtest.Violated("exclusion", "lease-outlived")
 	named := func(k int) trial.Result {
 		x := found("delay", k, 1, flaw)
 		x.Spec.Schedule = "s" + x.Spec.Number()
@@ -40,7 +41,7 @@ func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
 }
 
 func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
-	flaw := violated("ownership", "foreign-delete")
+	flaw := trialtest.Violated("ownership", "foreign-delete")
 	declared := locks.Flaw{Oracle: "ownership", Cause: "foreign-delete", Faults: []string{"delay", "client-pause"}, Also: []string{"reset"}}
 	for _, test := range []struct{ shown, mix, want string }{
 		{"client-pause delay reset chaos", "reset", "delay"},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -43,7 +44,7 @@ func found(fault string, k, hits int, verdicts ...checker.Verdict) trial.Result 
 
 // comparison is a campaign with a cell of every kind.
 func comparison() (Info, []trial.Result) {
-	held := verdict("exclusion", checker.Held)
+	held := trialtest.Verdict("exclusion", checker.Held)
 	failed := found("reset", 0, 0)
 	failed.Err = "no free port"
 	failed.Weigh(nil)
@@ -55,19 +56,19 @@ func comparison() (Info, []trial.Result) {
 	info.Plan[len(info.Plan)-1].NotSupported = &trial.Lack{What: trial.LackForFault, Fault: &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}}
 	return info, []trial.Result{
 		found("none", 0, 0, held),
-		found("none", 1, 0, held, verdict("liveness", checker.Held)),
-		found("client-crash", 0, 1, held, blockedForEver(violated("liveness", checker.NoExpiry))),
-		found("client-pause", 2, 1, violated("exclusion", checker.LeaseOutlived)),
-		found("client-pause", 1, 1, violated("exclusion", checker.LeaseOutlived), violated("ownership", checker.ForeignDelete)),
+		found("none", 1, 0, held, trialtest.Verdict("liveness", checker.Held)),
+		found("client-crash", 0, 1, held, trialtest.BlockedForEver(trialtest.Violated("liveness", checker.NoExpiry))),
+		found("client-pause", 2, 1, trialtest.Violated("exclusion", checker.LeaseOutlived)),
+		found("client-pause", 1, 1, trialtest.Violated("exclusion", checker.LeaseOutlived), trialtest.Violated("ownership", checker.ForeignDelete)),
 		found("client-pause", 0, 1, held),
-		found("partition", 0, 3, held, verdict("resource", checker.Unknown)),
+		found("partition", 0, 3, held, trialtest.Verdict("resource", checker.Unknown)),
 		found("partition", 1, 3, held),
 		found("lost-reply", 0, 0, held),
 		found("lost-reply", 1, 0, held),
 		found("delay", 0, 0, held),
 		found("delay", 1, 2, held),
 		failed,
-		found("node-pause", 0, 1, held, violated("liveness", checker.OrphanedKey)),
+		found("node-pause", 0, 1, held, trialtest.Violated("liveness", checker.OrphanedKey)),
 	}
 }
 
@@ -192,9 +193,9 @@ func TestBoundIsExactAndNearThreeOfNForMany(t *testing.T) {
 }
 
 func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
-	held, unsure := verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)
+	held, unsure := trialtest.Verdict("exclusion", checker.Held), trialtest.Verdict("resource", checker.Unknown)
 	unsure.Why = "the harness itself was not scheduled for 40 ms"
-	orphan := violated("liveness", checker.OrphanedKey)
+	orphan := trialtest.Violated("liveness", checker.OrphanedKey)
 	kept := func(t trial.Result) trial.Result { t.Dir = trial.Folder(t.Spec); return t }
 	tests := []struct {
 		name                        string
@@ -203,14 +204,14 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 		why                         string
 	}{
 		{"an undecided trial counts for nobody", []trial.Result{
-			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)), found("client-pause", 1, 1, held, unsure),
+			found("client-pause", 0, 1, trialtest.Violated("ownership", checker.ForeignDelete)), found("client-pause", 1, 1, held, unsure),
 		}, 1, 1, 1, "resource: the harness itself was not scheduled for 40 ms"},
 		{"a limit is no bug", []trial.Result{
-			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)),
-			found("client-pause", 1, 1, violated("exclusion", checker.LeaseOutlived)), found("client-pause", 2, 1, held),
+			found("client-pause", 0, 1, trialtest.Violated("ownership", checker.ForeignDelete)),
+			found("client-pause", 1, 1, trialtest.Violated("exclusion", checker.LeaseOutlived)), found("client-pause", 2, 1, held),
 		}, 1, 3, 0, ""},
 		{"up to TTL is not for ever", []trial.Result{
-			found("client-crash", 0, 1, blockedForEver(violated("liveness", checker.NoExpiry))), found("client-crash", 1, 1, orphan),
+			found("client-crash", 0, 1, trialtest.BlockedForEver(trialtest.Violated("liveness", checker.NoExpiry))), found("client-crash", 1, 1, orphan),
 		}, 1, 2, 0, ""},
 		{"only what holds is counted as no violation", []trial.Result{
 			found("delay", 0, 1, held), found("delay", 1, 0, held),
@@ -237,7 +238,7 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 }
 
 func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
-	held := verdict("exclusion", checker.Held)
+	held := trialtest.Verdict("exclusion", checker.Held)
 	failed := found("none", 0, 0)
 	failed.Err, failed.Probe, failed.Outcome = "no free port", true, trial.Unknown
 	all := []trial.Result{found("none", 0, 0, held), found("none", 1, 0, held), found("delay", 0, 1, held), found("delay", 1, 1, held)}

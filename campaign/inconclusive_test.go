@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -24,7 +25,7 @@ func stalledTrial(fault string, k int, verdicts ...checker.Verdict) trial.Result
 }
 
 func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
-	bug := violated("ownership", checker.ForeignDelete)
+	bug := trialtest.Violated("ownership", checker.ForeignDelete)
 	for name, c := range map[string]struct {
 		trials []trial.Result
 		want   []trial.Flaw
@@ -32,12 +33,12 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 	}{
 		"declared":               {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.LeaseOutlived), bug)}, nil, ExitExpected},
 		"not declared":           {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race), bug)}, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}, ExitUnknown},
-		"shown by another trial": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race)), found("client-pause", 1, 1, violated("exclusion", checker.Race))}, nil, ExitUnexpected},
+		"shown by another trial": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race)), found("client-pause", 1, 1, trialtest.Violated("exclusion", checker.Race))}, nil, ExitUnexpected},
 		"of a kind nobody knows": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Unclassified), bug)}, []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}, ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// All that is declared under client-pause shows.
-			trials := append(c.trials, found("client-pause", 7, 1, violated("exclusion", checker.LeaseOutlived), bug))
+			trials := append(c.trials, found("client-pause", 7, 1, trialtest.Violated("exclusion", checker.LeaseOutlived), bug))
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause"}}}
 			m := fold(info, "", trials)
 			m.Missed = nil // of other faults
@@ -70,20 +71,20 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		again   trial.Result
 		settled bool
 	}{
-		"it holds":                             {found("client-pause", 0, 1, verdict("exclusion", checker.Held)), true},
-		"it shows it":                          {found("client-pause", 0, 1, violated("exclusion", checker.Race)), true},
-		"it shows something else":              {found("client-pause", 0, 1, violated("exclusion", checker.LeaseOutlived)), true},
+		"it holds":                             {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Held)), true},
+		"it shows it":                          {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.Race)), true},
+		"it shows something else":              {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.LeaseOutlived)), true},
 		"in doubt is what is declared":         {found("client-pause", 0, 1, short), true},
 		"in doubt again":                       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Race)), false},
-		"it holds, but was spoilt":             {stalledTrial("client-pause", 0, verdict("exclusion", checker.Held)), false},
-		"the fault hit nothing":                {found("client-pause", 0, 0, verdict("exclusion", checker.Held)), false},
-		"the oracle could not tell":            {found("client-pause", 0, 1, verdict("exclusion", checker.Unknown)), false},
+		"it holds, but was spoilt":             {stalledTrial("client-pause", 0, trialtest.Verdict("exclusion", checker.Held)), false},
+		"the fault hit nothing":                {found("client-pause", 0, 0, trialtest.Verdict("exclusion", checker.Held)), false},
+		"the oracle could not tell":            {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Unknown)), false},
 		"the harness could not finish":         {crashed, false},
-		"nothing was acquired":                 {found("client-pause", 0, 1, verdict("exclusion", checker.NotApplicable)), false},
-		"it shows it, or something else":       {found("client-pause", 0, 1, violated("exclusion", checker.Unclassified)), false},
+		"nothing was acquired":                 {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.NotApplicable)), false},
+		"it shows it, or something else":       {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.Unclassified)), false},
 		"in doubt it, or something else":       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Unclassified)), false},
-		"of that oracle there is no word":      {found("client-pause", 0, 1, verdict("resource", checker.Held)), false},
-		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
+		"of that oracle there is no word":      {found("client-pause", 0, 1, trialtest.Verdict("resource", checker.Held)), false},
+		"it holds for that oracle, not others": {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Held), trialtest.Verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
 		again.Runs = []trial.EarlierRun{{Doubtful: []trial.Flaw{race}, Dir: "d"}}
@@ -99,7 +100,7 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.Same); (len(told) == 1 && told[0].Dir == "d") != want {
 			t.Errorf("%s: told as settled: %+v, want %t", name, told, want)
 		}
-		if told := settled([]trial.Result{again, found("client-pause", 2, 1, violated("exclusion", checker.Race))}); len(told) > 0 {
+		if told := settled([]trial.Result{again, found("client-pause", 2, 1, trialtest.Violated("exclusion", checker.Race))}); len(told) > 0 {
 			t.Errorf("%s: told as settled: %+v, though another trial showed it", name, told)
 		}
 	}
@@ -111,7 +112,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	declared := found("client-pause", 9, 1, violated("exclusion", checker.LeaseOutlived))
+	declared := found("client-pause", 9, 1, trialtest.Violated("exclusion", checker.LeaseOutlived))
 	r := &run{store: s, planner: &planner{}, trials: []trial.Result{declared}}
 	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // declared, of an open cell
 	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // of a decided one
@@ -125,7 +126,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].runs[0].Recorded || !slices.Equal(jobs[0].runs[0].Doubtful, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
-	r.take(t.Context(), jobs[0], trial.Done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
+	r.take(t.Context(), jobs[0], trial.Done{Trial: found("client-pause", 1, 1, trialtest.Verdict("exclusion", checker.Held))})
 	last := r.trials[len(r.trials)-1]
 	if len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
 		t.Errorf("got %+v, want it settled", last)
@@ -141,8 +142,8 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 // What no run settles is unknown, though the last runs showed nothing.
 func TestACellWithADoubtIsUndecided(t *testing.T) {
 	for name, last := range map[string]trial.Result{
-		"spoilt, and holds":     stalledTrial("client-pause", 1, verdict("exclusion", checker.Held)),
-		"the fault hit nothing": found("client-pause", 1, 0, verdict("exclusion", checker.Held)),
+		"spoilt, and holds":     stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)),
+		"the fault hit nothing": found("client-pause", 1, 0, trialtest.Verdict("exclusion", checker.Held)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := createStore(t.TempDir(), "compare", time.Now())
@@ -160,7 +161,7 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 				}
 				r.take(t.Context(), jobs[0], trial.Done{Trial: last})
 			}
-			r.record(t.Context(), found("client-pause", 2, 1, verdict("exclusion", checker.Held)))
+			r.record(t.Context(), found("client-pause", 2, 1, trialtest.Verdict("exclusion", checker.Held)))
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
 			info.Config.Trials = 2
 			m := fold(info, "", r.trials)
@@ -183,7 +184,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 	defer s.close()
 	r := &run{store: s, planner: &planner{}}
-	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), violated("ownership", checker.ForeignDelete))
+	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), trialtest.Violated("ownership", checker.ForeignDelete))
 	if err := trial.MakeFolder(r.folder(bug.Spec)); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 		}
 	}
 	check("before the next attempt", 1)
-	last := found("client-pause", 1, 1, verdict("exclusion", checker.Held))
+	last := found("client-pause", 1, 1, trialtest.Verdict("exclusion", checker.Held))
 	r.take(t.Context(), jobs[0], trial.Done{Trial: last})
 	check("settled", 0)
 	if len(r.trials) != 2 || len(r.spoilt) > 0 || r.err != nil {
@@ -225,7 +226,7 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	}
 	defer s.close()
 	r := &run{store: s, planner: &planner{}}
-	race := violated("exclusion", checker.Race)
+	race := trialtest.Violated("exclusion", checker.Race)
 	race.Doubtful = []checker.Finding{{Cause: checker.Race, Summary: "a shorter one"}}
 	result := stalledTrial("client-pause", 1, race)
 	if err := trial.MakeFolder(r.folder(result.Spec)); err != nil {

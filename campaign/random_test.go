@@ -19,6 +19,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
@@ -57,7 +58,7 @@ func TestWorkersDrawRandomNumbersFromTheTrialsSeed(t *testing.T) {
 	}
 	other := spec
 	other.Seed++
-	t.Setenv(asWorker, "1")
+	t.Setenv(trialtest.AsWorker, "1")
 	p := worker.NewPool(nil, []string{os.Args[0]}, 1)
 	t.Cleanup(p.Close)
 	first, another, again := hash(p, spec), hash(p, other), hash(p, spec)

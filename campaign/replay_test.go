@@ -12,13 +12,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
 func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
-	t.Setenv(asWorker, "1")
+	t.Setenv(trialtest.AsWorker, "1")
 	matrix := func(parallel int, worker ...string) string {
 		c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: worker}
 		c.Config.Locks, c.Config.Faults = []string{"setnx-expire", "set-nx-px"}, []string{undisturbed, "client-pause", "reset"}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -166,7 +167,7 @@ func TestNamedTrialsCountAmongThePlanned(t *testing.T) {
 }
 
 func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
-	flaw := violated("ownership", "foreign-delete")
+	flaw := trialtest.Violated("ownership", "foreign-delete")
 	drawn, named := found("delay", 0, 1, flaw), found("delay", 7, 1, flaw)
 	named.Spec.Schedule = "release.n0.1.before-1of2"
 	named.Spec.Seed, named.Hash = 5, strings.Repeat("ab", 32)

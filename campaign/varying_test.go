@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/locks/peers"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -36,7 +37,7 @@ func init() {
 // unseeded is a campaign of both locks and one of ours.
 func unseeded(t *testing.T) Stored {
 	t.Helper()
-	t.Setenv(asWorker, "1")
+	t.Setenv(trialtest.AsWorker, "1")
 	c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: []string{os.Args[0]}}
 	c.Config.Locks, c.Config.Faults = []string{tokensOnlyLock, varyingLock, "set-nx-px"}, []string{undisturbed, "client-pause"}
 	c.Config.Testbed, c.Config.Store, c.Config.Trials, c.Config.Parallel = "sim", t.TempDir(), 3, 2

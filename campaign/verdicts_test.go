@@ -7,28 +7,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-func violated(oracle string, causes ...checker.Cause) checker.Verdict {
-	v := checker.Verdict{Oracle: oracle, Result: checker.Violated}
-	for _, c := range causes {
-		v.Findings = append(v.Findings, checker.Finding{Cause: c})
-	}
-	return v
-}
-
-func verdict(oracle string, r checker.Result) checker.Verdict {
-	return checker.Verdict{Oracle: oracle, Result: r}
-}
-
-func blockedForEver(v checker.Verdict) checker.Verdict {
-	for i := range v.Findings {
-		v.Findings[i].Forever = true
-	}
-	return v
-}
 
 // has says whether an oracle came to that result.
 func has(t trial.Result, r checker.Result) bool {
@@ -37,7 +19,7 @@ func has(t trial.Result, r checker.Result) bool {
 
 func TestCheckersThatDisagreeFailTheRun(t *testing.T) {
 	for _, fault := range []string{undisturbed, "delay"} {
-		d := trial.Done{Trial: found(fault, 0, 1, verdict("exclusion", checker.Held))}
+		d := trial.Done{Trial: found(fault, 0, 1, trialtest.Verdict("exclusion", checker.Held))}
 		d.Judge(t.Context(), locks.Recipe{}, history.Evidence{}, fmt.Errorf("on lock %q: %w", "lock-0", checker.ErrDisagree))
 		if d.Trial.Err == "" || d.Trial.Outcome != trial.Unknown {
 			t.Errorf("under %s: outcome %s, error %q; want %s with an error", fault, d.Trial.Outcome, d.Trial.Err, trial.Unknown)

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
-	redis "github.com/lockstorm/lockstorm/testbed/process"
 )
 
 // enders are recipes that end the process in which they run, at a client's third attempt.
@@ -60,25 +59,8 @@ func (e *ender) TryLock(ctx context.Context) (locks.Lease, error) {
 
 func (e *ender) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
 
-// onProcesses returns a testbed on real time, and the command line of client processes:
-// this test program, again.
-func onProcesses(t *testing.T) (testbed.Testbed, []string) {
-	t.Helper()
-	t.Setenv(asClient, "1")
-	tb, err := redis.New(redis.Options{Temp: t.TempDir()})
-	if err != nil {
-		t.Fatal("no real Redis to test with: ", err)
-	}
-	t.Cleanup(func() {
-		if left := childtest.Children(t); len(left) > 0 {
-			t.Errorf("processes left behind: %v", left)
-		}
-	})
-	return tb, []string{os.Args[0]}
-}
-
 func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
-	tb, argv := onProcesses(t)
+	tb, argv := trialtest.OnProcesses(t)
 	for lock, want := range map[string]string{
 		"test-ends-panic": "panic: lost at 0x… (in github.com/lockstorm/lockstorm/trial.init.func",
 		"test-ends-exit":  "the code under test ended its process: exit status 3",
@@ -102,7 +84,7 @@ func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
 }
 
 func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
-	tb, _ := onProcesses(t)
+	tb, _ := trialtest.OnProcesses(t)
 	for want, command := range map[string][]string{"no such file": {"/none/such"}, "exit status 1": {"false"}, "no program": nil} {
 		s := soundSpec()
 		s.Testbed = tb.Name()

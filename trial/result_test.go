@@ -4,29 +4,11 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-func violated(oracle string, causes ...checker.Cause) checker.Verdict {
-	v := checker.Verdict{Oracle: oracle, Result: checker.Violated}
-	for _, c := range causes {
-		v.Findings = append(v.Findings, checker.Finding{Cause: c})
-	}
-	return v
-}
-
-func verdict(oracle string, r checker.Result) checker.Verdict {
-	return checker.Verdict{Oracle: oracle, Result: r}
-}
-
-func blockedForEver(v checker.Verdict) checker.Verdict {
-	for i := range v.Findings {
-		v.Findings[i].Forever = true
-	}
-	return v
-}
 
 func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 	declared := []locks.Flaw{
@@ -35,7 +17,7 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 		{Oracle: "liveness", Cause: "orphaned-key", Kind: locks.Limit, Faults: []string{"client-crash"}},
 		{Oracle: "liveness", Cause: "no-expiry", Kind: locks.Bug, Faults: []string{"client-crash"}},
 	}
-	holds := verdict("exclusion", checker.Held)
+	holds := trialtest.Verdict("exclusion", checker.Held)
 	strike := nemesis.Plan{{ID: 1}}
 	tests := []struct {
 		name     string
@@ -48,23 +30,23 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 		{"holds", strike, 1, []checker.Verdict{holds}, Holds, ""},
 		{"a fault that hit nothing is no pass", strike, 0, []checker.Verdict{holds}, NotExercised, ""},
 		{"without a fault there is nothing to hit", nil, 0, []checker.Verdict{holds}, Holds, ""},
-		{"oracles with nothing to judge are no pass", strike, 1, []checker.Verdict{verdict("exclusion", checker.NotExercised)}, NotExercised, ""},
-		{"unknown outranks holds", strike, 1, []checker.Verdict{holds, verdict("resource", checker.Unknown)}, Unknown, ""},
+		{"oracles with nothing to judge are no pass", strike, 1, []checker.Verdict{trialtest.Verdict("exclusion", checker.NotExercised)}, NotExercised, ""},
+		{"unknown outranks holds", strike, 1, []checker.Verdict{holds, trialtest.Verdict("resource", checker.Unknown)}, Unknown, ""},
 		{"violatedT outranks unknown", strike, 1,
-			[]checker.Verdict{violated("exclusion", checker.LeaseOutlived), verdict("resource", checker.Unknown)}, Violated, locks.Limit},
+			[]checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived), trialtest.Verdict("resource", checker.Unknown)}, Violated, locks.Limit},
 		{"a bug outranks a limit", strike, 1,
-			[]checker.Verdict{violated("exclusion", checker.LeaseOutlived), violated("ownership", checker.ForeignDelete)}, Violated, locks.Bug},
+			[]checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived), trialtest.Violated("ownership", checker.ForeignDelete)}, Violated, locks.Bug},
 		{"undeclared outranks a limit", strike, 1,
-			[]checker.Verdict{violated("exclusion", checker.LeaseOutlived, checker.Race)}, Violated, ""},
+			[]checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived, checker.Race)}, Violated, ""},
 		{"violatedT outranks blocked", strike, 1,
-			[]checker.Verdict{blockedForEver(violated("liveness", checker.NoExpiry)), violated("exclusion", checker.LeaseOutlived)}, Violated, locks.Limit},
-		{"blocked up to the lease time", strike, 1, []checker.Verdict{violated("liveness", checker.OrphanedKey)}, Blocked, locks.Limit},
+			[]checker.Verdict{trialtest.BlockedForEver(trialtest.Violated("liveness", checker.NoExpiry)), trialtest.Violated("exclusion", checker.LeaseOutlived)}, Violated, locks.Limit},
+		{"blocked up to the lease time", strike, 1, []checker.Verdict{trialtest.Violated("liveness", checker.OrphanedKey)}, Blocked, locks.Limit},
 		{"blocked for ever outranks that", strike, 1,
-			[]checker.Verdict{violated("liveness", checker.OrphanedKey), blockedForEver(violated("liveness", checker.NoExpiry))}, Blocked, locks.Bug},
-		{"a violation counts even if the fault hit nothing", strike, 0, []checker.Verdict{violated("exclusion", checker.LeaseOutlived)}, Violated, locks.Limit},
-		{"undisturbedT, a flaw must be declared for just that", nil, 0, []checker.Verdict{violated("exclusion", checker.LeaseOutlived)}, Violated, ""},
-		{"undisturbedT and declared", nil, 0, []checker.Verdict{violated("ownership", checker.ForeignDelete)}, Violated, locks.Bug},
-		{"a violation without a finding", strike, 1, []checker.Verdict{violated("exclusion")}, Violated, ""},
+			[]checker.Verdict{trialtest.Violated("liveness", checker.OrphanedKey), trialtest.BlockedForEver(trialtest.Violated("liveness", checker.NoExpiry))}, Blocked, locks.Bug},
+		{"a violation counts even if the fault hit nothing", strike, 0, []checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived)}, Violated, locks.Limit},
+		{"undisturbedT, a flaw must be declared for just that", nil, 0, []checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived)}, Violated, ""},
+		{"undisturbedT and declared", nil, 0, []checker.Verdict{trialtest.Violated("ownership", checker.ForeignDelete)}, Violated, locks.Bug},
+		{"a violation without a finding", strike, 1, []checker.Verdict{trialtest.Violated("exclusion")}, Violated, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -81,7 +63,7 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 }
 
 func TestAFailedTrialIsUnknown(t *testing.T) {
-	trial := Result{Err: "no space left", Verdicts: []checker.Verdict{verdict("exclusion", checker.Held)}}
+	trial := Result{Err: "no space left", Verdicts: []checker.Verdict{trialtest.Verdict("exclusion", checker.Held)}}
 	trial.Weigh(nil)
 	if trial.Outcome != Unknown {
 		t.Errorf("got %q, want %q", trial.Outcome, Unknown)
@@ -95,7 +77,7 @@ func TestAFlawIsDeclaredForFaultsAndForAMixOfAny(t *testing.T) {
 	for fault, want := range map[string]locks.Kind{
 		"client-pause": locks.Limit, "delay": locks.Limit, "chaos": locks.Limit, "reset": "", "none": "",
 	} {
-		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{violated("exclusion", checker.LeaseOutlived)}}
+		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived)}}
 		trial.Weigh(declared)
 		if trial.Kind != want || trial.Outcome != Violated {
 			t.Errorf("under %s: got %s %q, want %s %q", fault, trial.Outcome, trial.Kind, Violated, want)
@@ -122,7 +104,7 @@ func TestDeclarationForTheFaultItselfWins(t *testing.T) {
 		{Oracle: "liveness", Cause: "late-command", Kind: locks.Bug, Faults: []string{"node-pause"}},
 	}
 	for fault, want := range map[string]locks.Kind{"delay": locks.Limit, "node-pause": locks.Bug, "chaos": locks.Limit} {
-		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{violated("liveness", checker.LateCommand)}}
+		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{trialtest.Violated("liveness", checker.LateCommand)}}
 		trial.Weigh(declared)
 		if trial.Kind != want {
 			t.Errorf("under %s: got %q, want %q", fault, trial.Kind, want)

@@ -2,22 +2,16 @@ package worker
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
-
-// asWorker is set in the environment of this program when it is to be a worker.
-const asWorker = "LOCKSTORM_TEST_WORKER"
 
 func soundSpec() trial.Spec {
 	return trial.Spec{
@@ -31,12 +25,5 @@ func soundSpec() trial.Spec {
 
 // TestMain fails the package if a goroutine outlives the tests.
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) == "" {
-		goleak.VerifyTestMain(m)
-		return
-	}
-	if err := Serve(context.Background(), sim.New()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	trialtest.Main(m, nil, func(ctx context.Context) error { return Serve(ctx, sim.New()) })
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -100,7 +101,7 @@ func (k *killer) Unlock(context.Context, locks.Lease) error { return locks.ErrNo
 // forked returns workers that are this test program.
 func forked(t *testing.T, n int) *processes {
 	t.Helper()
-	t.Setenv(asWorker, "1")
+	t.Setenv(trialtest.AsWorker, "1")
 	p := newProcesses([]string{os.Args[0]}, n)
 	t.Cleanup(p.Close)
 	return p

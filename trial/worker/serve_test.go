@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -165,7 +166,7 @@ func TestAnAnswerThatIsNoneEndsAWorker(t *testing.T) {
 
 func TestAWorkerIsNotStartedByHand(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asWorker+"=1")
+	cmd.Env = append(os.Environ(), trialtest.AsWorker+"=1")
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !strings.Contains(string(text), "started by a campaign") {

@@ -1,0 +1,81 @@
+// Package trialtest has what tests of trials share: programs that are also the processes
+// that they start, and verdicts.
+package trialtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/process"
+)
+
+// AsClient and AsWorker are set in the environment of a test program that is to be a client
+// process, or a worker.
+const (
+	AsClient = "LOCKSTORM_TEST_CLIENT"
+	AsWorker = "LOCKSTORM_TEST_WORKER"
+)
+
+// Main is TestMain of a program that serves as a client process or a worker if its
+// environment says so; nil = it never does. Main fails the package if a goroutine outlives
+// the tests.
+func Main(m *testing.M, client, worker func(context.Context) error) {
+	serve := client
+	if client == nil || os.Getenv(AsClient) == "" {
+		serve = worker
+		if worker == nil || os.Getenv(AsWorker) == "" {
+			goleak.VerifyTestMain(m)
+			return
+		}
+	}
+	if err := serve(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// OnProcesses returns a testbed on real time, and the command line of client processes: this
+// test program, again. The test fails if it leaves a process behind.
+func OnProcesses(t *testing.T) (tb testbed.Testbed, client []string) {
+	t.Helper()
+	t.Setenv(AsClient, "1")
+	tb, err := process.New(process.Options{Temp: t.TempDir()})
+	if err != nil {
+		t.Fatal("no real Redis to test with: ", err)
+	}
+	t.Cleanup(func() {
+		if left := childtest.Children(t); len(left) > 0 {
+			t.Errorf("processes left behind: %v", left)
+		}
+	})
+	return tb, []string{os.Args[0]}
+}
+
+// Violated is the verdict of an oracle that found violations by these causes.
+func Violated(oracle string, causes ...checker.Cause) checker.Verdict {
+	v := Verdict(oracle, checker.Violated)
+	for _, c := range causes {
+		v.Findings = append(v.Findings, checker.Finding{Cause: c})
+	}
+	return v
+}
+
+// Verdict is a verdict without findings.
+func Verdict(oracle string, r checker.Result) checker.Verdict {
+	return checker.Verdict{Oracle: oracle, Result: r}
+}
+
+// BlockedForEver makes a verdict's findings those of locks that nobody gets any more.
+func BlockedForEver(v checker.Verdict) checker.Verdict {
+	for i := range v.Findings {
+		v.Findings[i].Forever = true
+	}
+	return v
+}
