@@ -12,12 +12,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
-	s := startRedis(t, "--databases", "2")
+	s := redistest.Test(t, "--databases", "2")
 	o := Options{Addrs: []string{"redis://" + s.Addr() + "/1"}}
 	c := admin(t, &redis.Options{Addr: s.Addr(), DB: 1})
 	tb, err := New(t.Context(), o)
@@ -61,7 +62,7 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 }
 
 func TestAKeyIsRemovedOnce(t *testing.T) {
-	c := admin(t, &redis.Options{Addr: startRedis(t).Addr()})
+	c := admin(t, &redis.Options{Addr: redistest.Test(t).Addr()})
 	for _, name := range []string{"UNLINK", "DEL"} {
 		if name == "DEL" {
 			if err := c.Do(t.Context(), "ACL", "SETUSER", "default", "-unlink").Err(); err != nil {

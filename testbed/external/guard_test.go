@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
@@ -156,7 +157,7 @@ func TestScriptsOfLocksAreSent(t *testing.T) {
 }
 
 func TestRulesAgreeWithRedis(t *testing.T) {
-	c := redis.NewClient(&redis.Options{Addr: startRedis(t).Addr()})
+	c := redis.NewClient(&redis.Options{Addr: redistest.Test(t).Addr()})
 	defer c.Close()
 	all, err := c.Command(t.Context()).Result()
 	if err != nil {

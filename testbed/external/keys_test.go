@@ -13,13 +13,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // TestOnlyTheTrialsKeysAreWatched wants changes of them told, by whom, and nobody
 // else's looked at.
 func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})
 	same := foreign(t, theirs)
 	tb, err := New(t.Context(), Options{Addrs: []string{s.Addr()}})
@@ -83,7 +84,7 @@ func TestKeysAreSeenOverTLS(t *testing.T) {
 
 // TestWhatIsNotGrantedIsSaid wants to hear of a user who may not look.
 func TestWhatIsNotGrantedIsSaid(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})
 	if err := theirs.Do(t.Context(), "ACL", "SETUSER", "poor", "on", ">secret", "~lockstorm:*", "+@all", "-getrange").Err(); err != nil {
 		t.Fatal(err)

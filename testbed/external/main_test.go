@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/lockstorm/lockstorm/internal/redisserver"
 )
 
 func TestMain(m *testing.M) {
@@ -14,21 +12,6 @@ func TestMain(m *testing.M) {
 	// that had just read something: it waits for ever to pass it on. That server is
 	// in this program only in tests.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
-}
-
-// startRedis starts a redis-server that is "somebody's".
-func startRedis(t testing.TB, args ...string) *redisserver.Server {
-	t.Helper()
-	s, err := redisserver.Start(t.Context(), redisserver.Options{Args: args})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 // user are the arguments for a server with one more user.

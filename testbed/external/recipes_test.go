@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -29,7 +30,7 @@ func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 	var same []func() error
 	var watched []*monitor
 	for range 3 {
-		s := startRedis(t)
+		s := redistest.Test(t)
 		c := admin(t, &redis.Options{Addr: s.Addr()})
 		same = append(same, foreign(t, c))
 		watched = append(watched, watch(t, s.Addr()))

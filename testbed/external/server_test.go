@@ -22,6 +22,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -131,9 +132,9 @@ func setGet(ctx context.Context, e testbed.Env) error {
 
 func TestServersAreReachedAsTheyWant(t *testing.T) {
 	ca, cert, key := certificates(t)
-	open := startRedis(t)
-	locked := startRedis(t, "--requirepass", secret)
-	limited := startRedis(t, user("lock on >"+secret+" ~lockstorm:* &lockstorm:* +@all -@admin -@dangerous")...)
+	open := redistest.Test(t)
+	locked := redistest.Test(t, "--requirepass", secret)
+	limited := redistest.Test(t, user("lock on >"+secret+" ~lockstorm:* &lockstorm:* +@all -@admin -@dangerous")...)
 	_, secure := startTLS(t, ca, cert, key)
 	for name, o := range map[string]Options{
 		"plain":           {Addrs: []string{open.Addr()}},
@@ -148,7 +149,7 @@ func TestServersAreReachedAsTheyWant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "several" {
-				o.Addrs[1] = startRedis(t).Addr()
+				o.Addrs[1] = redistest.Test(t).Addr()
 			}
 			if err := run(t, o, testbed.Setup{}, setGet); err != nil {
 				t.Error(err)
@@ -160,12 +161,12 @@ func TestServersAreReachedAsTheyWant(t *testing.T) {
 func TestWhyAServerCannotBeUsedIsOneLine(t *testing.T) {
 	ca, cert, key := certificates(t)
 	other, _, _ := certificates(t)
-	open := startRedis(t)
-	locked := startRedis(t, "--requirepass", secret)
-	limited := startRedis(t, user("lock on >"+secret+" ~app:* &* +@all")...)
-	replica := startRedis(t, "--replicaof", "127.0.0.1", strconv.Itoa(open.Port()))
-	twice, full := startRedis(t), nearlyFull(t)
-	cluster := startRedis(t, "--cluster-enabled", "yes")
+	open := redistest.Test(t)
+	locked := redistest.Test(t, "--requirepass", secret)
+	limited := redistest.Test(t, user("lock on >"+secret+" ~app:* &* +@all")...)
+	replica := redistest.Test(t, "--replicaof", "127.0.0.1", strconv.Itoa(open.Port()))
+	twice, full := redistest.Test(t), nearlyFull(t)
+	cluster := redistest.Test(t, "--cluster-enabled", "yes")
 	_, secure := startTLS(t, ca, cert, key)
 	for name, c := range map[string]struct {
 		o    Options
@@ -213,7 +214,7 @@ func TestWhyAServerCannotBeUsedIsOneLine(t *testing.T) {
 // nearlyFull starts a server whose memory is nearly full.
 func nearlyFull(t *testing.T) (addr string) {
 	t.Helper()
-	s := startRedis(t)
+	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
 	// So much that what connections need does not matter beside it.
 	// The server makes it: a buffer to read it from would be given back after a while.
@@ -244,7 +245,7 @@ func awaitReplica(t *testing.T, addr string) {
 }
 
 func TestYesReallyGoesOn(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	o := Options{Addrs: []string{s.Addr()}, Clients: 1000, Parallel: 24, Really: true}
 	if err := run(t, o, testbed.Setup{}, setGet); err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -62,7 +63,7 @@ func dump(ctx context.Context, c *redis.Client) (all []string, err error) {
 }
 
 func TestARefusedCommandIsNotSentAndEndsTheTrial(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	same := foreign(t, admin(t, &redis.Options{Addr: s.Addr()}))
 	err := run(t, Options{Addrs: []string{s.Addr()}}, testbed.Setup{}, func(ctx context.Context, e testbed.Env) error {
 		if err := first(e).FlushAll(ctx).Err(); err == nil {
@@ -80,7 +81,7 @@ func TestARefusedCommandIsNotSentAndEndsTheTrial(t *testing.T) {
 }
 
 func TestKeysAreTakenAwayHoweverATrialEnds(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
 	same := foreign(t, c)
 	leave := func(ctx context.Context, e testbed.Env) error {
@@ -137,7 +138,7 @@ func TestKeysAreTakenAwayHoweverATrialEnds(t *testing.T) {
 }
 
 func TestWhatCannotBeTakenAwayIsNamed(t *testing.T) {
-	s := startRedis(t, user("lock on nopass ~lockstorm:* &* +@all -unlink -del")...)
+	s := redistest.Test(t, user("lock on nopass ~lockstorm:* &* +@all -unlink -del")...)
 	o := Options{Addrs: []string{s.Addr()}}
 	c := admin(t, &redis.Options{Addr: s.Addr()})
 	tb, err := New(t.Context(), o)
@@ -154,7 +155,7 @@ func TestWhatCannotBeTakenAwayIsNamed(t *testing.T) {
 }
 
 func TestAServerThatGoesAwayEndsTheTrial(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Test(t)
 	err := run(t, Options{Addrs: []string{s.Addr()}}, testbed.Setup{}, func(ctx context.Context, e testbed.Env) error {
 		if err := errors.Join(setGet(ctx, e), s.Kill()); err != nil {
 			return err
@@ -168,7 +169,7 @@ func TestAServerThatGoesAwayEndsTheTrial(t *testing.T) {
 }
 
 func TestTheLogTellsThePrefix(t *testing.T) {
-	s, logs := startRedis(t), t.TempDir()
+	s, logs := redistest.Test(t), t.TempDir()
 	var key string
 	err := run(t, Options{Addrs: []string{s.Addr()}}, testbed.Setup{Logs: logs}, func(ctx context.Context, e testbed.Env) error {
 		keys, err := redis.NewClient(&redis.Options{Addr: s.Addr()}).Keys(ctx, family+"*").Result()
@@ -194,7 +195,7 @@ func TestTheLogTellsThePrefix(t *testing.T) {
 func TestIndependentServersAreNodes(t *testing.T) {
 	var o Options
 	for range 3 {
-		o.Addrs = append(o.Addrs, startRedis(t).Addr())
+		o.Addrs = append(o.Addrs, redistest.Test(t).Addr())
 	}
 	err := run(t, o, testbed.Setup{Topology: testbed.Independent, Nodes: 3}, func(ctx context.Context, e testbed.Env) error {
 		for i, n := range e.Client(0).Locks().Nodes {

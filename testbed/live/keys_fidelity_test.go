@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
@@ -48,7 +48,7 @@ type trial struct {
 // compare runs the trial on real servers and in the simulation.
 func compare(t *testing.T, tr trial) {
 	t.Helper()
-	real, err := process.New(process.Options{Temp: memory(t)})
+	real, err := process.New(process.Options{Temp: redistest.Memory(t)})
 	if err != nil {
 		t.Fatal("nothing to compare the simulation with: ", err)
 	}
@@ -179,17 +179,6 @@ func play(t *testing.T, tb testbed.Testbed, tr trial) map[string][]history.KeyCh
 		t.Fatalf("on testbed %s: %v", tb.Name(), err)
 	}
 	return changes
-}
-
-// memory returns a directory in memory where there is one.
-func memory(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-fidelity-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // script is a sequence of commands, drawn at random.

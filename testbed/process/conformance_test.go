@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/internal/clockshim/clockshimtest"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
@@ -17,7 +18,7 @@ func TestProcessKeepsWhatTestbedsPromise(t *testing.T) {
 		t.Setenv(clockshim.PathVariable, shim)
 	}
 	testbedtest.Run(t, func(t testing.TB) testbed.Testbed {
-		temp := memory(t)
+		temp := redistest.Memory(t)
 		t.Cleanup(func() { checkEmpty(t, temp) })
 		tb, err := New(Options{Temp: temp})
 		if err != nil {

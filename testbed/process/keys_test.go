@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -29,7 +30,7 @@ type watched struct {
 func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env, *watched) error) *watched {
 	t.Helper()
 	w := &watched{unseen: map[string]error{}}
-	tb, err := New(Options{Temp: memory(t)})
+	tb, err := New(Options{Temp: redistest.Memory(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestTheEndOfALifeIsTold(t *testing.T) {
 func BenchmarkKeys(b *testing.B) {
 	for _, name := range []string{"off", "on"} {
 		b.Run(name, func(b *testing.B) {
-			tb, err := New(Options{Temp: memory(b)})
+			tb, err := New(Options{Temp: redistest.Memory(b)})
 			if err != nil {
 				b.Fatal(err)
 			}

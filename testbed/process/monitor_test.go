@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -88,7 +89,7 @@ func TestALogOfCommandsThatCannotBeWrittenIsTold(t *testing.T) {
 func BenchmarkMonitor(b *testing.B) {
 	for name, dir := range map[string]string{"off": "", "on": b.TempDir()} {
 		b.Run(name, func(b *testing.B) {
-			tb, err := New(Options{Temp: memory(b)})
+			tb, err := New(Options{Temp: redistest.Memory(b)})
 			if err != nil {
 				b.Fatal(err)
 			}

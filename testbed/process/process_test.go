@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/child/childtest"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -26,22 +27,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// memory returns a directory in memory where there is one: a busy disk makes
-// Redis put off its writes.
-func memory(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // run runs body in a world of two clients, and checks that nothing is left of it.
 func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
-	temp := memory(t)
+	temp := redistest.Memory(t)
 	defer checkEmpty(t, temp)
 	tb, err := New(Options{Temp: temp})
 	if err != nil {

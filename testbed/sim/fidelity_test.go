@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -34,7 +34,7 @@ func TestNodesFailAsRedisDoes(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			real, err := process.New(process.Options{Temp: memory(t)})
+			real, err := process.New(process.Options{Temp: redistest.Memory(t)})
 			if err != nil {
 				t.Fatal("nothing to compare the simulation with: ", err)
 			}
@@ -52,18 +52,6 @@ func TestNodesFailAsRedisDoes(t *testing.T) {
 }
 
 func scenarios() []scenario { return slices.Concat(restarts, failovers, waits, lookings) }
-
-// memory returns a directory in memory where there is one: a busy disk makes
-// Redis put off its writes.
-func memory(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-fidelity-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
 
 func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, err error) {
 	setup := s.setup

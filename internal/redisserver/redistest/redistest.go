@@ -3,6 +3,7 @@ package redistest
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
@@ -23,4 +24,16 @@ func Test(t testing.TB, args ...string) *redisserver.Server {
 		}
 	})
 	return s
+}
+
+// Memory returns a directory for one test, in memory where there is one: a busy disk makes
+// Redis put off its writes.
+func Memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
