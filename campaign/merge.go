@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -362,7 +363,7 @@ func (m Merged) Words() string {
 		for _, s := range m.Missing {
 			names = append(names, s.String())
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s missing", plural(n, "shard"), strings.Join(names, ", "), map[bool]string{true: "is", false: "are"}[n == 1]))
+		parts = append(parts, fmt.Sprintf("%s %s %s missing", wording.Plural(n, "shard"), strings.Join(names, ", "), map[bool]string{true: "is", false: "are"}[n == 1]))
 	}
 	if len(m.Short) > 0 {
 		parts = append(parts, strings.Join(m.Short, ", ")+" did not run to the end")

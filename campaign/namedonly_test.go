@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
@@ -34,7 +35,7 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	if testing.Short() {
 		c.Locks, c.Faults = sampled, []string{"none", "client-pause", "delay", "eviction"}
 	}
-	t.Setenv(asWorker, "1") // in processes, whose garbage collector is set for trials
+	t.Setenv(trialtest.AsWorker, "1") // in processes, whose garbage collector is set for trials
 	s, err := Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
