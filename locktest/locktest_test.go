@@ -76,7 +76,7 @@ func TestALockIsJudged(t *testing.T) {
 		"busy":      {false, []string{"nobody acquired the lock: every attempt was ErrBusy"}},
 		"noRelease": {false, []string{"Acquire returned neither an error nor Held.Release"}},
 		"noFence":   {false, []string{"fencing is required, but Acquire returned no Held.Fence"}},
-		"fenced":    {true, []string{"exclusion by lease-outlived", "!resource by"}},
+		"fenced":    {true, []string{"--- PASS: TestScene/none", "exclusion by lease-outlived", "!resource by"}},
 		"extended":  {true, []string{"limits of any lease"}},
 		"extendedByAnybody": {false, []string{
 			"extension by lease-outlived", "ownership by foreign-renewal",

@@ -28,8 +28,10 @@ var scenes = map[string]func(t *testing.T){
 	"busy":       func(t *testing.T) { locktest.Run(t, alwaysBusy, few("none")) },
 	"noRelease":  func(t *testing.T) { locktest.Run(t, withoutRelease, few("none")) },
 	"noFence":    func(t *testing.T) { locktest.Run(t, right, few("none"), locktest.RequireFencing) },
-	"fenced":     func(t *testing.T) { locktest.Run(t, fenced, few("client-pause"), locktest.RequireFencing) },
-	"extended":   func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"fenced": func(t *testing.T) {
+		locktest.Run(t, fenced, few("none", "client-pause", "delay"), locktest.RequireFencing)
+	},
+	"extended": func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
 	"extendedByAnybody": func(t *testing.T) {
 		locktest.Run(t, extended(false), few("none"))
 	},

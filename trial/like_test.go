@@ -3,6 +3,7 @@ package trial
 import (
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -17,12 +18,39 @@ func TestWhatAWorkloadIsLikeCountsAsItsFaultsDo(t *testing.T) {
 	}
 }
 
+// A workload may be like a fault in what one oracle sees.
+func TestWhatAWorkloadIsLikeIsLimitedToAnOracle(t *testing.T) {
+	declared := []locks.Flaw{
+		{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit, Faults: []string{"slow-work"}},
+		{Oracle: "resource", Cause: "lease-outlived", Kind: locks.Limit, Faults: []string{"slow-work"}},
+	}
+	for _, test := range []struct {
+		workload, fault, oracle string
+		want                    locks.Kind
+	}{
+		{"fenced-write", "none", "exclusion", locks.Limit},
+		{"fenced-write", "delay", "exclusion", locks.Limit},
+		{"fenced-write", "none", "resource", ""},
+		{"fenced-write", "slow-work", "resource", locks.Limit},
+		{"mutex", "none", "exclusion", ""},
+		{"extend", "none", "resource", locks.Limit},
+	} {
+		if got := kindOf(Spec{Fault: test.fault, Workload: test.workload}, test.oracle, "lease-outlived", declared); got != test.want {
+			t.Errorf("%+v: got %q", test, got)
+		}
+	}
+}
+
+// A standard workload is like a fault in one oracle at most: every lock is judged by it.
 func TestWorkloadsAreLikeFaultsThatExist(t *testing.T) {
 	for _, w := range workloads.All() {
 		for _, name := range w.Like {
-			if _, ok := nemesis.ByName(name); !ok || w.Standard {
-				t.Errorf("%s is like %s: expected a fault, and of no standard workload", w.Name, name)
+			if _, ok := nemesis.ByName(name); !ok || w.Standard && w.LikeIn == "" {
+				t.Errorf("%s is like %s: expected a fault, and one oracle for a standard workload", w.Name, name)
 			}
+		}
+		if w.LikeIn != "" && (checker.OracleNamed(w.LikeIn).Judge == nil || len(w.Like) == 0) {
+			t.Errorf("%s is like something in the oracle %q: expected an oracle, and a fault", w.Name, w.LikeIn)
 		}
 	}
 }

@@ -236,8 +236,11 @@ func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Ca
 // that the workload resembles; "" if none of these declares it. In a mix, a declaration for
 // any fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
-	body, _ := workloads.ByName(s.Workload)
-	for _, fault := range slices.Concat([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology), body.Like) {
+	faults := append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...)
+	if body, _ := workloads.ByName(s.Workload); body.LikeIn == "" || body.LikeIn == oracle {
+		faults = append(faults, body.Like...)
+	}
+	for _, fault := range faults {
 		if f, ok := (locks.Recipe{Flaws: declared}).Declares(oracle, cause, fault); ok {
 			return f.Kind
 		}

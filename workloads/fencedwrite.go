@@ -18,6 +18,10 @@ var fencedWrite = Workload{
 			s.Late = o.outlast()
 		}
 	},
+	// Whoever is told no deadline believes until the late write is done, but the resource
+	// refuses that write.
+	Like:    []string{"slow-work"},
+	LikeIn:  "exclusion",
 	section: mutexSection,
 	values:  1,
 	late:    true,

@@ -73,6 +73,8 @@ type Workload struct {
 	// Like names the faults whose effects this workload has even without them: flaws that a
 	// recipe declares under these faults may show under any fault.
 	Like []string
+	// LikeIn is the oracle whose flaws Like is about; "" = all oracles.
+	LikeIn string
 	// Locks is the number of locks that a client holds at once; 0 = 1.
 	Locks int
 	// Clients is the number of clients unless another is chosen; 0 = the campaign's default.
