@@ -2,12 +2,12 @@ package node
 
 import "slices"
 
-// commands are the commands of Redis 7.0, by name. The table is filled in init, since
+// commands are the commands of Redis 7.0, and some newer ones, by name. The table is filled in init, since
 // handlers of scripts and transactions look commands up in it.
 var commands map[string]*command
 
 func init() {
-	commands = index(slices.Concat(dataCommands(), otherCommands(), typedCommands, missingCommands))
+	commands = index(slices.Concat(dataCommands(), otherCommands(), typedCommands, missingCommands, newerCommands))
 }
 
 // dataCommands returns the data commands that the node runs itself.
@@ -283,4 +283,29 @@ var missingCommands = []command{
 	{name: "zdiffstore", arity: -4},
 	{name: "zintercard", arity: -3},
 	{name: "zrangestore", arity: -5},
+}
+
+// newerCommands are commands on data that Redis or Valkey got after Redis 7.0. The node says
+// that it does not support them: a lock that uses them is not to be judged as if its server
+// refused them.
+var newerCommands = []command{
+	{name: "delex", arity: -2},
+	{name: "delifeq", arity: 3},
+	{name: "digest", arity: 2},
+	{name: "hexpire", arity: -6},
+	{name: "hexpireat", arity: -6},
+	{name: "hexpiretime", arity: -5},
+	{name: "hgetdel", arity: -5},
+	{name: "hgetex", arity: -5},
+	{name: "hpersist", arity: -5},
+	{name: "hpexpire", arity: -6},
+	{name: "hpexpireat", arity: -6},
+	{name: "hpexpiretime", arity: -5},
+	{name: "hpttl", arity: -5},
+	{name: "hsetex", arity: -6},
+	{name: "httl", arity: -5},
+	{name: "msetex", arity: -4},
+	{name: "waitaof", arity: 4, traits: noScript},
+	{name: "xackdel", arity: -6},
+	{name: "xdelex", arity: -5},
 }

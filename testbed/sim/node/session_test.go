@@ -76,6 +76,9 @@ func TestCommandsThatTheNodeDoesNotHaveSaySo(t *testing.T) {
 	play(t, newNode(t).Connect(), []step{
 		{0, "BLPOP l 0", "-ERR the simulated node does not support the command 'blpop'"},
 		{0, "XADD s * f v", "-ERR the simulated node does not support the command 'xadd'"},
+		{0, "HPEXPIRE h 1000 FIELDS 1 f", "-ERR the simulated node does not support the command 'hpexpire'"},
+		{0, "DELIFEQ k v", "-ERR the simulated node does not support the command 'delifeq'"},
+		{0, "EVAL return_redis.pcall('HPTTL','h','FIELDS','1','f')['err'] 0", "$59 ERR the simulated node does not support the command 'hpttl'"},
 		{0, "CLIENT LIST", "-ERR the simulated node does not support the command 'client|list'"},
 		{0, "XADD", "-ERR wrong number of arguments for 'xadd' command"},
 		{0, "NOSUCH a b", "-ERR unknown command 'NOSUCH', with args beginning with: 'a' 'b'"},
