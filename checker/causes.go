@@ -91,7 +91,7 @@ func (w *wire) explain(f Finding) []reason {
 		a, b = b, a
 	}
 	var reasons []reason
-	for _, pair := range meeting(a, b) {
+	for _, pair := range w.decisive(meeting(a, b)) {
 		x, y := pair[0], pair[1]
 		if x.Key != y.Key && w.Claims.NodeQuorum() <= 1 && apart(a, b) {
 			continue // the first party had no part of the lock there

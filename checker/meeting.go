@@ -43,6 +43,17 @@ func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	return pairs
 }
 
+// decisive drops pairs of copies on a promoted node if the originals of both parties met on
+// another node: that node let the second party in.
+func (w *wire) decisive(pairs [][2]*keyspace.Grant) [][2]*keyspace.Grant {
+	copies := func(p [2]*keyspace.Grant) bool { return p[0].Copied && p[1].Copied }
+	originals := func(p [2]*keyspace.Grant) bool { return !p[0].Copied && !p[1].Copied }
+	if w.Claims.NodeQuorum() > 1 || !slices.ContainsFunc(pairs, originals) {
+		return pairs
+	}
+	return slices.DeleteFunc(pairs, copies)
+}
+
 // apart reports whether the two parties had grants in the same place on different nodes.
 func apart(a, b []*keyspace.Grant) bool {
 	return slices.ContainsFunc(a, func(x *keyspace.Grant) bool {

@@ -346,3 +346,24 @@ func TestNobodyDefinitelyHoldsWhatANodeMayHaveLost(t *testing.T) {
 		}
 	}
 }
+
+// A list of the latest grants stands beside the lock. A replica that is promoted has the
+// list, but not the grant that followed the end of the lease.
+func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {
+	take := func(s *story, at float64, client int, length, token string) {
+		s.invoke(at-1, client, history.FAcquire)
+		s.cmd(at, client, "OK", setPX(token)...)
+		s.cmd(at+0.1, client, length, "LPUSH", "log", token)
+		s.done(at+1, client, history.OK)
+	}
+	tales(t, []tale{
+		{"the lease was over", "set-nx-px", func(s *story) {
+			take(s, 10, 0, "1", "t0")
+			take(s, 1100, 1, "2", "t1")
+			s.promote(1105, "n1")
+			s.cmd(1110, 2, "2", "LPUSH", "log", "t2")
+			s.give(1200, 1, "0", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+	})
+}
