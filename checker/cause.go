@@ -10,6 +10,7 @@ const (
 	ForeignRenewal Cause = "foreign-renewal" // another client's EXPIRE prolonged the lease
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
 	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
+	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
 	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
 	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
@@ -37,6 +38,7 @@ var causes = []struct {
 	{ForeignRenewal, "somebody else's lease was prolonged", "the key that a renewal prolongs is still the renewer's own"},
 	{RenewalFailed, "the renewal failed and nobody noticed", "renewals keep the lease alive for as long as its holder works"},
 	{LeaseOutlived, "the lease ended under its holder", "a holder is done before its lease ends"},
+	{ShortLease, "the key was given less time than the lease that was asked for", "a key lives for as long as the lease that was asked for"},
 	{ServerLostKey, "Redis lost a key that it had acknowledged", "Redis keeps a key that it has acknowledged"},
 	{ServerClock, "a node's clock jumped", "the nodes' clocks run at the speed of time"},
 	{ClientClock, "clients' clocks disagreed", "the clients' wall clocks agree, and a time that was read is still the time"},

@@ -189,7 +189,33 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 		}
 	}
 	why.Age = (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond)
+	if asked, ok := w.shortened(first, last, granted); ok {
+		why.What, why.Until = shortLife, asked+w.Claims.TTL
+		return because(ShortLease, cmds, why)
+	}
 	return because(LeaseOutlived, cmds, why)
+}
+
+// shortened reports whether the owner's own command gave the key so short a life that it ended
+// before the lease that the operation had asked for, and the other party came in between. It
+// returns when the operation began. A lock that renews may choose short lives, and one that
+// asks a clock for the instant of its end is judged only where clocks agree.
+func (w *wire) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
+	if w.Claims.Renews || w.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
+		return 0, false
+	}
+	op := w.Commands[last.Cmd].Op
+	if !w.has(op) {
+		return 0, false
+	}
+	if gap, _ := w.gap(first.Node, last.Client, last.At.Lo); gap != 0 {
+		return 0, false
+	}
+	if told := leaseOf(w.operation(op)).Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+		return 0, false // its owner knew
+	}
+	ends := w.operation(op).Invoke.Time + w.Claims.TTL - termSlack
+	return w.operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
 }
 
 // ownLife returns the last life that the grant's owner gave it, nil if there is none.

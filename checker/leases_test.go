@@ -328,3 +328,34 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 		t.Errorf("got %+v, want it unchanged", got)
 	}
 }
+
+// A key whose life is shorter than the lease that was asked for is the lock's own doing; that
+// it ends before a holder that stays longer is not.
+func TestAShortLifeIsNoLeaseThatWasOutlived(t *testing.T) {
+	take := func(s *story, life string) {
+		s.take(10, 0, "OK", "SET", "lock", "t0", "PX", life, "NX")
+	}
+	rob := func(s *story, at float64) {
+		s.hold(at, at+50, 1, "t1")
+		s.give(at+100, 0, "0", s.cad("t0")...)
+	}
+	tales(t, []tale{
+		{"half of the lease", "set-nx-px", func(s *story) { take(s, "500"); rob(s, 600) }, []string{"exclusion: short-lease"}},
+		{"a little less", "set-nx-px", func(s *story) { take(s, "900"); rob(s, 950) }, []string{"exclusion: short-lease"}},
+		{"half, but the other came later", "set-nx-px", func(s *story) { take(s, "500"); rob(s, 1100) }, []string{"exclusion: lease-outlived"}},
+		{"the whole lease", "set-nx-px", func(s *story) { take(s, "1000"); rob(s, 1100) }, []string{"exclusion: lease-outlived"}},
+		{"half of the lease, as its owner was told", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "OK", "SET", "lock", "t0", "PX", "500", "NX")
+			s.done(11, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(509)})
+			s.touch(20, 0, history.FRead, 0, 1)
+			s.take(600, 1, "OK", setPX("t1")...)
+			s.touch(610, 1, history.FRead, 0, 2)
+			s.touch(620, 1, history.FWrite, 1, 3)
+			s.touch(630, 0, history.FWrite, 1, 4)
+			s.give(640, 0, "0", s.cad("t0")...)
+			s.give(650, 1, "1", s.cad("t1")...)
+		}, []string{"resource: lease-outlived"}},
+		{"half of the lease, renewed", "set-nx-px-watchdog", func(s *story) { take(s, "500"); rob(s, 600) }, []string{"exclusion: renewal-failed"}},
+	})
+}

@@ -46,6 +46,7 @@ const (
 	RenewedInstead What = "renewed-instead"
 	replacedKey    What = "replaced-key"
 	bornShort      What = "born-short"
+	shortLife      What = "short-life"
 	stillborn      What = "stillborn"
 	severalInOne   What = "several-in-one"
 	takenOut       What = "taken-out"
@@ -124,6 +125,7 @@ var whyWords = map[What]string{
 	renewalTardy:    "{who}'s {command} of {sent} was answered too late: {key} had expired at {at}",
 	replacedKey:     "{who}'s {command} at {at} put its own in the place of {key}, which was {whom}'s since {since}",
 	bornShort:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who} gave {key} at {at} was over after {age}",
+	shortLife:       "{who}'s {key} had expired at {at}, {age} after it was given its life, though the lease that was asked for ran until {until}",
 	stillborn:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
 	severalInOne:    "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
 	takenOut:        "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",

@@ -39,6 +39,15 @@ var table = map[string]promised{
 		},
 	},
 
+	"half-life": {
+		may:  all(limits(), wrong(checker.ShortLease, beliefs...)),
+		rows: []row{finds("client-pause", "exclusion", checker.ShortLease), finds("slow-work", "resource", checker.ShortLease)},
+	},
+	"nine-tenths-life": {
+		may:  all(limits(), wrong(checker.ShortLease, beliefs...)),
+		rows: []row{finds("client-pause", "exclusion", checker.ShortLease)},
+	},
+
 	"watch-multi":      plain(),
 	"watch-multi-both": plain(),
 	"multi-unwatched": {

@@ -260,6 +260,9 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return !c.renews && !c.hung }, say("renewing the lease while its holder works makes it rarer")},
 		{func(c clues) bool { return !c.renews && c.hung }, say("a limit to the work, shorter than the lease: a timeout or a deadline around everything that waits. Not renewal, which would keep the lock of a holder that hangs, and everybody else out, for ever")},
 	},
+	checker.ShortLease: {
+		{always, say("giving the key the whole TTL that the caller asked for, in milliseconds (PX, PEXPIRE), or rounded up if seconds are all there is")},
+	},
 	checker.ServerLostKey: {
 		fence,
 		{func(c clues) bool { return c.promoted && c.waited && c.nodes == 1 }, say("waiting for all replicas (WAIT), or promoting only one that acknowledged: here replicas had acknowledged the key, and one without it became the primary")},
