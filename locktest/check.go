@@ -20,9 +20,10 @@ var checking sync.Mutex
 // are in the Result. With an error the Result is nil, or has the faults that were finished
 // before.
 //
-// Check runs the trials in this process, one after another: a panic in a goroutine of the
-// lock ends the process. While it runs, crypto/rand of the process is seeded and nothing
-// drawn from it is secret. Calls wait for each other.
+// Check runs the trials in this process, one after another: a panic in the Subject, or in a
+// goroutine that the lock's code starts, ends the process. While Check runs, crypto/rand of
+// the process is seeded: nothing drawn from it is secret, and nothing else may read it. When
+// Check returns, crypto/rand.Reader is the one from before. Calls wait for each other.
 func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	o, err := o.filled()
 	if err != nil {

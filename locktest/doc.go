@@ -60,7 +60,11 @@
 //
 // The lock's code must wait in ways that a bubble of testing/synctest knows: for channels,
 // timers, sync.Cond and sync.WaitGroup, not for system calls, and not for channels that it
-// keeps in package variables across trials. It must start no real connections.
+// keeps in package variables across trials. It must start no real connections. If a
+// goroutine holds a mutex while a command waits for its reply, and another one waits for the
+// mutex, the clock stands still and the trial hangs. go-redis 9.23 holds one during a
+// connection's handshake, and its Close waits for it, unless the mode of
+// Options.MaintNotificationsConfig is ModeDisabled.
 //
 // # What go test shows
 //

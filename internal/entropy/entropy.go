@@ -28,11 +28,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seed restarts the global generators from a seed, which counts until the next call. In a
+// Seed restarts the global generators from a seed, which counts until the next call. It is
+// not called concurrently with itself, with Unseed, or with code that reads crypto/rand. In a
 // test binary, no test may run in parallel.
 func Seed(seed uint64) {
+	if replaced == nil {
+		replaced = crypto.Reader
+	}
 	if testing.Testing() {
-		cryptotest.SetGlobalRandom(new(testing.T), seed) // this T is never cleaned up
+		seedTest(seed)
 	} else {
 		crypto.Reader = newSource(seed)
 	}
@@ -40,18 +44,29 @@ func Seed(seed uint64) {
 	SeedMath(seed)
 }
 
-// Unseed ends what Seed began: outside of test binaries, what is drawn from now on is secret
-// again.
+// Unseed ends what Seed began; without a call of Seed it does nothing. crypto/rand.Reader is
+// again the one from before Seed, and no seed tells what is drawn from now on. In a test
+// binary the generators still draw from a seed, a random one: testing/cryptotest gives the
+// system's source back only at the end of a test.
 func Unseed() {
-	if !testing.Testing() {
-		crypto.Reader = system
+	if replaced == nil {
+		return
 	}
+	if testing.Testing() {
+		seedTest(rand.Uint64())
+	}
+	crypto.Reader, replaced = replaced, nil
 	uuid.SetRand(nil)
 	SeedMath(rand.Uint64())
 }
 
-// system is the process's own source of random numbers.
-var system = crypto.Reader
+// replaced is crypto/rand.Reader as it was before Seed; nil = nothing is seeded.
+var replaced io.Reader
+
+// seedTest seeds crypto/rand and the crypto packages of a test binary.
+func seedTest(seed uint64) {
+	cryptotest.SetGlobalRandom(new(testing.T), seed) // this T is never cleaned up
+}
 
 // SeedMath seeds math/rand, under GODEBUG=randseednop=0 only.
 func SeedMath(seed uint64) {

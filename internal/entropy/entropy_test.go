@@ -34,6 +34,7 @@ func drawn(t *testing.T) map[string]string {
 
 func TestASeedDecidesWhatLibrariesDraw(t *testing.T) {
 	t.Setenv("GODEBUG", "randseednop=0")
+	defer Unseed()
 	Seed(1)
 	first := drawn(t)
 	drawn(t)
@@ -48,6 +49,48 @@ func TestASeedDecidesWhatLibrariesDraw(t *testing.T) {
 		if other[how] == want {
 			t.Errorf("%s: got %s from two seeds", how, want)
 		}
+	}
+}
+
+func TestAfterUnseedNothingDependsOnTheSeed(t *testing.T) {
+	t.Setenv("GODEBUG", "randseednop=0")
+	own := &source{random: newSource(1).random}
+	system := rand.Reader
+	defer func() { rand.Reader = system }()
+	after := func(reader io.Reader) map[string]string {
+		rand.Reader = reader
+		Seed(1)
+		Seed(2) // the next trial
+		Unseed()
+		if rand.Reader != reader {
+			t.Errorf("the Reader is a %T, want the %T from before", rand.Reader, reader)
+		}
+		return drawn(t)
+	}
+	first, again := after(system), after(system)
+	for how, d := range first {
+		if again[how] == d {
+			t.Errorf("%s: %s both times after the same seed", how, d)
+		}
+	}
+	after(own) // a Reader of the program's own
+}
+
+func TestUnseedWithoutSeedChangesNothing(t *testing.T) {
+	system := rand.Reader
+	defer func() { rand.Reader = system }()
+	rand.Reader = newSource(1)
+	uuid.SetRand(newSource(1))
+	defer uuid.SetRand(nil)
+	Unseed()
+	want := newSource(1)
+	var b [16]byte
+	_, _ = want.Read(b[:])
+	if got := drawn(t)["uuid.NewString"]; got[:8] != hex.EncodeToString(b[:4]) {
+		t.Errorf("uuid draws %s, want what its own reader has, %x", got, b)
+	}
+	if _, seeded := rand.Reader.(*source); !seeded {
+		t.Errorf("the Reader is a %T now", rand.Reader)
 	}
 }
 

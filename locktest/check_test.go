@@ -1,0 +1,48 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// The program calls Check in ways in which it returns, is cancelled, and panics.
+func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "reader")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/reader").CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// A test binary draws from a seed even after Check: from a random one.
+func TestAfterCheckNothingDependsOnItsSeed(t *testing.T) {
+	before := rand.Reader
+	panics := func(c *locktest.Client) (locktest.Acquire, error) {
+		acquire, err := right(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			_, _ = acquire(ctx, key, ttl)
+			panic("the lock has no lease")
+		}, err
+	}
+	for name, subject := range map[string]locktest.Subject{"it returns": right, "Acquire panics": panics} {
+		drawn := func() string {
+			// The outcome does not matter here.
+			_, _ = locktest.Check(t.Context(), subject, locktest.Options{Faults: []string{"none"}, Trials: -1})
+			if rand.Reader != before {
+				t.Errorf("%s: the Reader is a %T, want the %T from before", name, rand.Reader, before)
+			}
+			return rand.Text()
+		}
+		if first, again := drawn(), drawn(); first == again {
+			t.Errorf("%s: %s is drawn after each of two calls", name, first)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// Command reader fails if crypto/rand.Reader is another one after locktest.Check than before.
+// It is a program because Check replaces that Reader in another way in test binaries.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// service is a Reader that a program has set itself, before it calls Check.
+type service struct{ io.Reader }
+
+// checks call Check with a lock that calls begun in each Acquire.
+var checks = map[string]func(begun func()) error{
+	"it returns": func(begun func()) error {
+		return check(context.Background(), begun)
+	},
+	"its context is cancelled": func(begun func()) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		running := make(chan struct{})
+		go func() {
+			<-running
+			cancel()
+		}()
+		once := sync.OnceFunc(func() { close(running) })
+		err := check(ctx, func() {
+			begun()
+			once()
+			<-ctx.Done()
+		})
+		if !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the error is %v, want that of the context", err)
+		}
+		return nil
+	},
+	"Acquire panics": func(begun func()) error {
+		return check(context.Background(), func() {
+			begun()
+			panic("the lock has no lease")
+		})
+	},
+}
+
+// check calls Check for a lock of SET NX PX and DEL.
+func check(ctx context.Context, begun func()) error {
+	subject := func(c *locktest.Client) (locktest.Acquire, error) {
+		rdb := redis.NewClient(&redis.Options{
+			Addr: c.Addrs[0], Dialer: c.Dial,
+			// In the other modes, Close during a handshake waits for a mutex, for which a bubble
+			// does not advance its clock: a Check that is cancelled then would never return.
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		c.Cleanup(func() { _ = rdb.Close() })
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			begun()
+			ok, err := rdb.SetNX(ctx, key, rand.Text(), ttl).Result()
+			if err == nil && !ok {
+				err = locktest.ErrBusy
+			}
+			return locktest.Held{Release: func(ctx context.Context) error { return rdb.Del(ctx, key).Err() }}, err
+		}, nil
+	}
+	_, err := locktest.Check(ctx, subject, locktest.Options{Faults: []string{"none"}, Trials: -1})
+	return err
+}
+
+func main() {
+	code := 0
+	for name, run := range checks {
+		own := &service{rand.Reader}
+		rand.Reader = own
+		replaced := false
+		err := run(func() { replaced = rand.Reader != io.Reader(own) })
+		switch {
+		case err != nil:
+		case !replaced:
+			err = errors.New("during Check the Reader is the one from before")
+		case rand.Reader != io.Reader(own):
+			err = fmt.Errorf("after Check the Reader is a %T, want the one from before", rand.Reader)
+		}
+		if err != nil {
+			fmt.Printf("%s: %v\n", name, err)
+			code = 1
+		}
+		rand.Reader = own.Reader
+	}
+	os.Exit(code)
+}
