@@ -20,7 +20,7 @@ type Report struct {
 	Strikes  int           `json:"strikes"`  // crashes, and frozen nodes, of each lock
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
-	Locks    []Lock        `json:"locks"` // the baseline first, then by id
+	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
 	// Drift is how many times as long the baseline's median acquire alone took when it was
 	// measured again after the other locks; nil on virtual time. Ratios of latencies that are
 	// closer to 1 say nothing about the locks.
