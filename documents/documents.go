@@ -31,13 +31,13 @@ type Item struct {
 	Kind Kind
 	// What says in one sentence what the document has there.
 	What string
-	// Recipes are the ids of the recipes that it concerns; none if it concerns the use of a
-	// lock, whichever.
+	// Recipes are the ids of the recipes that the item is about; none if it is about the use
+	// of any lock.
 	Recipes []string
 	// Shown are the commands that show the answer, at least one.
 	Shown []Command
-	// Answer is one or more sentences. The sentences of measured Commands follow it, and
-	// may stand for it.
+	// Answer is one or more sentences; the sentences of measured Commands follow. It may be
+	// "" if there are such sentences.
 	Answer string
 }
 

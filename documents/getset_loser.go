@@ -255,8 +255,8 @@ func changeBy(keys []history.KeyChange, exec int) history.KeyChange {
 	return history.KeyChange{}
 }
 
-// shutFor returns the time from the first command to the next EXPIRE, with which a client of
-// getset gets in; if there is none, to the last command.
+// shutFor returns the time from the first command to the next EXPIRE, which a client of
+// getset sends once it has the lock; without one, to the last command.
 func shutFor(ran []history.Command) time.Duration {
 	for _, c := range ran[1:] {
 		if is(c, "EXPIRE") {

@@ -70,8 +70,8 @@ func runPatience(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// perAcquisition returns the number of acquisitions, the median duration of the attempts that
-// succeeded, and the attempts for one acquisition; a dash stands for what nothing was measured of.
+// perAcquisition returns the number of acquisitions, the median duration of successful
+// attempts, and the attempts for one acquisition. A figure without samples is a dash.
 func (u usage) perAcquisition() string {
 	n := len(u.grants)
 	if n == 0 {
@@ -84,9 +84,9 @@ func (u usage) perAcquisition() string {
 	return fmt.Sprintf("%d; %s; %.1f", n, milli(quantile(took, 0.5)), float64(u.attempts)/float64(n))
 }
 
-// slowNodes holds back the answers on each link between a client and a node, again and again,
-// for 0 to 20 ms in whole microseconds, drawn for each hold by itself: an answer comes when
-// the hold that it met ends.
+// slowNodes delays the answers on each link between a client and a node. One hold follows
+// another, each of 0 to 20 ms in whole microseconds, drawn independently. An answer that
+// meets a hold arrives when that hold ends.
 func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 	return func(ctx context.Context, env testbed.Env) error {
 		network, ok := env.(testbed.Network)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// polling measures D1's warning that the interval of polling matters, or Redis cannot bear
-// it.
+// polling measures D1's warning that Redis is overloaded unless the polling interval is well
+// chosen.
 var polling = Experiment{
 	ID:   "polling",
 	Asks: "What does the interval of polling cost Redis, and what does it give the clients?",

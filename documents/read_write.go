@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWriteTable tries every cell of D4's table, and the same on the repaired form.
+// readWriteTable tries every cell of D4's table, on its lock and on the repaired one.
 var readWriteTable = Experiment{
 	ID:   "read-write",
 	Asks: "What do the cells of D4's table come to?",

@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// renewal measures D0's watchdog, which is to make it rarer that a slow holder's lock is
-// lost, and D3's two sides of one coin: what keeps a slow holder's lock keeps a hung one's.
+// renewal measures two statements about watchdogs. D0: with one, slow holders lose the lock
+// less often. D3: a watchdog that keeps the lock of a slow holder also keeps that of a hung
+// one.
 var renewal = Experiment{
 	ID:   "renewal",
 	Asks: "How often does a slow holder share its lock, and how long does a hung one keep it, with and without renewal?",
@@ -80,8 +81,8 @@ func renewalUsers(r locks.Recipe, seed uint64) users {
 	return users{recipe: r, clients: 3, seed: seed, ttl: time.Second, rest: 50 * time.Millisecond, retry: 20 * time.Millisecond}
 }
 
-// hungRuns is the number of seeds for a holder that hangs: whether a renewal that comes when
-// the key expires is in time differs from run to run.
+// hungRuns is the number of seeds for a holder that hangs. Several are needed: if a renewal
+// comes as the key expires, the seed decides which is first.
 const hungRuns = 20
 
 // besideHung says when another client got in beside a holder that hangs, over all runs.
@@ -112,8 +113,8 @@ func (l lab) besideHung(ctx context.Context, r locks.Recipe) (string, error) {
 	return text, nil
 }
 
-// after returns how long behind the client's first grant another client got in, and whether
-// one did.
+// after returns the time from the client's first grant to the next grant of another client,
+// and whether there was one.
 func (u usage) after(client int) (time.Duration, bool) {
 	for _, g := range u.grants {
 		if g.client != client {

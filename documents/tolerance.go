@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// tolerance measures D0's reason for the red lock: with one Redis, its death ends all
-// acquisitions; a majority of several goes on.
+// tolerance measures D0's reason for the red lock: if the only Redis dies, nobody can acquire
+// the lock any more; if one of several dies, a majority still grants it.
 var tolerance = Experiment{
 	ID:   "dead-nodes",
 	Asks: "What do one node and five nodes serve when some of them die?",

@@ -145,7 +145,8 @@ func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c 
 	return ctx.Err()
 }
 
-// enter tries until it gets the lock or the end has come: then got is 0.
+// enter tries to acquire the lock until it succeeds or the time is end. Without success the
+// grant's got is 0.
 func (u users) enter(ctx context.Context, env testbed.Env, i int, l locks.Lock, r *rand.Rand, end time.Duration) (grant, locks.Lease, error) {
 	g := grant{client: i, asked: env.Now()}
 	for {
@@ -165,8 +166,8 @@ func (u users) enter(ctx context.Context, env testbed.Env, i int, l locks.Lock, 
 	}
 }
 
-// about returns 0.5 to 1.5 times the mean, in whole microseconds: clients that go on at
-// different fractions of one never coincide on a virtual clock.
+// about returns 0.5 to 1.5 times the mean, in whole microseconds. On the virtual clock, the
+// fractions of a microsecond differ between clients, so that no two act at the same instant.
 func about(mean time.Duration, r *rand.Rand) time.Duration {
 	return max(time.Microsecond, time.Duration(float64(mean)*(0.5+r.Float64())).Round(time.Microsecond))
 }

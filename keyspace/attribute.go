@@ -70,8 +70,8 @@ func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string
 	return needed
 }
 
-// heldBy returns the keys that the successful acquires changed of which the client of this
-// acquire held the locks when it began.
+// heldBy returns the keys of the other locks that the client held when it began this acquire:
+// all keys that the successful acquires of those locks changed.
 func heldBy(acquire history.Pair, pairs []history.Pair, acquires map[int]map[string]bool) map[string]bool {
 	held := map[string]map[string]bool{} // keys by lock
 	for _, p := range pairs {

@@ -99,9 +99,9 @@ type Poller interface {
 	Poll(ctx context.Context, attempts Lock, interval time.Duration, maximum int) (Lease, error)
 }
 
-// Blocker is implemented by locks with their own waiting strategy (publish/subscribe); for
-// others that are no Poller use Wait. TryLock of a Blocker whose recipe claims
-// history.Claims.Waits waits too.
+// Blocker is implemented by locks with their own waiting strategy (publish/subscribe). For
+// locks that are neither Blocker nor Poller, use Wait. If the recipe claims
+// history.Claims.Waits, TryLock of its Blocker waits too.
 type Blocker interface {
 	// Lock returns when the lock is held, ctx is done, or at once on any error
 	// other than ErrBusy.

@@ -102,8 +102,8 @@ func (a *localLocks) synchronized() (end func()) {
 	return func() { <-a.calls }
 }
 
-// lock counts one more entry if there is one, and else asks Redis; then, if it is asked to,
-// it begins to renew.
+// lock adds an entry if this process holds the lock already. Otherwise it acquires the lock
+// in Redis and, if renew is set, starts to renew it.
 func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, renew bool) (Lease, error) {
 	defer a.synchronized()()
 	if hold, ok := a.holds[key]; ok {

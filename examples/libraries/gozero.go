@@ -34,9 +34,9 @@ const (
 	goZeroTolerance = 500 * time.Millisecond
 )
 
-// goZeroVariants: the documentation says "Can reenter, automatic renewal", and "Default
-// expiration time of 1500 ms". The plain variant takes it for a lease that acquiring again
-// prolongs; each of the others takes one of these words as it stands.
+// goZeroVariants are readings of the documentation, which says "Can reenter, automatic
+// renewal", and "Default expiration time of 1500 ms". In the plain variant, acquiring again
+// prolongs the lease. Each of the other variants takes one of these promises literally.
 var goZeroVariants = []goZeroVariant{
 	{id: "go-zero", what: "a RedisLock for each acquisition"},
 	{id: "go-zero-reentrant", what: `one RedisLock for all acquisitions of a client ("can reenter")`, shared: true,
@@ -103,8 +103,8 @@ func goZeroStore(c *locks.Client) (*redis.Redis, error) {
 	return store, nil
 }
 
-// goZeroHook is a hook of go-redis. It makes the connections, and learns the random value
-// that the library sends, which the library does not tell.
+// goZeroHook is a hook of go-redis. It makes the connections, and reads the random value from
+// the commands, because the library does not return it.
 type goZeroHook struct{ client *locks.Client }
 
 // DialHook implements redis.Hook.
@@ -117,7 +117,8 @@ func (h goZeroHook) DialHook(redis.DialHook) redis.DialHook {
 	}
 }
 
-// sentValue is the key of a context whose value, a *string, takes the value that was sent.
+// sentValue is the key of a context's value, a *string that receives the random value of the
+// command.
 type sentValue struct{}
 
 // ProcessHook implements redis.Hook. Of EVALSHA sha 1 key value …, it takes the value.
@@ -197,12 +198,13 @@ func (l *goZeroLock) Unlock(ctx context.Context, lease locks.Lease) error {
 }
 
 // Extend implements locks.Extender: the same object acquires again. If the lock is free by
-// then, that takes it anew.
+// then, this acquires it anew.
 func (l *goZeroLock) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
 	return lease, l.call("extend", lease, func(one *redis.RedisLock) (bool, error) { return one.AcquireCtx(ctx) })
 }
 
-// call makes a call on the object of a lease; false is that it does not hold the lock.
+// call makes a call on the object of a lease. The call returns false if the object does not
+// hold the lock.
 func (l *goZeroLock) call(what string, lease locks.Lease, do func(*redis.RedisLock) (bool, error)) error {
 	l.mu.Lock()
 	one := l.held[lease.Token]

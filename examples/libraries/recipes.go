@@ -12,7 +12,8 @@ import (
 // recipes returns the libraries' locks, in a fixed order.
 func recipes() []locks.Recipe { return slices.Concat(goZeroRecipes(), valkeylockRecipes()) }
 
-// promises returns the claims of a lock whose key lives for life after a lease of ttl began.
+// promises returns the claims of a lock: the lease ends ttl after it began, the key expires
+// after life.
 func promises(id string, ttl, life time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: life}
 }

@@ -39,7 +39,7 @@ func valkeylockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant. The documentation claims what that of rueidislock does: the
+// recipe returns the variant. The documentation claims the same as that of rueidislock: the
 // context "will be canceled automatically and immediately once the KeyMajority is not held
 // anymore", and KeyValidity "will be extended periodically".
 func (v valkeylockVariant) recipe() locks.Recipe {

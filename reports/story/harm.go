@@ -145,9 +145,9 @@ func (t *teller) inVainFrom() time.Duration {
 	return from
 }
 
-// blockingKeysFrom returns the time from which keys of the cast that lasted for most of the
-// blockage left no quorum to others; at the latest the finding's beginning. It returns false
-// if a quorum of nodes was left.
+// blockingKeysFrom returns the time from which keys of the cast (Focus.Cast) denied other
+// clients a quorum, but no later than the finding's beginning. Only keys count that existed
+// for most of the blockage. It returns false if a quorum of nodes was free.
 func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	blocked := map[string]time.Duration{} // since when, by node
 	for _, s := range t.Spans {

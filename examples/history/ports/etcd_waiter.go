@@ -27,7 +27,7 @@ var etcdWaiter = bug.Bug{
 }
 
 // enqueue is etcd's transaction: put a key with a lease, and number it. KEYS: queue, lease;
-// ARGV: session, TTL. The queue, which etcd has not, lasts as long as the last lease.
+// ARGV: session, TTL. etcd has no such queue; here it lasts as long as the last lease.
 var enqueue = redis.NewScript(`
 local last = redis.call('zrevrange', KEYS[1], 0, 0, 'withscores')
 local n = (tonumber(last[2]) or 0) + 1
@@ -44,8 +44,8 @@ end
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// before says whether a session is left that came before number ARGV[1]. What etcd does by
-// itself, it does first: it removes whose leases have ended.
+// before counts the sessions in the queue whose numbers are less than ARGV[1]. It first
+// removes sessions whose leases have ended, which etcd does by itself.
 var before = redis.NewScript(`
 for _, session in ipairs(redis.call('zrange', KEYS[1], 0, -1)) do
   if redis.call('exists', KEYS[1] .. ':' .. session) == 0 then
@@ -61,8 +61,8 @@ return redis.call('del', KEYS[2])`)
 
 var errSessionExpired = errors.New("session is expired")
 
-// queued is a lock whose holder is the first in a queue. A session that waited looks for its
-// own lease at the end only if check is set.
+// queued is a lock whose holder is the first in a queue. If check is set, a session that has
+// waited checks that its own lease has not ended.
 func queued(check bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -99,7 +99,8 @@ func queued(check bool) locktest.Subject {
 	}
 }
 
-// first waits until nobody is left before number. It reports whether there was anybody.
+// first waits until no session with a smaller number is left. It reports whether there was
+// one.
 func first(ctx context.Context, rdb *redis.Client, key string, number int64) (waited bool, err error) {
 	for {
 		n, err := before.Run(ctx, rdb, []string{key}, number).Int64()

@@ -35,11 +35,11 @@ const (
 	hieroMember    = 10 * time.Second
 )
 
-// hieroLock is a list of those who wait, the first at its tail, and the lock, which the first
-// takes.
+// hieroLock is a lock with a queue, a list of waiting sessions. The oldest is at the list's
+// tail, and only it may take the lock.
 type hieroLock struct {
-	heartbeats bool // who waits shows that it lives, and is removed by the next if it does not
-	rejoins    bool // who waits looks whether it was removed
+	heartbeats bool // waiting sessions have a heartbeat; the next one removes a session without
+	rejoins    bool // a waiting session checks whether it was removed, and joins again
 
 	rdb     *redis.Client
 	key     string
@@ -68,8 +68,8 @@ func hieroQueued(l hieroLock) locktest.Subject {
 func (l hieroLock) queue() string                   { return l.key + ":queue" }
 func (l hieroLock) heartbeat(session string) string { return l.key + ":heartbeat:" + session }
 
-// acquire waits until the session is the first in the queue and the lock is free. Whatever
-// happens, it leaves the queue.
+// acquire waits until the session is the first in the queue and the lock is free. It leaves
+// the queue even if it fails.
 func (l hieroLock) acquire(ctx context.Context, ttl time.Duration) error {
 	if err := l.rdb.LPush(ctx, l.queue(), l.session).Err(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (l hieroLock) acquire(ctx context.Context, ttl time.Duration) error {
 	}
 }
 
-// turn takes the lock if it is the session's turn. It reports whether it removed somebody
-// else, and should look again.
+// turn takes the lock if it is the session's turn. If it removed a session without a
+// heartbeat, again is true: the caller tries once more.
 func (l hieroLock) turn(ctx context.Context, ttl time.Duration) (acquired, again bool, err error) {
 	first, err := l.rdb.LIndex(ctx, l.queue(), -1).Result()
 	if err = ignoreNil(err); err != nil {

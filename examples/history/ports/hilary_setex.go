@@ -23,8 +23,9 @@ var hilarySetEx = bug.Bug{
 	Left: true,
 }
 
-// ensured is a lock of which everybody who finds it makes sure that it expires. It asks
-// whether the key exists if exists is set: until Redis 2.8 TTL answered -1 for no key, too.
+// ensured is a lock that every client repairs: if it finds the lock held and without a TTL,
+// it writes the key again, with a TTL. If exists is set, it first asks whether the key
+// exists, because TTL answered -1 for a missing key until Redis 2.8.
 func ensured(rdb *redis.Client, exists bool) lock {
 	ensureTTL := func(ctx context.Context, key, owner string, ttl time.Duration) error {
 		var there *redis.IntCmd

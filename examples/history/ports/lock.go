@@ -24,7 +24,7 @@ type lock struct {
 	watch func(ctx context.Context, key, token string, ttl time.Duration, lost func()) (stop func())
 }
 
-// on makes a subject of a lock that a service uses with go-redis as it comes.
+// on makes a subject of a lock that uses go-redis with its default options.
 func on(lockOn func(rdb *redis.Client) lock) locktest.Subject {
 	return timed(func(rdb *redis.Client, _ func() time.Time) lock { return lockOn(rdb) })
 }

@@ -25,8 +25,8 @@ var redismutexGetSet = bug.Bug{
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),
 }
 
-// mutex is a lock whose value is the time at which its lease ends. A lock that is found free
-// after SETNX is asked for again if again is set.
+// mutex is a lock whose value is the time at which its lease ends. If again is set and the
+// key is gone after a failed SETNX, it sends SETNX again.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
 	var ends sync.Map // by token
 	return lock{

@@ -29,7 +29,8 @@ var redisobjectsUnits = bug.Bug{
 	Left: true,
 }
 
-// untilEnd releases by DEL unless its own clock shows that so many leases are over.
+// untilEnd releases with DEL unless, by the client's own clock, leases times the TTL have
+// passed since the acquire.
 func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
 	var ends sync.Map // by token
 	return lock{

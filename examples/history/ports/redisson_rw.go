@@ -60,8 +60,8 @@ func (l rwClient) write(ctx context.Context, c *locktest.Client, key string, ttl
 // rwMode has the scripts of readers or of writers.
 type rwMode struct{ acquire, release, renew *redis.Script }
 
-// acquire makes an attempt. The holder goes by the lease that it asked for, unless a watchdog
-// renews it.
+// acquire makes an attempt. The holder's deadline is the end of the lease that it asked for;
+// with a watchdog it has none.
 func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, ttl time.Duration, m rwMode) (locktest.Held, error) {
 	run := func(ctx context.Context, s *redis.Script) error {
 		return s.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Err()
@@ -152,8 +152,8 @@ return 1`)
 
 const allOwners, ownOnly = `redis.call('hkeys', KEYS[1])`, `{ARGV[2]}`
 
-// acquireReader lets a reader in beside other readers, or beside itself as the writer. Then it
-// runs expire for the hash.
+// acquireReader grants the lock for reading if no other client writes. The writer may read
+// too. Then it runs expire for the hash.
 func acquireReader(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -176,7 +176,8 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// acquireWriter lets a writer in alone, and once more if it is in. Then it runs expire.
+// acquireWriter grants the lock for writing if nobody else has it. The writer may acquire it
+// again. Then it runs expire.
 func acquireWriter(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
@@ -194,9 +195,9 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// releaseReader lets a reader out, or runs gone if there is no hash. The hash then ends with
-// the last lease of the readers that are left. If there is none, it runs writer, and removes
-// the hash.
+// releaseReader releases one read, or runs gone if there is no hash. The hash then ends with
+// the last lease of the other readers. Without other readers it runs writer, and removes the
+// hash.
 func releaseReader(gone, writer string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -257,8 +258,8 @@ return 1`)
 // rwAcquire is an attempt of a client process, as rwClient.read.
 type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
 
-// nested makes a subject of a lock that a client process takes again while it holds it: outer
-// takes it first, inner from then on.
+// nested makes a subject of a lock that a client process acquires again while it holds it.
+// The first acquire is outer, all further ones are inner.
 func (l redissonRW) nested(outer, inner rwAcquire) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		own := l.client(c)

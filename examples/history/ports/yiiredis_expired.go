@@ -27,8 +27,8 @@ var yiiredisExpired = bug.Bug{
 	Left: true,
 }
 
-// arMutex is a lock whose value is the time at which its lease ends. The end of an expired
-// lease is replaced by GETSET if replace is set.
+// arMutex is a lock whose value is the time at which its lease ends. An expired value is
+// replaced by GETSET if replace is set.
 func arMutex(rdb *redis.Client, now func() time.Time, replace bool) lock {
 	var ends sync.Map // by token
 	return lock{

@@ -28,15 +28,15 @@ type Bug struct {
 	Options       locktest.Options
 	Before, After locktest.Subject
 
-	// Flaw is what shows the bug, as "exclusion by foreign-delete", and Fault the fault under
-	// which it does. Both are empty for a bug that is not found.
+	// Flaw is the violation that shows the bug, as in "exclusion by foreign-delete". Fault
+	// is the fault under which it shows. Both are empty for a bug that is not found.
 	Fault, Flaw string
 	// Left: the mended version had other bugs. Otherwise it must have none.
 	Left bool
 }
 
-// whole runs all faults, as a lock of which nothing is known is tested. Otherwise only the
-// fault that showed the bug runs.
+// whole runs all faults, as for a lock that nobody has tested yet. Without it only the fault
+// that showed the bug runs.
 var whole = flag.Bool("whole", false, "run all faults, and not just the one that showed the bug")
 
 // Test finds the bug before it was mended, and not after.
@@ -65,8 +65,8 @@ func (b Bug) Found(t *testing.T) string {
 	return ""
 }
 
-// Gone fails the test if After has the bug, or others and none may be left. It returns the
-// others.
+// Gone fails the test if After has the bug. Unless Left is set, it also fails the test if
+// After has other bugs. It returns all bugs of After.
 func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
@@ -80,8 +80,8 @@ func (b Bug) Gone(t *testing.T) (left []string) {
 	return slices.Compact(left)
 }
 
-// Missed fails the test if Before shows anything that After does not: then the bug is found,
-// and belongs to the others.
+// Missed fails the test if Before shows a flaw that After does not show: then the bug is
+// found after all, and belongs in the table of found ones.
 func (b Bug) Missed(t *testing.T) {
 	if !*whole {
 		t.Skip("only all faults show that a bug is not found: go test -whole")
