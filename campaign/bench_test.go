@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// BenchmarkTrial runs, judges and stores trials as a worker does: of a campaign's
-// defaults, and of two clients.
+// BenchmarkTrial runs, judges and stores trials as a worker does, with a campaign's defaults
+// and with two clients.
 func BenchmarkTrial(b *testing.B) {
 	for _, bench := range []struct {
 		name, lock, fault string
@@ -52,10 +52,9 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-// BenchmarkShortTrial runs trials that are as short as their fault allows: two
-// clients take turns at a set-nx-px lock with a TTL of 100 ms, one fault strikes
-// once, and when it is healed each gets in once more; on one core, with and
-// without the verdicts.
+// BenchmarkShortTrial runs the shortest trials: two clients take turns at a set-nx-px lock
+// with a TTL of 100 ms, one fault strikes once, and after it is healed each client acquires
+// the lock once more. It runs on one core, with and without the verdicts.
 func BenchmarkShortTrial(b *testing.B) {
 	for _, bench := range []struct {
 		fault    string
@@ -126,8 +125,8 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 	}
 }
 
-// BenchmarkWorker runs violated trials in a worker process, and tells what that
-// costs this one.
+// BenchmarkWorker runs violated trials in a worker process, and reports the cost in this
+// process.
 func BenchmarkWorker(b *testing.B) {
 	b.Setenv(trialtest.AsWorker, "1")
 	w := worker.NewPool(nil, []string{os.Args[0]}, 1)
@@ -153,8 +152,8 @@ func BenchmarkWorker(b *testing.B) {
 	}
 }
 
-// BenchmarkScaling runs the same trials in one worker process and in two, and
-// tells how much faster two are: at best 2 on two idle cores.
+// BenchmarkScaling runs the same trials in one worker process and in two, and reports the
+// speed-up: at best 2, on two idle cores.
 func BenchmarkScaling(b *testing.B) {
 	b.Setenv(trialtest.AsWorker, "1")
 	next := trialsOf(b, sim.New(), DefaultConfig(), "set-nx-px", "client-pause")

@@ -13,12 +13,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Of the schedules that a recipe's protocol gives a fault, half strike something
-// that is there, for each recipe and each fault; and a named trial does the same
-// twice. Of each cell a few schedules are run, from all over its list, and more as
-// long as most of them struck nothing, if need be all: then a third must have
-// struck. For a clock that is wrong within a critical section counts only if its
-// client asks again, and what is written to a primary seldom is unknown to its heir.
+// For each recipe and each fault, named schedules must hit something, and a named trial that
+// runs twice must do the same twice. Of each cell a few schedules run, from all over its
+// list, until half of the trials hit something; otherwise all run, and a third must hit
+// something. A third, because some cannot: a wrong clock within a critical section counts
+// only if its client reads the clock again, and the new primary seldom lacks a write.
 func TestNamedSchedulesBite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs hundreds of trials; make test runs it without the race detector")
@@ -52,8 +51,8 @@ func TestNamedSchedulesBite(t *testing.T) {
 	t.Logf("%d cells, %d trials", len(specs), ran)
 }
 
-// bites runs named trials of a cell until a few are run and half of them struck,
-// and returns how many it ran.
+// bites runs named trials of a cell until a few have run and half of them hit something. It
+// returns how many it ran.
 func bites(t *testing.T, tb testbed.Testbed, specs []trial.Spec) (ran int) {
 	const least = 4
 	bit := 0

@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestEveryLimitNamesTheAssumptionThatBroke runs the named schedules of a few
-// cells: whatever a recipe calls a limit must have had a reason in that trial.
+// TestEveryLimitNamesTheAssumptionThatBroke runs the named schedules of a few cells. Each
+// violation that a recipe declares as a limit must name an assumption that broke in that
+// trial.
 func TestEveryLimitNamesTheAssumptionThatBroke(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs some hundred trials; CI runs it")

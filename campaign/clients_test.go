@@ -27,8 +27,7 @@ func onProcesses(t *testing.T) (testbed.Testbed, Config) {
 	return tb, c
 }
 
-// judged runs one trial, again if the machine was too busy for it to prove
-// anything.
+// judged runs one trial, again if the verdict is unknown because the machine was too busy.
 func judged(t *testing.T, tb testbed.Testbed, c Config, s trial.Spec) trial.Result {
 	t.Helper()
 	var d trial.Done
@@ -48,8 +47,8 @@ func judged(t *testing.T, tb testbed.Testbed, c Config, s trial.Spec) trial.Resu
 	return trial.Result{}
 }
 
-// What is found does not depend on whether the gate freezes and crashes a client
-// or the operating system its process. In one trial on real time it may not show.
+// The gate freezes and crashes clients that are goroutines, the operating system those that
+// are processes: the verdicts must agree. On real time a single trial may not show the flaw.
 func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tests := map[string]struct {
 		outcome trial.Outcome

@@ -21,8 +21,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// A campaign on the simulation is confirmed by the simulation: what it showed
-// shows again, and nothing else is run.
+// A campaign in the simulation, confirmed in the simulation: the flaws show again in the same
+// trials, and no other trial runs.
 func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	dir := t.TempDir()
 	c := DefaultConfig()
@@ -62,8 +62,8 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 		t.Errorf("confirmed %d of %d, want %d of %d", n, of, want-1, want)
 	}
 
-	// Where trials do not do the same again, it is enough that it shows under one
-	// of its faults.
+	// On a testbed that is not deterministic, a flaw that shows under one of its faults is
+	// enough.
 	second.Info.Deterministic = false
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "none", "exclusion", "lease-outlived"})
 	if missed := fold(second.Info, second.Dir, second.Trials).Missed; len(missed) != 1 || missed[0].Cause != "foreign-delete" {
@@ -71,8 +71,8 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	}
 }
 
-// TestConfirmInsists has a campaign confirmed that says of a trial that it showed
-// what others did: then those are run as well.
+// TestConfirmInsists confirms a campaign that names one trial for a flaw which other trials
+// show: then the other trials run as well.
 func TestConfirmInsists(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -105,8 +105,8 @@ func TestConfirmInsists(t *testing.T) {
 	}
 }
 
-// Where a trial may go another way, those that show a flaw are run again and again,
-// all as often, each into a folder of its own.
+// On a testbed that is not deterministic, trials that show a flaw are repeated, all equally
+// often, each in a folder of its own.
 func TestConfirmRunsTheSameAgain(t *testing.T) {
 	s := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
 	f := confirmation{tried: map[string]int{}}
@@ -146,7 +146,7 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	}
 }
 
-// Attempts at one trial are one trial to be confirmed, with all that they showed.
+// Attempts at one trial are confirmed as one trial, which showed the flaws of all attempts.
 func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -189,8 +189,8 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	}
 }
 
-// What showed for longer is looked for first, but what lasted for a tenth of the
-// lease is as good as any.
+// Trials with longer violations come first. All violations longer than a tenth of the lease
+// count as equally long.
 func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	s := Sought{"set-nx-px", "delay", "exclusion", "late-command"}
 	var f confirmation
@@ -214,7 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// What has shown somewhere is wanted on where its cell shows nothing at all.
+// A flaw that showed in another cell, under one of its other faults, does not count as shown
+// in its own cell.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}
@@ -237,7 +238,7 @@ func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	}
 }
 
-// Of those that showed a flaw for equally long, each idea has its turn.
+// Among trials whose violations are equally long, the plans' ideas take turns.
 func TestConfirmVaries(t *testing.T) {
 	var trials []trial.Result
 	for i, idea := range []string{"a", "a", "b", "a", "b", "c"} {
@@ -268,7 +269,7 @@ func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 	}
 }
 
-// Where there is nothing to find, trials are run whose fault hit something.
+// In cells without flaws, trials run whose fault hit something.
 func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	var f confirmation
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Unknown, trial.Holds, trial.NotExercised, trial.Holds} {
@@ -284,7 +285,7 @@ func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	}
 }
 
-// Where a fault hit nothing and there is nothing to find, other trials are run.
+// In cells without flaws whose fault hit nothing, other trials run.
 func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 	f := confirmation{tried: map[string]int{}}
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Holds, trial.Holds} {

@@ -20,11 +20,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// recordsTo, in the environment, is a directory: the test then writes its
-// records there, for a process that was built otherwise to compare.
+// recordsTo, in the environment, is a directory. If it is set, the test writes its records
+// there, and a process that was built otherwise compares them.
 const recordsTo = "LOCKSTORM_RECORDS_TO"
 
-// circumstance is how trials are run: it must not show in what they leave behind.
+// circumstance is how trials are run. It must not influence their records.
 type circumstance struct {
 	procs    int // GOMAXPROCS
 	parallel int // trials at a time
@@ -40,11 +40,11 @@ func circumstances() []circumstance {
 	return []circumstance{{1, 1, 1}, {1, 4, 1}, {2, 1, 1}, {2, 4, 1}, {2, 4, 2}}
 }
 
-// A trial of every recipe under every fault leaves the same bytes behind, in
-// history, command log and key changes, at any GOMAXPROCS, alone or beside others,
-// with and without the race detector, and each time. All are run in the first
-// circumstance, without the race detector, which makes them slow; in each other, and
-// with it in two of them, a sixth, which covers every recipe and every fault.
+// A trial of every recipe under every fault has the same history, command log and key
+// changes, byte for byte, at any GOMAXPROCS, alone or beside others, with and without the
+// race detector, and each time. The first circumstance, without the race detector, runs all
+// trials. The others run a sixth, which covers every recipe and every fault, because they are
+// slower.
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs a trial of every recipe under every fault, several times in two builds")
@@ -78,8 +78,8 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// sixth marks every sixth of the trials on each diagonal of the table of recipes and
-// faults, and one of each recipe and each fault that no such trial is of.
+// sixth marks every sixth trial on each diagonal of the table of recipes and faults, and one
+// more trial for each recipe and each fault without a mark.
 func sixth(specs []trial.Spec) []bool {
 	row, column := map[string]int{}, map[string]int{}
 	number := func(of map[string]int, name string) int {
@@ -102,8 +102,8 @@ func sixth(specs []trial.Spec) []bool {
 	return mine
 }
 
-// varied returns a trial of every recipe under every fault that it supports, of
-// its workloads one, and of the fault's plans one.
+// varied returns a trial of every recipe under every fault that it supports, each with one
+// workload and one of the fault's plans.
 func varied(t *testing.T, tb testbed.Testbed) []trial.Spec {
 	t.Helper()
 	conf := DefaultConfig()
@@ -131,8 +131,8 @@ func varied(t *testing.T, tb testbed.Testbed) []trial.Spec {
 	return specs
 }
 
-// rehearsed is a planner of all recipes under all faults whose probes have been
-// run, and its cells.
+// rehearsed returns a planner of all recipes under all faults, after its probes have run, and
+// its cells.
 func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plannedCell) {
 	t.Helper()
 	conf.Locks = documented()
@@ -155,8 +155,8 @@ func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plann
 	return p, cells
 }
 
-// documented are the recipes that stem from a document: those that this package's tests
-// register do not.
+// documented returns the ids of the recipes that come from a document. Recipes that this
+// package's tests register have none.
 func documented() (ids []string) {
 	for _, r := range locks.All() {
 		if slices.ContainsFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == r.Document }) {
@@ -166,8 +166,8 @@ func documented() (ids []string) {
 	return ids
 }
 
-// records runs the trials that this build runs in that circumstance; the others'
-// records are empty.
+// records returns the records of the trials that this build runs in that circumstance; the
+// records of the other trials are empty.
 func records(t *testing.T, tb testbed.Testbed, specs []trial.Spec, c circumstance) [][]byte {
 	got, all, slow := make([][]byte, len(specs)), circumstances(), raceDetector
 	first, busiest := c == all[0], c == all[len(all)-1]
@@ -221,7 +221,7 @@ func written(e history.Evidence) (b []byte) {
 	return b
 }
 
-// compare holds records against those that were seen first, and returns how many it held.
+// compare compares records with the first ones, and returns how many it compared.
 func compare(t *testing.T, where string, specs []trial.Spec, got, want [][]byte) (held int) {
 	t.Helper()
 	differ := 0
@@ -256,8 +256,8 @@ func firstDifference(got, want []byte) string {
 	return fmt.Sprintf("got %d lines, want %d", len(a), len(b))
 }
 
-// runOtherBuild has the records made by this test, built with the race detector
-// if this process is not, and without if it is.
+// runOtherBuild runs this test in another build, which writes its records into dir: with the
+// race detector if this process has none, and without otherwise.
 func runOtherBuild(t *testing.T, dir string) {
 	t.Helper()
 	program := filepath.Join(dir, "other.test")

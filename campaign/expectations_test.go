@@ -60,8 +60,8 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 	}
 }
 
-// A flaw that a stall may have hidden is not missed, but undecided; on virtual time
-// there are no stalls.
+// A declared flaw that a stall may have hidden counts as undecided, not as missed. On virtual
+// time there are no stalls.
 func TestMissedBehindAStall(t *testing.T) {
 	info := Info{Config: Config{Confirm: "x", Trials: 1}, Sought: []Sought{
 		{"set-nx-px", "delay", "exclusion", "lease-outlived"}, {"set-nx-px", "eviction", "exclusion", "server-lost-key"},

@@ -175,8 +175,8 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	}
 }
 
-// A violation that counts is recorded, with its evidence; what it leaves in doubt
-// besides is settled by another attempt, which has a folder of its own.
+// A violation that counts is recorded with its evidence. If the trial also leaves a doubt,
+// another attempt, in a folder of its own, resolves it.
 func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -217,8 +217,8 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
-// What a trial shows for certain is in no doubt: it is not run again in the folder of
-// its evidence.
+// If a trial shows a flaw for certain, a doubt about the same flaw does not make it run again
+// in the same folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -241,7 +241,7 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	}
 }
 
-// A campaign that confirms another has attempts of its own: each has its own folder.
+// Attempts of a campaign that confirms another have folders that differ from each other.
 func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 	f := &confirmation{tried: map[string]int{}}
 	p := &planner{confirm: f}

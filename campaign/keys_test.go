@@ -18,7 +18,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storedTrial runs a trial in the simulation and stores it: as it happens, or in the end.
+// storedTrial runs a trial in the simulation and stores it: while it runs if stream is set,
+// otherwise at the end.
 func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result) {
 	t.Helper()
 	tb, c := sim.New(), DefaultConfig()
@@ -34,8 +35,8 @@ func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result)
 	return folder, d.Trial
 }
 
-// TestKeyChangesAreStoredWithTheTrial: however it is stored, the files are what was
-// judged, and a trial that is taken down as it happens leaves the same ones.
+// TestKeyChangesAreStoredWithTheTrial: the files have the evidence that was judged, and are
+// the same whether they are written during the trial or at its end.
 func TestKeyChangesAreStoredWithTheTrial(t *testing.T) {
 	var files [][]byte
 	for _, stream := range []bool{false, true} {

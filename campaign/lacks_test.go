@@ -33,8 +33,9 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestClientsThatShareLinksAreNotSplit wants the cell to say so beforehand; where
-// links are not shared after all, and in a mix, the other faults are tried.
+// TestClientsThatShareLinksAreNotSplit: if clients share links, the cell of split-brain says
+// before any trial that it is not supported. Without shared links, and in chaos, the faults
+// run.
 func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 	for _, c := range []struct {
 		topology testbed.Topology

@@ -19,10 +19,10 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// doer sends one command over somebody's Redis library; nil is a reply of nothing.
+// doer sends one command through a Redis library. The reply is nil for a null reply.
 type doer func(ctx context.Context, args ...string) (any, error)
 
-// libraries are other clients than go-redis, which are handed our dialer only.
+// libraries are Redis clients other than go-redis, which know only the testbed's dialer.
 var libraries = map[string]func(*locks.Client) (doer, error){
 	"test-redigo":  redigoDoer,
 	"test-rueidis": rueidisDoer,
@@ -150,7 +150,8 @@ func simConfig(t *testing.T) Config {
 	return c
 }
 
-// Whoever is handed our dialer is tried as go-redis is, and does the same each time.
+// Clients of other Redis libraries, which have only the testbed's dialer, are tested like
+// those of go-redis, and do the same each time.
 func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 	tb := sim.New()
 	for lock := range libraries {

@@ -15,13 +15,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sampled are recipes that between them need most kinds of schedules, where there
-// is no time for all.
+// sampled are recipes that together need most kinds of schedules. Short runs try only these.
 var sampled = []string{"setnx-expire", "rw-two-keys"}
 
-// Every flaw that a recipe declares is found by named schedules alone, under each
-// fault that it is declared for, and nothing else is; no verdict is unknown but of trials
-// that the code under test ended. So nothing of this hangs on a seed.
+// Named schedules alone, without a seed, find every flaw that a recipe declares, under each
+// fault for which it is declared, and find no other flaw. No verdict is unknown, unless the
+// code under test ended the trial.
 func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Parallel = "sim", t.TempDir(), runtime.GOMAXPROCS(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// stalledEvidence looks like two holders at once, but for a stall of half a lease.
+// stalledEvidence looks like two holders at once, but the harness stalled for half a lease.
 func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	t.Helper()
 	rec := recorder()
@@ -31,8 +31,8 @@ func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
 }
 
-// unorderedEvidence: a key's life ended while another's command ran, which may have ended it
-// before.
+// unorderedEvidence is of a key that expired while another client's command ran. Nobody knows
+// which came first.
 func unorderedEvidence(t *testing.T) history.Evidence {
 	t.Helper()
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
@@ -96,8 +96,8 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 	}
 }
 
-// A confirmation's cell in which nothing is sought is undecided as long as one of its trials
-// is; in other cells another trial may show what is sought.
+// In a confirmation, a cell in which no flaw is sought is undecided as long as one of its
+// trials is. In other cells another trial may show the flaw.
 func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {

@@ -274,7 +274,8 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatTheRunningWorldsCannotDoIsBadUsageToo: a fakeBed promises more than its worlds have.
+// TestWhatTheRunningWorldsCannotDoIsBadUsageToo runs on a fakeBed that promises capabilities
+// which its worlds lack.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 	c := fakeConfig(t.TempDir(), fakebed.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// answering are workers that answer every task so, after they made its folder.
+// answering is a pool of workers that make a task's folder and then return this answer.
 type answering struct {
 	done trial.Done
 	err  error

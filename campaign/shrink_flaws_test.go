@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// flawed are trials in the simulation that show known flaws, of each cause one,
-// and how much is left of them at most.
+// flawed are trials in the simulation that show known flaws, one for each cause, with the
+// greatest size that their minimal trials may have.
 var flawed = []struct {
 	lock, fault, workload string
 	trial                 int
@@ -37,8 +37,8 @@ var flawed = []struct {
 // generous is more time than a search takes on any machine.
 const generous = 10 * time.Minute
 
-// A known flaw is left with two clients, who take the lock a few times, and one
-// fault; the trial that is stored does the same again.
+// A known flaw shrinks to two clients, a few critical sections and one fault. The stored
+// minimal trial does the same when it runs again.
 func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 	tb := sim.New()
 	for i, f := range flawed {
@@ -85,7 +85,7 @@ func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 	}
 }
 
-// TestShrinkingTwiceFindsTheSame: nothing in a search hangs on the time that it takes.
+// TestShrinkingTwiceFindsTheSame: the time that a search takes does not influence its result.
 func TestShrinkingTwiceFindsTheSame(t *testing.T) {
 	tb := sim.New()
 	s, err := PlanTrial(t.Context(), tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)

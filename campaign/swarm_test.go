@@ -77,8 +77,8 @@ func TestWhatTheUserChoseDoesNotVary(t *testing.T) {
 	}
 }
 
-// What was chosen comes back from campaign.json, which names the sizes of trials
-// even if they were not.
+// Options that were chosen come back from campaign.json, which also names the sizes of trials
+// that were not chosen.
 func TestStoredSizesAreThoseThatWereChosen(t *testing.T) {
 	for _, test := range []struct {
 		clients, keys int

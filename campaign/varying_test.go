@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Locks that draw from a generator that has no seed: one its tokens alone, the other
-// what it does as well.
+// Locks that draw from a generator without a seed: one draws only its tokens, the other also
+// decides by it.
 const (
 	tokensOnlyLock = "test-unseeded-tokens"
 	varyingLock    = "test-unseeded-times"

@@ -46,8 +46,8 @@ func cut(client int) history.Window {
 	return history.Window{Links: []history.Link{{From: history.ClientName(client), To: "n0"}}}
 }
 
-// outlived is a hold that outlives its lease while another gets in; during tells what
-// happens meanwhile.
+// outlived is a hold that outlives its lease while another client gets the lock. during adds
+// the events in between.
 func outlived(s *story, during func()) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	during()
@@ -245,8 +245,8 @@ func TestClientClocksThatWereBrokenAreNamed(t *testing.T) {
 	}
 }
 
-// A counter that was lost with its node is the node's doing; one that goes back by
-// itself is the recipe's.
+// If a node lost its counter of fences, the node is to blame; if the counter goes back by
+// itself, the recipe is.
 func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 	const source = `redis.call("SET", KEYS[1], "token") return redis.call("INCRBY", KEYS[2], 7)`
 	for _, c := range []struct {
@@ -283,8 +283,7 @@ func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 	}
 }
 
-// A counter of fences has no life and needs none: it is nobody's key, and whoever
-// does not get in is not kept out by it.
+// A counter of fences needs no TTL. It belongs to no client, and keeps no client out.
 func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 	s := tell(t, "fenced")
 	take := s.script("set-and-count", []string{"lock", "lock:fence"}, "t0", "1000")

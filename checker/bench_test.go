@@ -75,8 +75,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// All oracles on a trial with its commands and keys: a crashed holder's successors, of
-// whom many ask in vain.
+// All oracles on a trial with its commands and keys: n critical sections in turn, each with
+// one busy attempt of another client.
 func BenchmarkJudgeTrial(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		var t testing.T

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// bruteForce decides exclusion a third time, straight from the definition: it
-// lives through every instant and asks after each who believes. It knows
-// neither holds nor spans nor overlaps. It returns the locks that two held.
+// bruteForce decides exclusion a third time, straight from the definition: at every instant
+// it counts the clients that believe they hold the lock. It uses neither holds nor spans nor
+// overlaps. It returns the locks that two clients held at once.
 func bruteForce(e history.Evidence) map[string]bool {
 	e.Ops = moded(e) // which acquire a release without a mode belongs to is not the definition's
 	w := world{
@@ -38,7 +38,7 @@ func bruteForce(e history.Evidence) map[string]bool {
 	return violated
 }
 
-// bruteFences decides fencing a third time, pair by pair as the definition has it.
+// bruteFences decides fencing a third time, straight from the definition: pair by pair.
 func bruteFences(e history.Evidence) map[string]bool {
 	violated := map[string]bool{}
 	fence := func(op history.Op) int64 { return op.Lease.Fence }

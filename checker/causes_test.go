@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// stampOf is what getset writes at that time, by a clock that started at zero.
+// stampOf returns the value that getset writes at that time, by a clock that started at zero.
 func stampOf(at float64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(at)+2000+1_700_000_000_000))
 }
@@ -210,8 +210,8 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 }
 
 func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
-	// robGetset: c1 finds c0's stamp in the past at that time and takes over. The events
-	// happen between the invocation and the first command.
+	// robGetset: at that time c1 finds c0's stamp in the past and takes the lock over. The
+	// events happen between c1's invocation and its first command.
 	robGetset := func(s *story, at float64, c0s, c1s string, events ...history.Op) {
 		s.invoke(at-1, 1, history.FAcquire)
 		for _, e := range events {

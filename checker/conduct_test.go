@@ -60,8 +60,8 @@ func TestABreakdownIsToldInItsOwnWords(t *testing.T) {
 	}
 }
 
-// Whoever waits when the code under test breaks down was not kept out for ever,
-// nor for too long.
+// A client that waits when the code under test breaks down counts neither as blocked for ever
+// nor as blocked too long.
 func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 	tales(t, []tale{
 		{"a key without a life of a holder that never got to its release", "setnx", func(s *story) {

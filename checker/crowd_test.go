@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A crash on each of so many locks must not hide that all are blocked for ever.
+// Even if holders of very many locks crash, the verdict says that all these locks are blocked
+// for ever.
 func TestMoreBlockedLocksThanAreListedAreStillAViolation(t *testing.T) {
 	const locks = maxFindings + 20
 	var ops []history.Op

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// What used to make a search explode must be decided, and not given up. The
-// limit is porcupine's own and generous: no answer in it means exponential.
+// Histories that once made a search explode must be decided within porcupine's own generous
+// limit: a search that exceeds it is exponential.
 func TestPorcupineNeverRunsAway(t *testing.T) {
 	const overlap = "c90 acquire 999990-999991 ok\nc91 acquire 999990-999992 ok\n"
 	type line = func(i int) string

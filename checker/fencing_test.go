@@ -142,8 +142,8 @@ func TestHundredsWhoWaitTogetherForTheirFencesAreDecided(t *testing.T) {
 	}
 }
 
-// What the resource refused did not happen to it: the write that came too late is
-// between nobody's operations, and overwrote nothing.
+// A write that the resource refused changed nothing: it overwrites no other write, and no
+// other write overwrites it.
 func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 	const begin = `
 		c0 acquire 1-2 ok fence=1

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// FuzzJudge spoils histories and wants two things of Judge: no oracle crashes,
-// and the sweep and porcupine agree even about nonsense.
+// FuzzJudge changes histories at random. No oracle may crash, and sweep and porcupine must
+// agree, even about impossible histories.
 func FuzzJudge(f *testing.F) {
 	for seed := range uint64(6) {
 		f.Add(seed, []byte{})

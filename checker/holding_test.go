@@ -1,6 +1,6 @@
 package checker
 
-// hold is an acquire of set-nx-px at one time and the release at another.
+// hold adds an acquire of set-nx-px at one time and its release at another.
 func (s *story) hold(from, to float64, client int, token string) {
 	s.take(from, client, "OK", setPX(token)...)
 	s.give(to, client, "1", s.cad(token)...)

@@ -97,7 +97,7 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 	}
 }
 
-// A lease that its owner never renews, because what renews is busy with released leases.
+// The owner never renews its lease, because its watchdog still renews released leases.
 func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string

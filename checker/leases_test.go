@@ -17,7 +17,8 @@ func (s *story) onNodes(at float64, client int, nodes []int, reply string, args 
 	}
 }
 
-// vote is an acquire on five nodes, of which some grant; claimed until TTL.
+// vote adds an acquire on five nodes: those in yes grant it, those in no refuse. The lease is
+// claimed until the TTL.
 func (s *story) vote(at float64, client int, token string, yes, no []int) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.onNodes(at, client, yes, "OK", setPX(token)...)

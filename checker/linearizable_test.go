@@ -87,7 +87,7 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	}
 }
 
-// tired is a context that is cancelled after so many questions whether it is.
+// tired is a context that is cancelled after Err was called so many times.
 type tired struct {
 	context.Context
 	left *atomic.Int64
@@ -112,8 +112,8 @@ func TestACancelledSearchSaysNothing(t *testing.T) {
 	}
 }
 
-// What is open to the end, and what waits for long, must not make the search run
-// away.
+// Operations that never end, and operations that wait for long, must not make the search
+// exponential.
 func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 	var unknown, waiting strings.Builder
 	for i := range 60 {

@@ -8,8 +8,8 @@ import (
 
 func hang(client int) history.Op { return history.Op{Client: client, F: history.FHung} }
 
-// hungOn lets c0 hang as the holder of set-nx-px-watchdog, with its watchdog at work until then,
-// and c1 try all the time.
+// hungOn: c0 hangs as the holder of set-nx-px-watchdog, its watchdog renews until that time,
+// and c1 tries to acquire the lock all the time.
 func (s *story) hungOn(until float64) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(20, hang(0))
@@ -29,7 +29,7 @@ func (s *story) queue(from, to float64, client int, reply string, args ...string
 	}
 }
 
-// watchdogsGoOn: those of attempts that failed keep the keys of a dead holder alive.
+// watchdogsGoOn: watchdogs of failed attempts keep the key of a dead holder alive.
 func watchdogsGoOn(s *story) {
 	s.vote(10, 0, "t0", allNodes, nil)
 	s.nemesis(30, crash(0))
@@ -44,7 +44,7 @@ func watchdogsGoOn(s *story) {
 	}
 }
 
-// timerGoesOn: an owner keeps alive an entry of which it had no answer.
+// timerGoesOn: a client keeps an entry alive although its acquire was never answered.
 func timerGoesOn(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.unanswered(10, 0, "1", s.enter("owner-zero")...)
@@ -246,7 +246,8 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 	})
 }
 
-// Readers share a key: who was not told that he was let in gave it a life of his own.
+// Readers share a key. A reader whose acquire was not answered may have prolonged the key's
+// life.
 func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
 	keys := []string{"lock:read", "lock:write"}
 	tales(t, []tale{{"behind another who could not give his back", "rw-two-keys", func(s *story) {

@@ -125,8 +125,8 @@ func TestVerdictsThatWereMistaken(t *testing.T) {
 	})
 }
 
-// The orphan is of a lost release; that its client hangs later, under another lock, has
-// nothing to do with it.
+// The orphaned key was left by a release whose message was lost. That its client later hangs
+// under another lock is not the cause.
 func TestAHangUnderAnotherLockExplainsNothing(t *testing.T) {
 	s := tell(t, "set-nx-ex-retry")
 	s.take(10, 0, "OK", "SET", "lock", "token-a", "EX", "1", "NX")

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Verdicts on locks that keep owners and times in values. Each was once judged otherwise.
+// Verdicts on locks that keep owners and times in values. Each case was once judged wrongly.
 func TestVerdictsOnValuesThatWereMistaken(t *testing.T) {
 	tales(t, []tale{
 		{"a place of the overwritten record keeps its value", "set-nx-px", func(s *story) {
@@ -84,7 +84,7 @@ func clockOfNode(ahead float64) history.Op {
 	return history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(ahead)}
 }
 
-// openIsOf makes the operation that the client has just begun one on that lock.
+// openIsOf changes the lock of the operation that the client has begun.
 func (s *story) openIsOf(client int, lock string) {
 	op := &s.e.Ops[len(s.e.Ops)-1]
 	op.Lock = lock

@@ -97,8 +97,8 @@ func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 	})
 }
 
-// TestGoodLocksAreNeverAccused lets clients use the standard lock: no schedule makes
-// ownership say more than holds.
+// TestGoodLocksAreNeverAccused draws schedules of clients that use the standard lock.
+// Ownership must hold in all of them.
 func TestGoodLocksAreNeverAccused(t *testing.T) {
 	recipe, _ := locks.ByID("set-nx-px")
 	sources, err := nodetest.ScriptSources()

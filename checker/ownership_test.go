@@ -174,7 +174,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 	})
 }
 
-// What a command did to the key is seen, whatever the command, and whatever it replied.
+// Ownership judges a command by what it changed in the key, whatever its name and its reply.
 func TestOwnershipTellsByWhatTheKeyWas(t *testing.T) {
 	const plain = "SET lock 1 EX 1 NX"
 	hit := func(args ...string) func(*story) {
@@ -307,7 +307,7 @@ func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
 	}
 }
 
-// Who is refused has no share in the lock that would entitle him to prolong its life.
+// A client that is refused may not prolong the lock's life.
 func TestARefusedShareIsNoReasonToProlong(t *testing.T) {
 	const raise = `local n = redis.call("INCR", KEYS[1]) redis.call("PEXPIRE", KEYS[1], 1000) return n`
 	tales(t, []tale{

@@ -64,7 +64,8 @@ func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	}
 }
 
-// features says whether e has re-entry, readers beside each other, and info acquires.
+// features returns 1 for each feature that e has: re-entry, readers beside each other,
+// acquires of unknown outcome.
 func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 	t.Helper()
 	holds, err := Holds(e)
@@ -107,7 +108,7 @@ func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) 
 	}
 }
 
-// agreeOnFences says whether fences regress, and fails where three deciders differ.
+// agreeOnFences reports whether fences regress. It fails the test if three deciders differ.
 func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	given, err := readFences(newCaseFile(e))
 	if err != nil {
@@ -127,8 +128,8 @@ func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	return len(found) > 0
 }
 
-// Rapid finds what the seeds above do not, and shows the smallest history on which
-// sweep and porcupine differ.
+// Rapid draws other histories than the seeds above, and shows the smallest one on which sweep
+// and porcupine differ.
 func TestSweepAndPorcupineAgreeOnEveryModel(t *testing.T) {
 	for _, claims := range histories.Kinds {
 		t.Run(linear.ModelOf(claims).Name, func(t *testing.T) {

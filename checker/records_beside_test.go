@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// ask asks for a lock with a second key beside it, which whoever asks overwrites.
+// ask adds an attempt at a lock with a second key, which every attempt overwrites.
 func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, "OK", "SET", "lock:last", token)
@@ -18,7 +18,8 @@ func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.done(at+2, client, how)
 }
 
-// What is overwritten beside a lock is the lock's only if the lock hangs on it.
+// A client that overwrites a key beside the lock breaks the lock only if the lock depends on
+// that key.
 func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	tales(t, []tale{
 		{"a record of who asked last", "set-nx-px", func(s *story) {
@@ -54,7 +55,7 @@ func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	})
 }
 
-// What its owner left to end by itself, sooner than it would have, is not left behind.
+// A key whose owner shortened its life, so that it expires sooner, is not orphaned.
 func TestAKeyMayBeLeftToEndSooner(t *testing.T) {
 	for life, want := range map[string]Result{"400": Held, "2000": Violated} {
 		s := tell(t, "set-nx-px")

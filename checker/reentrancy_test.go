@@ -146,8 +146,8 @@ func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 	}
 }
 
-// A lock may say that a release succeeded although no answer came, as D3's does. Its command
-// may then still arrive, and end a later grant.
+// A lock may report a successful release although no answer came, as D3's does. The release's
+// command may still arrive later, and end a later grant.
 func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing.T) {
 	for _, said := range []history.Type{history.OK, history.Info} {
 		s := tell(t, "reentrant-local")
@@ -172,8 +172,8 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 	}
 }
 
-// c2 re-enters the lock while c1 believes that it holds it. But c1's grant is over: a late
-// DEL of c0 removed it. It came by an operation that its client took for finished.
+// c2 re-enters the lock while c1 believes that it holds it. But c1's grant has ended: a late
+// DEL of c0 removed its key. c0 took the operation of this DEL for finished.
 func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	for name, c := range map[string]struct {
 		late func(*story)
@@ -219,8 +219,8 @@ func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	}
 }
 
-// What a recipe itself removes too early still counts against it: the first of two releases,
-// or the attempt of the client that got in.
+// If the recipe's own command removes a grant too early, it counts against the recipe: the
+// first of two releases, or the attempt of the client that then got the lock.
 func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 	for name, c := range map[string]struct {
 		remove   func(*story)

@@ -38,7 +38,8 @@ func TestEveryCauseHasARow(t *testing.T) {
 	}
 }
 
-// TestOraclesHaveRanksOfTheirOwn wants one order of oracles, from the most direct harm on.
+// TestOraclesHaveRanksOfTheirOwn checks that the oracles' ranks are a total order, from the
+// most direct harm on.
 func TestOraclesHaveRanksOfTheirOwn(t *testing.T) {
 	all, by := Oracles(), map[int]string{}
 	for _, o := range all {

@@ -127,7 +127,7 @@ var bugs = []bug{
 		c1 acquire 6-7 ok`},
 }
 
-// A mistake in either checker, and in it alone, must come out as ErrDisagree.
+// A mistake in one of the two checkers must come out as ErrDisagree.
 func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {

@@ -220,12 +220,12 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	})
 }
 
-// Of two whose clocks differ, only the difference between them tells anything.
+// If the clocks of two parties are wrong, only the difference between the clocks matters.
 func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 	skew := func(s *story, at float64, client int, ahead float64) {
 		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
 	}
-	// c0 crashes with a time in the key; c1 finds that time until some instant.
+	// c0 crashes and leaves a time in the key. c1 finds that time until some instant.
 	blocked := func(s *story, stamp, until float64) {
 		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
 		s.nemesis(20, crash(0))

@@ -88,7 +88,7 @@ var stages = []struct {
 	}},
 }
 
-// blanks are the ways to take something out of a stage's evidence, one at a time.
+// blanksOf returns copies of the evidence, each without one part, by the name of that part.
 func blanksOf(e history.Evidence) map[string]history.Evidence {
 	all := map[string]history.Evidence{"all key changes": e, "all that was watched": e, "all replies": e}
 	gone := e
@@ -118,8 +118,8 @@ func blanksOf(e history.Evidence) map[string]history.Evidence {
 	return all
 }
 
-// TestNothingHoldsWhereTheEvidenceIsBlank: what is violated may become unknown where
-// something of the evidence is missing, but never does it hold.
+// TestNothingHoldsWhereTheEvidenceIsBlank: if some evidence is taken away, a violated oracle
+// may become unknown, but never hold.
 func TestNothingHoldsWhereTheEvidenceIsBlank(t *testing.T) {
 	results := func(t *testing.T, e history.Evidence) map[string]Verdict {
 		verdicts, err := Judge(t.Context(), e)

@@ -139,8 +139,9 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 	})
 }
 
-// Whoever is blocked for ever, is so at any pace, unless what blocks was left there for
-// want of time, or an election that nobody asked for lost that it was deleted.
+// A lock that is blocked for ever is blocked at any pace of the machine. There are two
+// exceptions: the blocking key was left behind because of a timeout, or an election that no
+// fault caused lost its deletion.
 func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 	crashes := func(s *story) {
 		s.take(10, 0, "1", "SETNX", "lock", "1")

@@ -14,10 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// story is a small evidence, written by hand as it would look for a real
-// recipe. All times are milliseconds since the trial's start. Commands belong
-// to their client's open operation; they run at the time that is given, and
-// unless said otherwise their reply is back within half a millisecond.
+// story is a small evidence, written by hand like that of a real recipe. All times are
+// milliseconds since the trial's start. A command belongs to its client's open operation and
+// runs at the given time. Unless the story says otherwise, its reply arrives within half a
+// millisecond.
 type story struct {
 	t    *testing.T
 	e    history.Evidence
@@ -30,7 +30,7 @@ type story struct {
 	// conns are the last connections of before nodes were killed, by event.
 	conns   map[int]int
 	meddled []nodetest.Meddling
-	// blurred: that a command changed a key was seen when it was answered only.
+	// blurred: a key change was observed only when its command was answered.
 	blurred bool
 	// unwatched: nobody saw the nodes' keys.
 	unwatched bool
@@ -99,15 +99,15 @@ func (s *story) nemesis(at float64, op history.Op) {
 	}
 }
 
-// dying tells what runs when a node is said to be down, but does not know it yet.
+// dying adds what runs on a node after it is said to be down, but before it dies.
 func (s *story) dying(told func()) {
 	s.conn--
 	told()
 	s.conn++
 }
 
-// fault records a window over a client that is opened or closed, of a fault with that effect,
-// if one is given.
+// fault records that a fault's window over a client opens or closes; effect is the fault's,
+// if given.
 func (s *story) fault(at float64, how history.Type, client int, effect ...history.FaultEffect) {
 	w := &history.Window{Fault: "some-fault", ID: 1, Hits: 1}
 	for _, e := range effect {
@@ -141,7 +141,7 @@ func (s *story) split(at float64, clients ...int) {
 	}
 }
 
-// promote makes a node the primary, where everything happens from then on.
+// promote makes a node the primary. All later events happen there.
 func (s *story) promote(at float64, node string) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, Node: node})
 	s.node = node
@@ -167,8 +167,8 @@ func (s *story) cmd(at float64, client int, reply string, args ...string) *histo
 	return s.late(at-0.2, at, client, reply, args...)
 }
 
-// late is a command that runs at some time after it was sent. Once sent, it
-// belongs to the operation that is open then, not when it is told.
+// late adds a command that runs some time after it was sent. It belongs to the operation that
+// is open when it is sent.
 func (s *story) late(sent, at float64, client int, reply string, args ...string) *history.Command {
 	c := history.Command{
 		Client: client, Node: s.node, Conn: s.conn, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
@@ -194,7 +194,7 @@ func (s *story) stranger(at float64, args ...string) {
 	s.meddle(at, history.ByStranger, args)
 }
 
-// unexplained is a change that looks as if that command had made it, which nobody sent.
+// unexplained adds a key change as this command would make it, without a command.
 func (s *story) unexplained(at float64, args ...string) {
 	s.meddle(at, history.ByUnknown, args)
 }
@@ -230,8 +230,8 @@ func (s *story) cad(token string) []string {
 	return s.script("compare-and-delete", []string{"lock"}, token)
 }
 
-// evidence puts the commands into the order of the log, lets everything heal at the end
-// of a story that does not say when it did, and has nodes say what their keys were.
+// evidence returns the story's evidence: commands in the order of the log, all faults healed
+// at the end unless the story heals them, and the key changes of simulated nodes.
 func (s *story) evidence() history.Evidence {
 	s.t.Helper()
 	heals := slices.ContainsFunc(s.e.Ops, func(op history.Op) bool { return op.F == history.FHealed })
@@ -272,7 +272,8 @@ func (s *story) play(e history.Evidence) nodetest.Play {
 	return nodetest.Play{Ops: e.Ops, Commands: e.Commands, Meddled: s.meddled, Conns: s.conns}
 }
 
-// blur lets the evidence say only that commands changed keys before they were answered.
+// blur widens key changes: the evidence then only says that a command changed the key before
+// it was answered.
 func blur(e history.Evidence) {
 	for i := range e.Keys {
 		for _, c := range e.Commands {
@@ -304,8 +305,8 @@ func (s *story) give(at float64, client int, reply string, args ...string) {
 	s.done(at+1, client, history.OK)
 }
 
-// judged is what the oracles found, as "oracle: cause" (with "for ever"), or
-// "oracle: unknown"; sorted, each once. What holds or does not apply is left out.
+// judged returns the oracles' findings, sorted, each once: "oracle: cause" (with "for ever"),
+// or "oracle: unknown". Oracles that hold or do not apply are left out.
 func judged(t *testing.T, e history.Evidence) []string {
 	t.Helper()
 	verdicts, err := Judge(context.Background(), e)

@@ -2,8 +2,8 @@ package checker
 
 import "testing"
 
-// An end that nobody saw just when the key's life was over let the next in as that did.
-// One that came long before explains nothing.
+// An unobserved end of a key, just when its life was over, is taken for its expiry. An
+// unobserved end long before explains nothing.
 func TestAnEndThatNobodySaw(t *testing.T) {
 	gone := func(at float64) func(*story) {
 		return func(s *story) {

@@ -9,7 +9,8 @@ import (
 
 // A reply that nobody saw hides nothing: what the command did to the key is seen.
 
-// mute is a command that ran, or if not certain may have, and whose reply nobody saw.
+// mute adds a command without an observed reply; it certainly ran if certain is set,
+// otherwise it may have run.
 func mute(s *story, at float64, client int, certain bool, args ...string) {
 	c := s.cmd(at, client, "", args...)
 	c.Replied = 0
@@ -32,8 +33,8 @@ func giveUnheard(s *story, at float64, client int, certain bool, args ...string)
 	s.done(at+30, client, history.Info)
 }
 
-// inBothCases runs tales with replies that nobody saw, of commands that certainly ran and
-// of such that may have.
+// inBothCases runs each tale twice: commands without an observed reply certainly ran, or may
+// have run.
 func inBothCases(t *testing.T, recipe, name string, tale func(s *story, certain bool), want ...string) {
 	t.Helper()
 	for _, certain := range []bool{true, false} {
@@ -81,8 +82,8 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 	})
 }
 
-// c0 gives its lock back, c1 takes it, and nobody hears of either: that c0's script was not
-// there to run, and who is kept out is so by c0, shows in the key.
+// c0's release and c1's acquire are of unknown outcome. If the release was answered by
+// NOSCRIPT it did nothing, so that c0's key keeps others out; otherwise c1's key does.
 func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 	for reply, blamed := range map[string]string{"NOSCRIPT No matching script. Please use EVAL.": "c0's SET had set it", "": "c1's SET had set it"} {
 		s := tell(t, "set-nx-px")
@@ -155,7 +156,7 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 	}, "exclusion: foreign-delete", "ownership: foreign-delete")
 }
 
-// c1 sets what carries c0's grant, and nobody hears of it; c2 removes what is there then.
+// c1 overwrites the key of c0's grant, and its reply is unknown. Then c2 removes the key.
 func TestWhatIsOverwrittenUnheardIsTheOverwritersDoing(t *testing.T) {
 	const overwritten, removed, renewed = "ownership: race", "ownership: foreign-delete", "ownership: foreign-renewal"
 	for command, want := range map[string][]string{
@@ -194,7 +195,8 @@ func TestALifeThatAKeyIsGivenUnheardIsSeen(t *testing.T) {
 	}
 }
 
-// That two believed at once, the history proves, whatever the keys were.
+// The history alone proves that two clients believed to hold the lock at once, whatever the
+// keys were.
 func TestAnOverlapStaysAViolationWhateverWasHeard(t *testing.T) {
 	for _, c := range []struct {
 		name  string

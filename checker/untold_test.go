@@ -14,7 +14,7 @@ func twoInOneValue(s *story) {
 	s.give(50, 1, "1", "DEL", "lock")
 }
 
-// takenFrom: a pool of two tokens, with a record of who has one beside it if asked for.
+// takenFrom: a pool of two tokens; with record, another key says who has one.
 func takenFrom(s *story, record bool) {
 	s.cmd(5, 1, "2", "RPUSH", "tokens", "a", "b")
 	for i, token := range []string{"a", "b"} {

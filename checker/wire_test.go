@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// anyWords are what keys, values and arguments of impossible evidence are made of.
+// anyWords are the keys, values and arguments of impossible evidence.
 var anyWords = []string{"lock", "lock:read", "lock:write", "1", "2", "0", "-1", "1000", "token-zero", "NX", "PX", "EX", "", "99999999999999999999", "\xff\x00"}
 
 func anyInstant() *rapid.Generator[time.Duration] {
@@ -82,8 +82,8 @@ func anyContent() *rapid.Generator[*history.KeyContent] {
 	})
 }
 
-// anyChanges draws changes of keys that need not follow from each other, nor from
-// commands; about half of them find what the one before left.
+// anyChanges draws key changes that need not follow from each other or from commands. About
+// half of them start from the content that the previous one left.
 func anyChanges(t *rapid.T) []history.KeyChange {
 	bys := []history.ChangedBy{
 		history.ByCommand, history.ByCommand, history.ByCommand, history.ByExpiry, history.ByEviction, history.ByRestart, history.ByPromotion,

@@ -112,7 +112,7 @@ func TestAccountsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// TestNobodyReadsSentences: what is to be known of a finding is in its account.
+// TestNobodyReadsSentences: a finding's account has all the data that its sentences have.
 func TestNobodyReadsSentences(t *testing.T) {
 	reads := regexp.MustCompile(`(?:strings\.(?:Cut|Split|Fields|Index|Contains|HasPrefix|HasSuffix|TrimPrefix|LastIndex|Replace)\w*|\.(?:MatchString|FindString|ReplaceAll)\w*)\([^\n]*\b(?:\.Summary|\.Broken|\.Why|rounded)\b`)
 	documents := regexp.MustCompile(`\br\.Summary\b`) // of a recipe

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// anyLock is a lock as one would write it down for a test: everything that is held.
+// anyLock is a lock in its simplest form: the set of all holds.
 type anyLock struct {
 	held  []recording
 	fence int64 // the greatest
@@ -90,8 +90,7 @@ type asked struct {
 	op history.Op
 }
 
-// recorded makes up what a few clients did with a lock, and what they were told: of
-// a lock that sometimes errs.
+// recorded draws a history of a few clients of a lock that sometimes errs.
 func recorded(d *rapid.T, model string) []history.Op {
 	const clients = 3
 	var ops []history.Op
@@ -147,8 +146,8 @@ var names = []string{"mutex", "owner-aware-mutex", "reentrant-mutex", "fenced-mu
 // perCheck is how many histories a check of rapid's takes.
 const perCheck = 20
 
-// least is how many histories of each kind all checks have to see: rapid makes a fifth of them
-// with -short.
+// least returns how many histories of each kind all checks must see. With -short it is
+// smaller, because rapid draws a fifth.
 func least() int {
 	if testing.Short() {
 		return perCheck
@@ -196,8 +195,8 @@ func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	}
 }
 
-// minimal checks a conflict: it is one whatever else happened, and needs each of
-// its operations.
+// minimal checks a conflict: its operations conflict without the rest of the history, and do
+// not if any one of them is left out.
 func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	s := search{ctx: context.Background(), rules: r, end: time.Now().Add(time.Minute)}
 	c := s.conflict(all)

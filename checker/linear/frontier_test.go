@@ -143,8 +143,8 @@ func TestFencesDecideWhichSectionComesFirst(t *testing.T) {
 	}
 }
 
-// One reply in a wide history has more to try than a limit allows: the search looks at its limit
-// meanwhile, and not before the next reply only.
+// One reply in a wide history can have more to try than the limit allows: the search checks
+// its limit within a reply, not only between replies.
 func TestAWideHistoryEndsWithItsContext(t *testing.T) {
 	m, _ := ModelNamed("owner-aware-mutex")
 	r := m.rules(0)

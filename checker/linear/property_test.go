@@ -14,9 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A release that stays open to infinity, as the definition has it, and every
-// other interval that contains the canonical points must give the same answer
-// as what operations and chunks make of them.
+// The definition lets a release stay open to infinity. Every shorter interval that contains
+// the canonical points must give the same answer, and so must the intervals and chunks that
+// the checker uses.
 func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	for seed := range uint64(1500) {
 		e := histories.Random(seed)
@@ -123,8 +123,8 @@ func TestEveryModelThatAppliesGivesTheSameAnswer(t *testing.T) {
 	}
 }
 
-// Where so many grants are concurrent that the search would be long, shrinking
-// them must change no answer.
+// If so many grants are concurrent that the search would be long, they are shrunk to
+// instants. That must change no answer.
 func TestShrinkingGrantsToInstantsChangesNoAnswer(t *testing.T) {
 	for seed := range uint64(6000) {
 		e := histories.Random(seed)
