@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// scanty is a listener that is short of file descriptors twice, and is closed then.
+// scanty is a listener whose Accept fails twice for lack of file descriptors, and then
+// because it is closed.
 type scanty struct {
 	net.Listener
 	asked int

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// monitored is a server that gives this answer to who asks it to tell what it executes.
+// monitored starts a server that gives this answer to MONITOR.
 func monitored(t *testing.T, answer string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -74,7 +74,8 @@ func TestBenchMeasuresLocksBesideTheBaseline(t *testing.T) {
 	}
 }
 
-// TestBenchFitsTheTerminal wants no line wider than the terminal, and every figure at any width.
+// TestBenchFitsTheTerminal: no line is wider than the terminal, and every figure is printed
+// at any width.
 func TestBenchFitsTheTerminal(t *testing.T) {
 	v, ratio := 12345678.0, 123.4
 	r := bench.Report{Testbed: "sim", Virtual: true, Clients: 3, TTL: time.Second, Baseline: "set-nx-px", Measures: bench.Measures(),

@@ -155,9 +155,9 @@ type trueHold struct {
 	releasing    time.Duration // from the client's last moment to the reply
 }
 
-// TestVerdictsOnLogsAreTrueWhateverTheClocksShowed: clocks that are wrong by no more than is
-// stated, and times that are cut off, never make an overlap of holds that did not overlap, nor hide
-// one.
+// TestVerdictsOnLogsAreTrueWhateverTheClocksShowed: if clocks are wrong by no more than
+// --clock-error, and times are truncated, check neither reports an overlap of holds that did
+// not overlap, nor misses a certain one.
 func TestVerdictsOnLogsAreTrueWhateverTheClocksShowed(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(d *rapid.T) {

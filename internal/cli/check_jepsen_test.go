@@ -104,7 +104,7 @@ func TestCheckSaysWhyItsTwoReadingsDiffer(t *testing.T) {
 	}
 }
 
-// A trial of ours is judged by what clients believed, unless a model is named.
+// A trial of Lockstorm is judged by what clients believed, unless a model is named.
 func TestATrialIsReadBothWaysIfAModelIsNamed(t *testing.T) {
 	path := file(t, "history.jsonl", inTurn)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), trial.SpecFile), []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
@@ -166,7 +166,7 @@ c2    ·····································
 	}
 }
 
-// squeezed takes blanks off the ends of lines, and rules out of tables.
+// squeezed removes trailing blanks from lines, and rules from tables.
 func squeezed(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -201,7 +201,7 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 	}
 }
 
-// Whether processes are one client may not be guessed where it decides.
+// If the verdict depends on whether two processes are one client, check does not guess.
 func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
 	path := sample("guessed-clients.edn")
 	got, code := judged(t, path, "--model", "reentrant-mutex")

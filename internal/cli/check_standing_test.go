@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCheckSaysWhatVouchesForTheFiles in one line, and as a value for other programs.
+// TestCheckSaysWhatVouchesForTheFiles: in one line of text, and as a value in JSON.
 func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -58,7 +58,8 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	}
 }
 
-// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: nor of files without any.
+// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: this also applies to files
+// that name no lock.
 func TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow(t *testing.T) {
 	path := file(t, "history.jsonl", both)
 	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storedCampaign is a directory with as much of a campaign as clean and replay ask for.
+// storedCampaign makes a directory with the part of a campaign that clean and replay read.
 func storedCampaign(t *testing.T, info campaign.Info) string {
 	t.Helper()
 	dir := t.TempDir()

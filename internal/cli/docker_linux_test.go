@@ -23,8 +23,8 @@ import (
 // engineSocket is where Docker listens that the tests use.
 const engineSocket = "/var/run/docker.sock"
 
-// wire stands between a program and the Docker engine, which others use too and
-// which no test may stop: it can be cut, and repaired.
+// wire is a connection between a program and the Docker engine that can be cut and repaired.
+// The engine itself cannot be stopped, because others use it too.
 type wire struct {
 	path string
 
@@ -146,9 +146,9 @@ func needEngine(t *testing.T, image string) {
 	}
 }
 
-// TestDockerStoppedInTheMiddleOfARun: to the program, the engine is gone. The trial
-// fails as the harness's, what was stored is read, and nothing is left once the
-// engine is back.
+// TestDockerStoppedInTheMiddleOfARun: the program loses its connection to the engine. The
+// trial fails by the harness's fault, the stored trials can be read, and no container is left
+// once the engine is back.
 func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	image := os.Getenv(container.ImageVariable)
 	if image == "" {
@@ -171,7 +171,7 @@ func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	if code := p.code(t); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want 255", code)
 	}
-	// Who closes before the engine is back says that instead, and leaves the
+	// A program that ends before the engine is back reports that instead, and leaves the
 	// containers to the reaper.
 	said := p.stderr.String()
 	if !strings.Contains(said, "trial 1 of set-nx-px under none (mutex) failed: container testbed: ") &&

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Every replay line of docs/documents.md shows what its row says: the flaws that it names,
-// or none. With -short, an eighth of them is run.
+// Every replay line of docs/documents.md shows the flaws that its row names, or none. With
+// -short, an eighth of them runs.
 func TestReplayLinesOfTheDocumentsShowWhatTheySay(t *testing.T) {
 	page := readPage(t, "docs/documents.md")
 	n, seen := 0, map[string]bool{}

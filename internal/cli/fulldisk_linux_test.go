@@ -27,8 +27,8 @@ func smallDisk(t *testing.T, size string) (dir string, err error) {
 	return dir, nil
 }
 
-// oneLineNames wants a program to have ended as the harness's failure, for one
-// reason in one line, and that to have one of these words.
+// oneLineNames checks that a program ended by the harness's fault, with one line that has one
+// of these words.
 func oneLineNames(t *testing.T, p *program, words ...string) {
 	t.Helper()
 	if code := p.code(t); code != campaign.ExitHarness {
@@ -50,8 +50,8 @@ func oneLineNames(t *testing.T, p *program, words ...string) {
 	}
 }
 
-// TestAFullDiskEndsTheRunAndLeavesWhatWasStored: it says which file could not be
-// written, in one line, and what came before is there, whole.
+// TestAFullDiskEndsTheRunAndLeavesWhatWasStored: the error names the file in one line, and
+// everything stored before is complete.
 func TestAFullDiskEndsTheRunAndLeavesWhatWasStored(t *testing.T) {
 	disk, err := smallDisk(t, "16m")
 	if err != nil {
@@ -104,8 +104,8 @@ func TestAFileThatMayNotGrowEndsTheRun(t *testing.T) {
 	readable(t, found[0], "unknown")
 }
 
-// TestAFullDiskOfANodeFailsItsTrial: Redis cannot write its append-only file, and
-// refuses writes or ends itself. That is no flaw of the lock.
+// TestAFullDiskOfANodeFailsItsTrial: Redis cannot write its append-only file, and refuses
+// writes or exits. That is not the lock's fault.
 func TestAFullDiskOfANodeFailsItsTrial(t *testing.T) {
 	disk, err := smallDisk(t, "1m")
 	if err != nil {

@@ -66,7 +66,7 @@ func TestARecipeThatCannotBeUsedIsNamed(t *testing.T) {
 	}
 }
 
-// A simulation for users' locks is one all the same: same name, same worlds.
+// The simulation for users' locks has the same name and the same worlds as the other one.
 func TestUsersLocksRunInTheSameSimulation(t *testing.T) {
 	for i, c := range forGuests(testbeds) {
 		if c.Name != testbeds[i].Name {

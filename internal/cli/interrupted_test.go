@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCommandsEndAsAShellExpectsAfterASignal: whenever the signal comes, and what is
-// stored by then can be read.
+// TestCommandsEndAsAShellExpectsAfterASignal: this holds whenever the signal comes, and
+// everything stored by then can be read.
 func TestCommandsEndAsAShellExpectsAfterASignal(t *testing.T) {
 	dir, _ := simulated(t)
 	for name, args := range map[string]func(out string) []string{

@@ -12,9 +12,9 @@ import (
 // asProgram is set in the environment of this test when it is to be lockstorm.
 const asProgram = "LOCKSTORM_TEST_PROGRAM"
 
-// TestMain fails the package if a goroutine outlives the tests. Called as run
-// calls its worker processes, a trial its clients, or a testbed its reaper, the test
-// binary is one; with asProgram in its environment it is the program.
+// TestMain fails the package if a goroutine outlives the tests. The test binary also serves
+// as a worker process, a trial's client or a testbed's reaper, if it is started with their
+// arguments, and as the program if asProgram is in its environment.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()

@@ -14,15 +14,15 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// What happens to the harness itself: signals, death, the death of a Redis that
-// nobody asked for. The program runs in a process of its own.
+// Tests of the harness itself: signals, its death, and the death of a Redis that no fault
+// killed. The program runs in a process of its own.
 
-// longEnough is how long a trial lasts in whose middle a test acts, once it sees that
-// it is under way: on a busy machine that takes seconds.
+// longEnough is the duration of a trial during which a test acts. On a busy machine it takes
+// seconds until the test sees that the trial has begun.
 const longEnough = "8s"
 
-// TestASignalEndsARunThatCanBeRead: the exit code is the shell's, nothing is left
-// running or lying about, and what was stored is judged and reported.
+// TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or
+// temporary file is left, and the stored trials are judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		for _, clients := range []string{trial.Goroutines, trial.Processes} {
@@ -49,9 +49,8 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	}
 }
 
-// TestAKilledRunCanBeRead: all that it started dies with it, what it stored is
-// read even if the last line is cut short, and the next run removes its temporary
-// files.
+// TestAKilledRunCanBeRead: all its child processes die with it, the stored trials are read
+// even if the last line is cut short, and the next run removes its temporary files.
 func TestAKilledRunCanBeRead(t *testing.T) {
 	for clients, least := range map[string]int{trial.Goroutines: 1, trial.Processes: 4} {
 		t.Run(clients, func(t *testing.T) {
@@ -97,8 +96,8 @@ func cutShort(t *testing.T, path string) {
 	}
 }
 
-// TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not ask for it, so
-// it proves nothing about the lock.
+// TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not kill it, so the trial
+// proves nothing about the lock.
 func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
 	p.underWay(t, "none", 1)

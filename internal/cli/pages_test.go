@@ -43,8 +43,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// TestPagesTellTheRegistries wants the tables of docs/testbeds.md and docs/faults.md
-// as the registries have them.
+// TestPagesTellTheRegistries checks that the tables of docs/testbeds.md and docs/faults.md
+// agree with the registries.
 func TestPagesTellTheRegistries(t *testing.T) {
 	can := map[string][]testbed.Capability{}
 	beds := "| testbed | what | topologies |\n|---|---|---|\n"
@@ -99,8 +99,8 @@ func TestFaultsPageNamesWorkloadsAndOracles(t *testing.T) {
 	}
 }
 
-// TestPagesCallTheProgramAsPrintedCommandsDo wants one form of its name, and how
-// to get there before the first use.
+// TestPagesCallTheProgramAsPrintedCommandsDo checks that pages use one form of the program's
+// name, and say how to install it before they first use it.
 func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
 	for _, page := range pages(t) {
 		if strings.Contains(readPage(t, page), "    bin/lockstorm") {
@@ -114,8 +114,8 @@ func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
 	}
 }
 
-// TestReplayLinesOfPagesAreTested wants each line with a hash on docs/recipes.md,
-// whose lines a test replays.
+// TestReplayLinesOfPagesAreTested checks that each command line with a hash is also in
+// docs/recipes.md, whose lines another test runs.
 func TestReplayLinesOfPagesAreTested(t *testing.T) {
 	tested := readPage(t, "docs/recipes.md")
 	for _, page := range pages(t) {
@@ -127,8 +127,8 @@ func TestReplayLinesOfPagesAreTested(t *testing.T) {
 	}
 }
 
-// TestLinksOfPagesLead wants a file behind each relative link, and a heading behind
-// each anchor.
+// TestLinksOfPagesLead checks that each relative link names a file, and each anchor a
+// heading.
 func TestLinksOfPagesLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	headings := map[string][]string{} // by page

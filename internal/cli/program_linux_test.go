@@ -118,7 +118,7 @@ func (p *program) until(t *testing.T, so func() bool) {
 	}
 }
 
-// processes are the children of a process, by what is in their command line.
+// processes returns the children of a process whose command lines contain what.
 func processes(t *testing.T, parent int, what string) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -179,8 +179,8 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// readable wants a trial's folder judged, whatever the verdict, and a word of what
-// check says of it.
+// readable checks that a trial's folder can be judged, whatever the verdict, and that check's
+// output has this word.
 func readable(t *testing.T, folder, word string) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, "check", folder)

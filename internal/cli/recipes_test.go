@@ -78,8 +78,8 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 }
 
-// inSimulation says whether a fault is one that the simulation has, which the page is
-// made with, and that leaves nothing to chance.
+// inSimulation reports whether the simulation has this fault, and whether its outcome depends
+// on the seed only. The page was made in the simulation.
 func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }

@@ -19,8 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestRunCheckReportOnRealRedis is the main job in small: a lock that holds
-// undisturbed, one that does not survive a pause, and what is stored of both.
+// TestRunCheckReportOnRealRedis runs a small campaign: a lock holds without faults and is
+// violated by a pause. Then it checks what is stored of both.
 func TestRunCheckReportOnRealRedis(t *testing.T) {
 	store := t.TempDir()
 	code, stdout, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px,exists-set", "--faults", "none,client-pause", "--workloads", "mutex",
@@ -109,7 +109,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
-// servers lists the redis-servers that this process has started and not buried.
+// servers lists the redis-servers that this process has started and not yet waited for.
 func servers(t *testing.T) []string {
 	return slices.DeleteFunc(childtest.Children(t), func(stat string) bool { return !strings.Contains(stat, "(redis-server)") })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestACounterexampleIsStoredShrunk wants, beside the trial that stands for a
-// violated cell, a smaller one that is told, drawn, and replayed with its hash.
+// TestACounterexampleIsStoredShrunk checks that the violated trial of a cell is stored
+// together with a smaller one, which has a story and a timeline, and replays with its hash.
 func TestACounterexampleIsStoredShrunk(t *testing.T) {
 	store := t.TempDir()
 	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "10m"); code != 0 {

@@ -78,8 +78,7 @@ func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
 	clock.Set(time.Hour) // nothing happens
 }
 
-// start builds and starts the program and returns a function that looks at its
-// clocks.
+// start builds and starts the program. look returns what its clocks show.
 func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 	t.Helper()
 	dir := t.TempDir()

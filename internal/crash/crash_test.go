@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// dumped is what a Go process writes that died of that in this function.
+// dumped is the stderr of a Go process that died of this error in this function.
 func dumped(text, function string) string {
 	return text + "\n\ngoroutine 7 [running]:\n" + function + "(0x1)\n\t/x/x.go:12 +0x1d\n\ngoroutine 8 [select]:\n"
 }
@@ -122,7 +122,7 @@ func TestTheHarnesssOwnPanicIsNoVerdict(t *testing.T) {
 	}
 }
 
-// What crosses the border of a bubble came from an earlier trial of the process.
+// A value that crosses the border of a bubble comes from an earlier trial of the process.
 func TestWhatAnEarlierTrialLeftIsNoBreakdownOfThisOne(t *testing.T) {
 	for text, want := range map[string]bool{
 		"fatal error: select on synctest channel from outside bubble":    true,

@@ -21,14 +21,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Every mutant is caught by a named schedule: there it is violated in a way in
-// which neither the same code without the mistake nor the good recipe is, with that
-// seed and twenty others, and which the good recipe does not declare for that
-// fault; or, if it does declare it, which breaks something other than how soon
-// others get in.
+// A named schedule catches every mutant: with the schedule's seed and twenty others, the
+// mutant is violated by a flaw that neither its control nor the good recipe shows. The good
+// recipe does not declare that flaw for the fault; if it does, the flaw concerns more than
+// how soon others get in.
 //
-// testdata/caught.tsv says which schedule that is. With -hunt all schedules are
-// gone through anew, and what is found is written down.
+// testdata/caught.tsv names the schedules. With -hunt all schedules run again, and the file
+// is written anew.
 func TestEveryMutantIsCaught(t *testing.T) {
 	skipShort(t)
 	all := register(t)
@@ -70,8 +69,8 @@ func skipShort(t *testing.T) {
 
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
-// What is no mistake is not caught. Without -hunt only the faults of clocks are
-// tried, under which such locks differed from their controls by accident.
+// A variant without a mistake is not caught. Without -hunt, only the clock faults run, under
+// which such variants once differed from their controls by accident.
 func TestNoMistakeIsCaught(t *testing.T) {
 	skipShort(t)
 	register(t)
@@ -246,8 +245,8 @@ func (h *hunter) hunt(ctx context.Context) error {
 	return nil
 }
 
-// try runs one schedule on the mutant, on its control and on the good recipe, and
-// takes what only the mutant shows, if that is no accident.
+// try runs one schedule on the mutant, its control and the good recipe. It keeps a flaw that
+// only the mutant shows, unless that is an accident.
 func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)

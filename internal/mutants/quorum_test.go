@@ -81,8 +81,8 @@ func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token stri
 	return err == nil || l.guess && err != redis.Nil
 }
 
-// giveBack releases on every node and counts those that had it and those that
-// did not say.
+// giveBack releases on every node. It counts the nodes that deleted the key, and those whose
+// outcome is unknown.
 func (l *quorum) giveBack(ctx context.Context, token string) (deleted, unknown int) {
 	for _, node := range l.c.Nodes {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience)

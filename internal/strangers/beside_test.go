@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of a lock that makes its key's name of ARGV[1], and names it to nobody.
+// The scripts of a lock whose key's name is computed from ARGV[1]; no command names the key.
 // ARGV[2] the token, ARGV[3] milliseconds.
 var (
 	obtainNamed  = redis.NewScript(`return redis.call('set', 'lock:' .. ARGV[1], ARGV[2], 'NX', 'PX', ARGV[3])`)
@@ -29,7 +29,7 @@ var obtainOnRecord = redis.NewScript(`
 redis.call('set', KEYS[2], ARGV[1])
 return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
 
-// leave gives the key the milliseconds that it has to stay; with none it goes.
+// leave shortens the key's life to ARGV[2], or deletes the key if that is 0.
 // KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
 var leave = redis.NewScript(`
 if redis.call('get', KEYS[1]) ~= ARGV[1] then
@@ -40,8 +40,7 @@ if tonumber(ARGV[2]) > 0 then
 end
 return redis.call('del', KEYS[1])`)
 
-// beside are locks that have something beside their key, or their key beside what their
-// commands name.
+// beside are locks with a second key, and locks whose key is not named by their commands.
 func beside() []Stranger {
 	return []Stranger{
 		{ID: "permit-left", Doc: "two permits that were set up beforehand: DECR takes one, and INCR gives it back, but nobody gives back what a dead owner had",

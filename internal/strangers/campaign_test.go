@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// A lock that declares nothing and lets everybody in ends a campaign with exit code 1,
-// with --expect and without shrinking or many trials.
+// A campaign with --expect ends with exit code 1 if a lock without declared flaws grants
+// everybody, even with few trials and without shrinking.
 func TestWhoGrantsEverybodyEndsACampaignWithOne(t *testing.T) {
 	const id = "grants-everybody"
 	i := slices.IndexFunc(All(), func(s Stranger) bool { return s.ID == id })

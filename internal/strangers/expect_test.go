@@ -9,25 +9,23 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 )
 
-// promised is what the verdicts on a lock have to be. None may be unknown, unless
-// nothing can be seen.
+// promised is the expected verdicts on a lock. None may be unknown unless unseen is set.
 type promised struct {
 	// may is what may be violated; under chaos all of it.
 	may []may
 	// rows are what has to be found.
 	rows []row
-	// unseen: of its grants nothing can be seen, so that nobody knows whether others
-	// leave them alone.
+	// unseen: its grants cannot be observed, so that nobody knows whether others remove
+	// them.
 	unseen bool
-	// ends says that a run with all faults may end before a lease is over that a jump of the
-	// node's clock prolonged, so that liveness is unknown.
+	// ends: the run may end while a lease still lasts that a clock jump prolonged. Then
+	// liveness is unknown.
 	ends bool
-	// slow says that only one in so many is run of those named schedules of which others
-	// run all; 0 = 1.
+	// slow: of its named schedules only one in this many runs; 0 = 1.
 	slow int
 	// odd is another lease time to try the lock with; 0 = none.
 	odd time.Duration
-	// hold is how long its critical sections work in the mean; 0 = as always.
+	// hold is the mean duration of its critical sections; 0 = the usual one.
 	hold time.Duration
 }
 
@@ -81,8 +79,8 @@ func (r row) meets(a answer) bool {
 	})
 }
 
-// deviate lists what should not be, each with how often and with an example, and
-// then what is missing.
+// deviate lists unexpected findings, each with its number and an example, and then missing
+// ones.
 func (s subject) deviate(results *tally) []string {
 	type kind struct{ what, fault string }
 	var order []kind

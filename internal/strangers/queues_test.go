@@ -41,11 +41,11 @@ end
 return 0`)
 )
 
-// queueWithTimeouts is Redisson's RFairLock in short: who waits says with every
-// request that it still does, and a head that has not for a while is removed.
-// KEYS[1] the lock, KEYS[2] the queue, KEYS[3] until when each is waited for;
-// ARGV[1] who asks, ARGV[2] milliseconds, ARGV[3] the token of the attempt, ARGV[4]
-// milliseconds for which who asks is waited for.
+// queueWithTimeouts is Redisson's RFairLock in short: with every request, a waiting client
+// renews its place. If the head of the queue has not done so for a while, it is removed.
+// KEYS[1] the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
+// the client, ARGV[2] milliseconds, ARGV[3] the token of the attempt, ARGV[4] milliseconds
+// for which the client's place is kept.
 var queueWithTimeouts = redis.NewScript(`
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -88,7 +88,7 @@ func (l quorum) ask(ctx context.Context, node redis.UniversalClient, token strin
 	return node.Do(ctx, "SET", l.key, token, "NX", "PX", l.life()).Err()
 }
 
-// giveBack deletes the token on all nodes, also on those that did not answer.
+// giveBack deletes the token on all nodes, including those that did not answer the acquire.
 func (l quorum) giveBack(ctx context.Context, token string) []error {
 	return l.each(l.c.Nodes, func(n redis.UniversalClient) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience())

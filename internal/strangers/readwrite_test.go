@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Scripts of a hash with a field for each who is in: its token, and "r" or "w".
+// Scripts of a hash with a field for each holder: its token, and "r" or "w".
 // KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
 var (
 	readAndCreate = redis.NewScript(`
@@ -32,8 +32,8 @@ return 1`)
 	leaveHash = redis.NewScript(`return redis.call('hdel', KEYS[1], ARGV[1])`)
 )
 
-// Scripts of a sorted set of who is in, by the node's instant until when: members
-// are "r:" or "w:" and the token.
+// Scripts of a sorted set of holders. The score is the end of the hold by the node's clock;
+// members are "r:" or "w:" and the token.
 // KEYS[1] the lock; ARGV[1] the member, ARGV[2] milliseconds.
 var (
 	nodeTime = `

@@ -182,8 +182,8 @@ func (l scriptWatchdog) steps() steps {
 	}
 }
 
-// watch renews until the context ends. What it returns is closed when the key is
-// known to be gone, or may be since the last renewal that was answered.
+// watch renews until the context ends. The returned channel is closed when the key is known
+// to be lost, or may have expired since the last renewal that was answered.
 func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })

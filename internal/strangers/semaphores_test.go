@@ -12,7 +12,8 @@ import (
 // permits is how many may hold a semaphore.
 const permits = 2
 
-// The scripts of a sorted set of holders, by the node's instant until when.
+// The scripts of a sorted set of holders. The score is the end of the hold by the node's
+// clock.
 // KEYS[1] the semaphore; ARGV[1] the token, ARGV[2] milliseconds, ARGV[3] permits.
 var (
 	takePermit = redis.NewScript(nodeTime + `

@@ -19,7 +19,7 @@ redis.call('sadd', KEYS[1], ARGV[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// takeToken takes the one token out of a list, which it fills at first.
+// takeToken removes the only token from a list. The first call fills the list.
 // KEYS[1] the list, KEYS[2] says that it has been filled.
 var takeToken = redis.NewScript(`
 if redis.call('setnx', KEYS[2], 1) == 1 then

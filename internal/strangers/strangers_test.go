@@ -33,7 +33,7 @@ var (
 	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 
-// stride: of the named schedules that no row names, every one in so many is run.
+// stride: of the named schedules that the table does not name, one in this many runs.
 const stride = 4
 
 // seeds of the trials that are drawn.
@@ -48,9 +48,8 @@ type subject struct {
 	promised
 }
 
-// Every lock of other people's is judged as the table says: what is right shows the
-// limits of its kind and nothing else, what is wrong its mistake, and of nothing is
-// said that it is unknown.
+// Every lock of other people is judged as the table says. A correct lock shows the limits of
+// its kind and nothing else, a wrong one also its mistake. No verdict is unknown.
 func TestStrangersAreJudgedAsTheTableSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs thousands of trials; make test runs it without the race detector")

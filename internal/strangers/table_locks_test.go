@@ -147,7 +147,8 @@ var table = map[string]promised{
 		finds("none", "exclusion", checker.Race), holds("none", "liveness")}},
 
 	"permit-left": {
-		// A node that lost the number has it set up anew, and what is put back comes on top.
+		// A node that lost the number starts a new count, and the tokens that clients put
+		// back come on top.
 		may: all(permitted(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(losing, checker.ForeignDelete, "ownership", "exclusion"), mistaken(losing, checker.Race, "exclusion")),
 		rows: []row{
@@ -168,8 +169,8 @@ var table = map[string]promised{
 	"redsync-quorum": redlock("touch-2of3"),
 	"redislock":      plain(),
 	"rueidislock": {
-		// That a renewal is not answered, the library finds out half a lease too late; that
-		// its connection is gone, as when another node is promoted, at once.
+		// The library notices a renewal without an answer half a lease too late. It notices
+		// a lost connection, as after a promotion, at once.
 		may:  all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
 		slow: 6,
 		rows: append(slices.DeleteFunc(shown(), func(r row) bool { return r.fault == "failover" }),
@@ -177,8 +178,8 @@ var table = map[string]promised{
 	},
 }
 
-// redlock is a quorum of nodes with a deadline; in that schedule a client is frozen past
-// it, between its look at the clock and its touch.
+// redlock is a quorum of nodes with a deadline. In the schedule frozen, a client is frozen
+// between its look at the clock and its touch, until its deadline has passed.
 func redlock(frozen string) promised {
 	return promised{may: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived).in("mutex", frozen), finds("node-clock", "exclusion", checker.ServerClock),
@@ -189,8 +190,8 @@ func redlock(frozen string) promised {
 	}}
 }
 
-// fenced are the limits of a lock whose resource refuses who comes too late, and
-// whose late writers have nothing that tells them. The counter is as mortal as the lock.
+// fenced are the limits of a lock whose resource refuses late writers; nothing else tells
+// late writers that they are late. A Redis that loses keys loses the counter too.
 func fenced() []may {
 	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
 		mistaken(losing, checker.LeaseOutlived, "resource"))

@@ -16,7 +16,8 @@ var (
 	// stranding leave a key behind that nobody will release.
 	stranding = []string{"client-crash", "client-pause", "lost-reply", "partition", "partition-requests", "partition-replies",
 		"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
-	// losing make a node forget what it acknowledged, or serve beside one that has it.
+	// losing are the faults by which a node forgets what it acknowledged, or a second
+	// primary serves without it.
 	losing = []string{"node-restart", "failover", "eviction", "split-brain"}
 	// cutting keep a client from its node.
 	cutting = []string{"partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
@@ -29,12 +30,12 @@ var (
 // beliefs are the oracles that a lease fails when it ends under its holder.
 var beliefs = []string{"exclusion", "resource"}
 
-// limits are what no lease on one node can promise. Holders that are told nothing,
-// or too late, believe on.
+// limits are what no lease on one node can promise. Holders that learn too late, or never,
+// that their lease has ended go on.
 func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
 
-// deadlines are the limits of leases that claim one: it ends a belief, not what is
-// under way, and it is an instant of the client's wall clock.
+// deadlines are the limits of leases with a deadline. At the deadline a holder stops, but
+// commands on their way do not. The deadline is an instant of the client's wall clock.
 func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
 // rowsOf makes rows of flaws, except those of locks that renew or extend their leases: a
@@ -106,7 +107,7 @@ func rows(groups ...[]row) []row { return slices.Concat(groups...) }
 // plain is a lease on one node without a mistake.
 func plain() promised { return promised{may: limits(), rows: shown()} }
 
-// odder is the same, tried with a lease time that is no whole second, too.
+// odder adds trials with a lease time that is no whole number of seconds.
 func odder(p promised) promised {
 	p.odd = 1500 * time.Millisecond
 	return p

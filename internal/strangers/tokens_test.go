@@ -51,7 +51,8 @@ func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
 	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
 }
 
-// absoluteLife ends with an instant of a clock that the node does not have.
+// absoluteLife sets an absolute expiry by the client's clock, which the node's clock need not
+// agree with.
 func absoluteLife(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
 		until := l.c.Now().Add(l.ttl)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-// The way from clients to the nodes' ports is the same code as for processes,
-// where it is tested.
+// Connections from clients to the nodes' ports use the same code as for processes; it is
+// tested there.
 func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	needEngine(t)
 	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })

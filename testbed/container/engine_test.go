@@ -36,7 +36,7 @@ func (f frozen) ContainerAttach(context.Context, string, client.ContainerAttachO
 
 func (frozen) Close() error { return nil }
 
-// unruly is an engine that starts containers, and does nothing with them after.
+// unruly is an engine that starts containers and fails every request about them afterwards.
 type unruly struct {
 	client.APIClient
 	output net.Conn

@@ -37,7 +37,8 @@ func TestTheLabKeepsWhatTestbedsPromise(t *testing.T) {
 	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return l })
 }
 
-// TestTheLabStandsAgainAfterARun wants it empty, and its keys seen while a trial ran.
+// TestTheLabStandsAgainAfterARun checks that key changes are recorded during a run, and that
+// the lab's servers answer after it.
 func TestTheLabStandsAgainAfterARun(t *testing.T) {
 	l := openTestLab(t)
 	var changes []string

@@ -34,7 +34,8 @@ func TestContainersAreOnOneNetworkOfOurs(t *testing.T) {
 	}
 }
 
-// TestAnUnpluggedNodeReachesNobody wants the log of what it executes to go on after.
+// TestAnUnpluggedNodeReachesNobody also checks that the log of the node's commands goes on
+// afterwards.
 func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "monitor-n0.log")
@@ -76,7 +77,7 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 	}
 }
 
-// awaitText returns what is in a file when that is among it, or when it is too late.
+// awaitText returns the file's content once it contains want, or when its time is up.
 func awaitText(t *testing.T, path, want string) string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

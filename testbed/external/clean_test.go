@@ -43,7 +43,8 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 	if len(left) != 2 || left[0] == left[1] || !strings.HasPrefix(left[0], tb.Prefix()) || !strings.HasPrefix(left[1], tb.Prefix()) {
 		t.Fatalf("two trials had %q, want one each that begins with %s", left, tb.Prefix())
 	}
-	// As if the program had been killed: they are there again, beside another's.
+	// The program might have been killed: its keys are there again, beside a key of another
+	// program.
 	alive := newPrefix() + "1:k"
 	for _, key := range append(left, alive) {
 		if err := c.Set(t.Context(), key, 0, 0).Err(); err != nil {
@@ -78,8 +79,8 @@ func TestAKeyIsRemovedOnce(t *testing.T) {
 	}
 }
 
-// TestThatKeysCannotBeLookedThroughIsSaid plays a server that goes away, or denies it,
-// once the keys with known names are removed.
+// TestThatKeysCannotBeLookedThroughIsSaid: after the keys with known names are removed, the
+// server hangs up, or refuses to count its keys.
 func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 	for answer, want := range map[string]error{"": io.EOF, "-ERR broken\r\n": errors.New("ERR broken"), "-NOPERM no\r\n": nil} {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -108,8 +109,8 @@ func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 	}
 }
 
-// answerUntilCounted answers as a server that has no keys, and DBSIZE by that; with no
-// answer it hangs up.
+// answerUntilCounted answers like a server without keys. It answers DBSIZE with answer, or
+// hangs up if answer is "".
 func answerUntilCounted(c net.Conn, answer string) {
 	for in := resp.NewReader(c); ; {
 		m, err := resp.Read(in)

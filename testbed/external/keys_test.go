@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestOnlyTheTrialsKeysAreWatched wants changes of them told, by whom, and nobody
-// else's looked at.
+// TestOnlyTheTrialsKeysAreWatched checks that changes of the trial's keys are recorded with
+// their commands, and that no other key is read.
 func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})
@@ -67,7 +67,7 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	}
 }
 
-// TestKeysAreSeenOverTLS wants the looks to go the way of the clients.
+// TestKeysAreSeenOverTLS: the observer connects as clients do.
 func TestKeysAreSeenOverTLS(t *testing.T) {
 	ca, cert, key := certificates(t)
 	_, addr := startTLS(t, ca, cert, key)
@@ -82,7 +82,7 @@ func TestKeysAreSeenOverTLS(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotGrantedIsSaid wants to hear of a user who may not look.
+// TestWhatIsNotGrantedIsSaid: the error names the command that the user may not run.
 func TestWhatIsNotGrantedIsSaid(t *testing.T) {
 	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})

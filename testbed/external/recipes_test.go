@@ -22,9 +22,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// TestEveryRecipeStaysAmongItsOwnKeys runs each recipe on servers with keys of
-// others, one of them by the name of the lock, while MONITOR watches what runs,
-// also inside scripts.
+// TestEveryRecipeStaysAmongItsOwnKeys runs each recipe on servers with keys of others, one of
+// which has the lock's name. MONITOR watches all commands, also those inside scripts.
 func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 	var o Options
 	var same []func() error
@@ -180,7 +179,7 @@ func (m *monitor) all() []string {
 	return m.lines
 }
 
-// confined says what in a line of MONITOR touches what is not a trial's:
+// confined returns an error if a line of MONITOR touches a key that is not the trial's:
 //
 //	1700000000.123456 [0 127.0.0.1:1234] "SET" "lockstorm:4fc1…:lock-0" "x"
 func confined(line string) error {

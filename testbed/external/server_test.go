@@ -216,8 +216,8 @@ func nearlyFull(t *testing.T) (addr string) {
 	t.Helper()
 	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
-	// So much that what connections need does not matter beside it.
-	// The server makes it: a buffer to read it from would be given back after a while.
+	// So much that the memory of connections does not matter. The server itself makes the
+	// value: it would later free the buffer for a value that it read.
 	if err := c.SetRange(t.Context(), "theirs", 32<<20, "x").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// foreign puts keys of somebody else's on a server; same says whether they are as
-// they were, and alone.
+// foreign puts another program's keys on a server. same returns an error if they have
+// changed, or if there are other keys.
 func foreign(t *testing.T, c *redis.Client) (same func() error) {
 	t.Helper()
 	ctx := context.Background()

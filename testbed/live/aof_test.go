@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// layouts of append-only files, as files to be there; the empty one grows.
+// layouts are directories of append-only files, by path and content. The empty file is the
+// one that grows.
 var layouts = map[string]struct {
 	files map[string]string
 	grows string
@@ -56,7 +57,7 @@ func TestTheGrowingFileIsFound(t *testing.T) {
 	}
 }
 
-// TestAPowerLossTakesWhatWasNotSynced wants syncs at whole seconds since the start.
+// TestAPowerLossTakesWhatWasNotSynced: syncs happen at whole seconds since the start.
 func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	const one, two, three = "*1\r\n$3\r\none\r\n", "*2\r\n$3\r\ntwo\r\n$1\r\n\xff\r\n", "*1\r\n$5\r\nthree\r\n"
 	const began = 300 * time.Millisecond
@@ -159,7 +160,7 @@ var spoilt = map[string]struct {
 	"no file": {"none", func(t *testing.T, a *aof, dir, grows string) { a.begin(dir, 0) }, "no append-only file"},
 }
 
-// TestNothingIsCalledKeptThatCouldNotBeRead wants that told at the restart.
+// TestNothingIsCalledKeptThatCouldNotBeRead checks that the restart returns the error.
 func TestNothingIsCalledKeptThatCouldNotBeRead(t *testing.T) {
 	for name, c := range spoilt {
 		t.Run(name, func(t *testing.T) {

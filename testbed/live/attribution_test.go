@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// hears makes the node a primary and says what the history is told of that.
+// hears makes the node a primary, and returns what is recorded in the history about it.
 func hears(e *env, n *node) (told []string) {
 	e.sentinels.OnElection(func(op history.Op) { told = append(told, op.F+" "+op.Node) })
 	e.promoted(n)

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// at is a listener with that port of an address that go-redis does not take for its own.
+// at is a listener whose address has another host and this port: go-redis does not take it
+// for a loopback address.
 type at struct {
 	net.Listener
 	port int
@@ -21,7 +22,8 @@ type at struct {
 
 func (a at) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: a.port} }
 
-// learner is a cluster's client that is told at each look that the slots are at a node.
+// learner is a client of a cluster. Each time it asks, it is told that one node has all
+// slots.
 type learner struct {
 	*client
 	at    atomic.Value // its address

@@ -23,8 +23,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// differences between what the tap sees and what the simulation tells are none but
-// these.
+// differences are the only ones between the tap's key changes and the simulation's.
 var differences = map[string]string{
 	"nothing":   "SETRANGE of an empty text lengthens a value there; it is left out here",
 	"instants":  "a value that is an instant of the client's clock differs, as the clocks of the two trials do",
@@ -34,7 +33,7 @@ var differences = map[string]string{
 	"unordered": "changes on different nodes have one order there, and none here",
 }
 
-// within is by how much ends of lives may differ beyond the command's bounds.
+// within is the tolerance for the end of a key's life, beyond the bounds of its command.
 const within = 2 * time.Millisecond
 
 // trial is one body, run on both testbeds.
@@ -103,11 +102,12 @@ func sameEnd(got, want history.KeyChange) bool {
 	return got.After.Expires >= got.From+life-within-absolute && got.After.Expires <= got.To+life+within
 }
 
-// absolute is how long it may take from reckoning an absolute end to the command
-// that sets it, on a busy machine.
+// absolute bounds the time between computing an absolute expiry and the command that sets it,
+// on a busy machine.
 const absolute = 200 * time.Millisecond
 
-// sortEnds orders lives that end one after the other by name: "one look".
+// sortEnds sorts expiries that follow each other by key: one snapshot shows them without an
+// order.
 func sortEnds(changes []history.KeyChange) {
 	for i := 0; i < len(changes); i++ {
 		j := i
@@ -191,7 +191,7 @@ const (
 	long = "3600000"
 )
 
-// absoluteEnd is replaced by an end of a life that is so many milliseconds away.
+// absoluteEnd is replaced by an absolute expiry two hours from now, in milliseconds.
 const absoluteEnd = "-- in two hours"
 
 var (
@@ -282,8 +282,8 @@ func (s script) run(ctx context.Context, c *redis.Conn) error {
 	return nil
 }
 
-// TestTheTapSeesWhatTheSimulationTells compares the changes of keys that random
-// commands make. Without redis-server it fails: then nothing is compared.
+// TestTheTapSeesWhatTheSimulationTells compares the key changes of random commands. Without
+// redis-server it fails, because it would compare nothing.
 func TestTheTapSeesWhatTheSimulationTells(t *testing.T) {
 	for i := range 60 {
 		s := drawScript.Example(i)
@@ -304,8 +304,8 @@ func TestTheTapSeesWhatTheSimulationTells(t *testing.T) {
 	t.Logf("differences that are none: %v", differences)
 }
 
-// TestTheTapSeesWhatRecipesDo compares what the commands and scripts of all recipes
-// do, of one client and of another that comes too early.
+// TestTheTapSeesWhatRecipesDo compares the key changes of all recipes' commands and scripts,
+// for a client that gets the lock and one that is refused.
 func TestTheTapSeesWhatRecipesDo(t *testing.T) {
 	for _, r := range locks.All() {
 		t.Run(r.ID, func(t *testing.T) {
@@ -333,9 +333,9 @@ func handles(e testbed.Env, r locks.Recipe) (all []locks.Lock, err error) {
 	return all, nil
 }
 
-// use takes the lock, in vain by another client, and gives it back. A recipe whose second
-// release panics gets fresh handles for each turn. One that never grants the lock leaves its
-// key with an error, in the way of the other client, and then removes it.
+// use acquires the lock, lets another client try in vain, and releases it. A recipe whose
+// second release panics gets fresh handles for each turn. If a recipe never grants the lock,
+// its failed acquire leaves a key that keeps the other client out; use removes the key.
 func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 	_, panics := r.Declares("conduct", "panic", "none")
 	_, never := r.Declares("liveness", "no-expiry", "none")

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// newLinked is a link from c0 to a node that says OK to everything. Nobody accepts what
-// its proxy dials before accepting is called.
+// newLinked returns a link from c0 to a node that answers everything with OK. The node
+// accepts the proxy's connections only after accepting was called.
 func newLinked(t *testing.T) (l *link, accepting func()) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	place := slowPlace{start: make(chan Server, 1)}
@@ -80,8 +80,8 @@ func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	}
 }
 
-// TestADialThatIsGivenUpIsTakenForNoOther wants connections told apart although the
-// first to come is nobody's any more.
+// TestADialThatIsGivenUpIsTakenForNoOther checks that the first connection to arrive, whose
+// dial was given up, is not taken for that of the second dial.
 func TestADialThatIsGivenUpIsTakenForNoOther(t *testing.T) {
 	l, accepting := newLinked(t)
 	ctx, cancel := context.WithCancel(t.Context())

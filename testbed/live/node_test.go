@@ -73,8 +73,8 @@ func startAs(t *testing.T, n *node, place slowPlace, s Server) {
 	}
 }
 
-// TestNobodyWaitsForANodeThatStarts wants to be told meanwhile that it is down, and
-// where it was.
+// TestNobodyWaitsForANodeThatStarts checks that a node that starts is reported as down, with
+// its address.
 func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	n := newStubNode(t, place)
@@ -183,8 +183,8 @@ func newTeller(t *testing.T) teller {
 	return s
 }
 
-// TestALogTellsWhereItHasAGap wants a node followed again whose connection broke,
-// and the gap in the log.
+// TestALogTellsWhereItHasAGap checks that the log follows a node again after its connection
+// broke, and marks the gap.
 func TestALogTellsWhereItHasAGap(t *testing.T) {
 	for name, end := range map[string]func(*node, net.Conn){
 		"it broke":              func(_ *node, c net.Conn) { c.Close() },

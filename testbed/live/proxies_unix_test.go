@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestATrialHearsOfAProxyThatTakesNoConnections wants a client that can never connect
-// again not to be the lock's fault.
+// TestATrialHearsOfAProxyThatTakesNoConnections checks that the trial fails if clients can
+// never connect again: it is not the lock's fault.
 func TestATrialHearsOfAProxyThatTakesNoConnections(t *testing.T) {
 	died := make(chan error, 1)
 	proxies := newProxies(func(err error) { died <- err })

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// asked is a server that says what it is when it is told to, and else hangs up.
+// asked is a server that answers ROLE with its role, and hangs up while it has none.
 type asked struct {
 	*stub
 	role atomic.Value // "" = none

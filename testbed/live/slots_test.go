@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// obedient is a server that does nothing of what it is told, and keeps it.
+// obedient is a server that records every command and runs none.
 type obedient struct {
 	*stub
 	mu   sync.Mutex

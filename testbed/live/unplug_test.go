@@ -17,8 +17,8 @@ type plugged struct {
 func (p *plugged) Unplug() error { p.off = true; return nil }
 func (p *plugged) Plug() error   { p.off = false; return nil }
 
-// TestANodeIsPluggedInAgainWhateverBecameOfItsServer wants the undo to concern the
-// server that there is then.
+// TestANodeIsPluggedInAgainWhateverBecameOfItsServer checks that the undo applies to the
+// node's present server, if another one was started meanwhile.
 func TestANodeIsPluggedInAgainWhateverBecameOfItsServer(t *testing.T) {
 	kill := func(t *testing.T, n *node) {
 		if err := n.kill(t.Context(), nil); err != nil {

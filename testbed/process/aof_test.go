@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestAnAnswerIsInTheAppendOnlyFile: what a kill takes is told by the file's size
-// after each answer. On a disk, where a sync takes its time.
+// TestAnAnswerIsInTheAppendOnlyFile: a kill loses what the file does not have, and the file's
+// size after each answer shows what it has. The file is on a disk, where syncs take time.
 func TestAnAnswerIsInTheAppendOnlyFile(t *testing.T) {
 	for _, durability := range []testbed.Durability{testbed.EverySec, testbed.Always} {
 		t.Run(string(durability), func(t *testing.T) {

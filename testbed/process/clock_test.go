@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestANodesClockIsItsOwn wants a jump in force for the next command, on that node
-// alone, and over a restart too.
+// TestANodesClockIsItsOwn checks that a jump is in force for the next command, on that node
+// only, and also after a restart.
 func TestANodesClockIsItsOwn(t *testing.T) {
 	t.Setenv(clockshim.PathVariable, clockshimtest.Build(t))
 	const life, jump = 30 * time.Second, time.Minute
@@ -63,8 +63,8 @@ func wantMoved(ctx context.Context, t *testing.T, e testbed.Env, offset time.Dur
 	}
 }
 
-// survivesRestart checks that a node which is down can be given a time, with which
-// it comes back.
+// survivesRestart checks that the clock of a node that is down can be set, and that the node
+// starts with that clock.
 func survivesRestart(ctx context.Context, t *testing.T, e testbed.Env, n0 *redis.Client) error {
 	nodes := e.(testbed.Nodes)
 	if err := nodes.Kill(ctx, "n0", nil); err != nil {
@@ -108,8 +108,7 @@ func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
 // aloneVariable tells the test binary that nothing lies beside it.
 const aloneVariable = "LOCKSTORM_TEST_ALONE"
 
-// runAlone runs the same test in a copy of the test binary, beside which nobody has
-// put a shim.
+// runAlone runs the same test in a copy of the test binary, without a clock shim beside it.
 func runAlone(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()

@@ -162,7 +162,7 @@ func TestANodeThatRefusesToBeLookedAtIsSaid(t *testing.T) {
 	}
 }
 
-// TestALongValueIsKeptByItsDigest wants a change of the last byte to show.
+// TestALongValueIsKeptByItsDigest checks that a change of the last byte is recorded.
 func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
@@ -213,8 +213,8 @@ func TestAPausedNodeIsLookedAtWhenItGoesOn(t *testing.T) {
 	w.want(t, "n0 k: command: - → string v mortal", "n0 k: expiry: string v mortal → -", "n0 k: command: - → string w")
 }
 
-// TestABlockedPopIsToldByItself wants its effect put down to it, whether it waited
-// or not.
+// TestABlockedPopIsToldByItself checks that the change is attributed to the pop, whether or
+// not it waited.
 func TestABlockedPopIsToldByItself(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, other := first(e), e.Client(1).Locks().Nodes[0]
@@ -240,7 +240,7 @@ func TestABlockedPopIsToldByItself(t *testing.T) {
 	}
 }
 
-// TestASlotThatMovesTakesItsKeysAlong wants both masters to tell.
+// TestASlotThatMovesTakesItsKeysAlong checks that the changes on both masters are recorded.
 func TestASlotThatMovesTakesItsKeysAlong(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Cluster}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		c := e.Client(0).Locks().Nodes[0]
@@ -265,7 +265,8 @@ func TestASlotThatMovesTakesItsKeysAlong(t *testing.T) {
 	w.want(t, want...)
 }
 
-// TestAnElectionShowsWhatTheHeirHad kills the primary that Sentinels watch.
+// TestAnElectionShowsWhatTheHeirHad kills the primary that Sentinels watch: the key changes
+// show what the new primary has.
 func TestAnElectionShowsWhatTheHeirHad(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: time.Second}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, nodes := e.Client(0).Locks().Nodes[0], e.(testbed.Nodes)

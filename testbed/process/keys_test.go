@@ -25,7 +25,7 @@ type watched struct {
 	commands []history.Command
 }
 
-// watch runs body in a world whose keys are watched, and checks what is true of all
+// watch runs body in a world whose keys are watched, and checks the invariants of all key
 // changes.
 func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env, *watched) error) *watched {
 	t.Helper()
@@ -60,7 +60,7 @@ func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env
 	return w
 }
 
-// wantChains checks that each change found what the one before it left.
+// wantChains checks that each change starts from the content that the previous one left.
 func wantChains(t *testing.T, changes []history.KeyChange) {
 	t.Helper()
 	type place struct {
@@ -86,7 +86,7 @@ func wantChains(t *testing.T, changes []history.KeyChange) {
 	}
 }
 
-// told is what was told so far, a line each: "n0 k: command 5: - → string "v"".
+// told returns the recorded changes, a line each: "n0 k: command 5: - → string "v"".
 func (w *watched) told() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +188,8 @@ func TestTheTapTellsWhatCommandsDo(t *testing.T) {
 	}
 }
 
-// wantBounds checks that what a command did lies between its arrival and its answer.
+// wantBounds checks that each command's changes lie between the command's arrival and its
+// reply.
 func wantBounds(t *testing.T, w *watched) {
 	t.Helper()
 	for _, k := range w.changes {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestClientsDoNotNoticeThatKeysAreWatched looks at what Redis tells clients of each
-// other: transactions, tracking, notifications, scripts, replication.
+// TestClientsDoNotNoticeThatKeysAreWatched checks everything through which Redis shows
+// clients each other's commands: transactions, tracking, notifications, scripts, replication.
 func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	monitor := filepath.Join(t.TempDir(), "monitor")
 	watch(t, testbed.Setup{Topology: testbed.Single, Monitor: monitor}, func(ctx context.Context, e testbed.Env, w *watched) error {
@@ -68,8 +68,8 @@ func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	}
 }
 
-// notified is what a client hears of a key meanwhile, by notifications and as one who
-// tracks it.
+// notified returns what a client learns about a key during meanwhile: by keyspace
+// notifications, and as a client that tracks the key.
 func notified(ctx context.Context, r *redis.Client, key string, meanwhile func()) (heard []string, err error) {
 	if err := r.ConfigSet(ctx, "notify-keyspace-events", "KA").Err(); err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestMonitorTellsWhatNodesExecute wants the commands of each node in its log, by
-// whom they came, what scripts call, and those after a restart too.
+// TestMonitorTellsWhatNodesExecute checks that each node's log has its commands with their
+// clients, the commands that scripts call, and the commands after a restart.
 func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "monitor")
 	setup := testbed.Setup{Topology: testbed.Independent, Nodes: 2, Monitor: dir}
@@ -84,8 +84,8 @@ func TestALogOfCommandsThatCannotBeWrittenIsTold(t *testing.T) {
 	}
 }
 
-// BenchmarkMonitor compares what a client's commands cost on a node that tells all
-// that it executes and on one that does not.
+// BenchmarkMonitor compares the cost of a client's commands on a node with MONITOR and on one
+// without.
 func BenchmarkMonitor(b *testing.B) {
 	for name, dir := range map[string]string{"off": "", "on": b.TempDir()} {
 		b.Run(name, func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// ping asks n0 in the client's name. Where no answer is expected it soon gives up.
+// ping sends PING to n0 in the client's name. If inVain is set, it soon gives up.
 func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
 	patience := time.Minute
 	if inVain {
@@ -22,8 +22,8 @@ func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
 	return e.Client(client).Locks().Nodes[0].Ping(ctx).Err()
 }
 
-// TestAFaultOfASharedLinkIsEverybodys: where clients share a link, what cuts one
-// off cuts all off, and its hits are all of theirs; where they do not, it is one.
+// TestAFaultOfASharedLinkIsEverybodys: if clients share a link, a fault that cuts one off
+// cuts all off, and its hits are those of all. If they do not, it cuts one off.
 func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: shared}, func(ctx context.Context, e testbed.Env) error {
@@ -48,8 +48,8 @@ func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
 	}
 }
 
-// TestAHeldConnectionOfASharedLinkIsItsClients: connections are numbered for each
-// client anew, and still the right one is found among all on the link.
+// TestAHeldConnectionOfASharedLinkIsItsClients: each client's connections are numbered from
+// 1, and the right one is found among all on the link.
 func TestAHeldConnectionOfASharedLinkIsItsClients(t *testing.T) {
 	err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
 		undo, err := e.(testbed.Network).Hold(ctx, testbed.Link{From: "c1", To: "n0", Conn: 1}, testbed.Downstream)
@@ -72,8 +72,8 @@ func TestAHeldConnectionOfASharedLinkIsItsClients(t *testing.T) {
 	}
 }
 
-// TestClientsOfSharedLinksMoveTogether: a promotion moves them all, and a split of
-// some is refused.
+// TestClientsOfSharedLinksMoveTogether: a promotion moves all clients; a split that moves
+// only some is refused.
 func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	err := run(t, testbed.Setup{Topology: testbed.Replicated, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
 		if _, err := e.(testbed.SplitBrain).Split(ctx, "n1", []int{0}); err == nil {
@@ -98,7 +98,7 @@ func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	}
 }
 
-// TestMoreClientsThanFilesAreRefused: in words, before any of them connects.
+// TestMoreClientsThanFilesAreRefused: the error says so, before any client connects.
 func TestMoreClientsThanFilesAreRefused(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// More commands at once than go-redis has connections, in two worlds after one another:
-// go-redis's own wait for a connection would carry a timer from one bubble to the next.
+// There are more commands at once than go-redis has connections, in two worlds, one after the
+// other. go-redis's own wait for a connection would carry a timer from one bubble to the
+// next.
 func TestMoreCommandsAtOnceThanConnections(t *testing.T) {
 	for range 2 {
 		tb := New()

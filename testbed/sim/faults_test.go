@@ -35,8 +35,8 @@ func want(what string, got, want any) error {
 	return nil
 }
 
-// A connection is a stream: what comes after something that was lost is lost too,
-// even if the cut is over when it comes.
+// A connection is a stream: once a message on it is lost, all later ones are lost too, even
+// after the cut is healed.
 func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
 	lost := 0
 	for after := time.Duration(0); after < 400*time.Microsecond; after += time.Microsecond {
@@ -153,8 +153,8 @@ func TestAnExpiryIsNoWriteThatASplitLoses(t *testing.T) {
 	})
 }
 
-// Redis deletes by itself what has expired: it does not come back with an older
-// clock, not even from the disk.
+// Redis deletes expired keys by itself. When its clock is set back, they do not come back,
+// not even from the disk.
 func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *world) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {

@@ -34,8 +34,8 @@ func (w *world) subscribed() *redis.PubSub {
 
 const noScript = "the loaded script: error NOSCRIPT No matching script. Please use EVAL."
 
-// unsynced is more than a second, and far from the next whole one: what was written
-// before is on the disk.
+// unsynced is more than a second, and far from the next whole one: writes before it are on
+// the disk.
 const unsynced = 2100 * time.Millisecond
 
 var restarts = []scenario{

@@ -28,8 +28,8 @@ type scenario struct {
 	want []string
 }
 
-// TestNodesFailAsRedisDoes runs each scenario on real redis-servers and in the
-// simulation. Without redis-server it fails: then nothing is compared.
+// TestNodesFailAsRedisDoes runs each scenario on real redis-servers and in the simulation.
+// Without redis-server it fails, because it would compare nothing.
 func TestNodesFailAsRedisDoes(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -123,8 +123,8 @@ func (w *world) do(args ...any) {
 	}
 }
 
-// reply is a command's reply in words. Which error a lost connection is, is the
-// network's affair.
+// reply returns a command's reply in words. All errors of a lost connection are the same
+// word, because they depend on the network.
 func (w *world) reply(c processor, args ...any) string {
 	v, err := c.Do(w.ctx, args...).Result()
 	var answered redis.Error
@@ -150,11 +150,10 @@ func (w *world) life(key string, want time.Duration) {
 	w.note("%s lives for %v", key, want)
 }
 
-// tolerance is how much later than meant a scenario may look, on a busy machine.
+// tolerance bounds how late a scenario may look at the nodes, on a busy machine.
 const tolerance = 5 * time.Second
 
-// keys notes what a node holds, once it holds what is awaited: a replica takes
-// its time.
+// keys notes a node's keys once they are as awaited; a replica may need some time.
 func (w *world) keys(node, awaited string) {
 	got := ""
 	w.await(func() bool {

@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A link that is held all the time, but for instants, delivers at each instant what it has
-// kept back. What it costs to simulate that grows with the number of packets, not with the
-// number of holds.
+// A link is held all the time, except for instants at which it delivers the held packets. The
+// cost of simulating that grows with the number of packets, not of holds.
 func TestWhatAHoldReleasesArrivesThoughAnotherHoldFollowsAtOnce(t *testing.T) {
 	const (
 		requests = 20
@@ -71,8 +70,8 @@ func spent(w *world) int {
 	return w.events
 }
 
-// Three faults overlap so that a packet is released which must wait for another that is
-// held: it waits with that one, and looks for it in vain at no instant.
+// Three faults overlap. A released packet has to wait for another one that is still held; it
+// waits in that hold, and causes no event of its own meanwhile.
 func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *world) error {
 		w.mu.Lock()

@@ -38,9 +38,8 @@ func atOnce(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// crowded has goroutines of two clients ask one node at one instant, again and
-// again, over redigo's pools: first over connections that have to be opened, then
-// over idle ones.
+// crowded: goroutines of two clients send to one node at one instant, again and again, over
+// redigo's pools, first over new connections, then over idle ones.
 func crowded(ctx context.Context, w *world) error {
 	const each, rounds = 4, 5
 	pools := []*redis.Pool{w.pool(0), w.pool(1)}

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// frozen has a client ask a frozen node many things at once, over connections of
-// their own, and another one when the first of them is answered; it calls during
-// while the node works that off. It returns what arrived, in order.
+// frozen: a client sends many commands at once to a frozen node, each over its own
+// connection, and one more when the first is answered. frozen calls during while the node
+// works off its backlog, and returns the commands that arrived, in order.
 func frozen(t *testing.T, requests int, during func(context.Context, *world) error) []history.Command {
 	t.Helper()
 	commands := in(t, testbed.Setup{Seed: 3, CommandTimeout: 10 * time.Second}, func(ctx context.Context, w *world) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watch runs body in a world of that setup and returns commands and changes of keys,
-// which are a chain for each key on each node.
+// watch runs body in a world with this setup. It checks that the changes of each key on each
+// node form a chain, and returns commands and changes.
 func watch(t *testing.T, s testbed.Setup, body func(context.Context, *world) error) ([]history.Command, []history.KeyChange) {
 	t.Helper()
 	var changes []history.KeyChange
@@ -31,8 +31,8 @@ type place struct {
 	key  history.Bytes
 }
 
-// chained checks what must be true of any log of changes, and returns what the keys
-// were in the end.
+// chained checks the invariants of a log of changes, and returns the keys' contents at its
+// end.
 func chained(t *testing.T, commands []history.Command, changes []history.KeyChange) map[place]*history.KeyContent {
 	t.Helper()
 	have := map[place]*history.KeyContent{}
@@ -59,7 +59,8 @@ func chained(t *testing.T, commands []history.Command, changes []history.KeyChan
 	return have
 }
 
-// toldOf is "node by key", for each change; those in a row by one cause on one node together.
+// toldOf returns "node by key" for each change; consecutive changes on one node by one cause
+// are joined.
 func toldOf(changes []history.KeyChange) string {
 	var told []string
 	last := ""
@@ -252,8 +253,8 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 	}
 }
 
-// stir has clients write side by side while the first node is paused, restarted, its
-// clock set, and another promoted where that can be.
+// stir: clients write concurrently while the first node is paused and restarted, its clock is
+// set, and, if possible, another node is promoted.
 func stir(ctx context.Context, w *world) error {
 	writers := make(chan error, 2)
 	for client := range 2 {
@@ -296,7 +297,7 @@ func stir(ctx context.Context, w *world) error {
 	return faults
 }
 
-// TestUnwatchedTrialsAreTheSame: nothing depends on whether somebody watches.
+// TestUnwatchedTrialsAreTheSame: whether keys are watched does not influence a trial.
 func TestUnwatchedTrialsAreTheSame(t *testing.T) {
 	for _, topology := range []testbed.Topology{testbed.Single, testbed.Replicated} {
 		setup := testbed.Setup{Seed: 5, Topology: topology, Durability: testbed.EverySec}

@@ -41,8 +41,8 @@ func clock() func() time.Duration {
 	return func() time.Duration { return time.Since(began) }
 }
 
-// TestAKeyIsSeenWhoeverGuessesIt wants one to be seen whether it was expected, and
-// as what it is by now.
+// TestAKeyIsSeenWhoeverGuessesIt checks that a key is found whether or not it was expected,
+// with its content at that time.
 func TestAKeyIsSeenWhoeverGuessesIt(t *testing.T) {
 	l, c := at(t)
 	for _, likely := range [][]string{nil, {"k"}, {"other", "k"}} {

@@ -47,8 +47,7 @@ func transcript(steps []step) string {
 
 const replicaOrder = "@replica"
 
-// errStraddled: a millisecond ended while a command ran, so that nobody knows in
-// which of two it did what it did.
+// errStraddled: a millisecond ended while a command ran, so that its instant is uncertain.
 var errStraddled = errors.New("the millisecond changed during a command")
 
 // errDiverged ends a script after a listed difference that leaves the two nodes
@@ -81,8 +80,8 @@ func newDuel(t testing.TB) *duel {
 	return &duel{real: connectReal(t, sessions), sim: sim}
 }
 
-// attempts bounds how often a script begins anew because a millisecond ended at
-// the wrong time.
+// attempts bounds how often a script starts again because a millisecond ended during a
+// command.
 const attempts = 2000
 
 // run runs a script on both, from the beginning, until no millisecond ended
@@ -174,7 +173,8 @@ func (d *duel) look(session int, keys []string, commands ...string) error {
 	return nil
 }
 
-// step runs one command on both and compares replies and published messages.
+// step runs one command on the real and on the simulated node, and compares replies and
+// published messages.
 func (d *duel) step(s step) error {
 	if s.args[0] == replicaOrder {
 		yes := s.args[1] == "yes"
@@ -217,11 +217,12 @@ func (d *duel) step(s step) error {
 
 var publishes = map[string]bool{"PUBLISH": true, "EVAL": true, "EVALSHA": true, "EXEC": true}
 
-// early is the part of a millisecond in which a command is sent, so that it
-// ends in the same one.
+// early is the first part of a millisecond. A command that is sent in it ends in the same
+// millisecond.
 const early = 600 * time.Microsecond
 
-// align waits for it: the server is on this machine and has the same clock.
+// align waits until a millisecond has just begun (early). The server is on this machine and
+// has the same clock.
 func (d *duel) align() {
 	for time.Duration(time.Now().Nanosecond())%time.Millisecond > early {
 	}
@@ -242,8 +243,8 @@ func (d *duel) resolve(args []string) []string {
 	return out
 }
 
-// compareHeard compares the messages that came unasked to a session; cause is
-// the command that published them, if it is known.
+// compareHeard compares the messages that the server pushed to a session. cause is the
+// command that published them, if it is known.
 func (d *duel) compareHeard(session int, cause []string) error {
 	if s := d.real.sessions[session]; s.multi || s.caching {
 		return nil // it cannot be asked now; later

@@ -190,7 +190,7 @@ func everyRecipeScript(scripts []*script) [][]step {
 	return all
 }
 
-// argument draws the i-th of ARGV: one that a recipe sent, or one of a kind.
+// argument draws the i-th of ARGV: a value that a recipe sent, or a value of the same kind.
 func (s *script) argument(t *rapid.T, i int) string {
 	seen := rapid.SampledFrom(s.calls).Draw(t, "call")
 	sent := ""
@@ -227,8 +227,8 @@ func hello3(t *rapid.T) []step {
 	return []step{{session: session(t), args: args}}
 }
 
-// tracking is a session that keeps what it reads, and others that write. No life
-// is short in it: when Redis finds that a key has expired is its own affair.
+// tracking is a session that keeps what it reads, while others write. No key expires
+// meanwhile, because Redis does not define when it notices an expiry.
 func tracking(t *rapid.T) []step {
 	var steps []step
 	do := func(session int, args ...string) { steps = append(steps, step{session: session, args: args}) }

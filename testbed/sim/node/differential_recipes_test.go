@@ -28,8 +28,8 @@ type script struct {
 	calls              []scriptCall
 }
 
-// scriptCall is a call with so many keys. What differs from run to run stands in
-// it by its kind.
+// scriptCall is a call with this number of keys. Arguments that differ from run to run are
+// replaced by their kinds.
 type scriptCall struct {
 	keys int
 	argv []string
@@ -152,8 +152,8 @@ func modes(h [2]locks.Lock) [][2]locks.Lock {
 	return pairs
 }
 
-// exercise does so with one pair. What comes of it does not matter here: D0's releases
-// panic if there is nothing to release.
+// exercise makes one pair of handles acquire, be refused, extend and release. Their results
+// do not matter here. D0's releases panic if there is nothing to release.
 func exercise(ctx context.Context, a, b locks.Lock) {
 	la, _ := a.TryLock(ctx)
 	_, _ = a.TryLock(ctx)

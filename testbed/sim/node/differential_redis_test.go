@@ -111,8 +111,8 @@ type interval struct{ from, to time.Time }
 // Redis computes from the time is then known.
 func (i interval) exact() bool { return i.from.UnixMilli() == i.to.UnixMilli() }
 
-// realSession is a connection whose state is followed as far as it decides how
-// the time can be asked for.
+// realSession is a connection. It tracks the part of the connection's state that decides how
+// to ask for the time.
 type realSession struct {
 	*wire
 	clock         *wire
@@ -128,8 +128,7 @@ type realSession struct {
 // subscriptions and speaks RESP2.
 func (s *realSession) subscribed() bool { return s.subscriptions > 0 && !s.three }
 
-// sideways are the commands after which, or as which, TIME would not be answered
-// on the same connection.
+// sideways are the commands around which TIME cannot be sent on the same connection.
 var sideways = map[string]bool{
 	"MULTI": true, "EXEC": true, "DISCARD": true,
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true,
@@ -205,8 +204,8 @@ func (s *realSession) confirmations() ([]resp.Message, error) {
 	return replies, nil
 }
 
-// drain returns the messages that the server had for this session when it was
-// asked, and forgets them.
+// drain returns the messages that the server has sent to this session so far, and removes
+// them.
 func (s *realSession) drain() ([]resp.Message, error) {
 	replies, err := s.untilPing()
 	switch {

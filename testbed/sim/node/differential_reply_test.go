@@ -55,8 +55,8 @@ func parseValue(b []byte) (value, []byte) {
 	return v, rest
 }
 
-// messages splits what the simulated node answered into messages; what cannot be
-// split comes as one.
+// messages splits the simulated node's answer into messages. Bytes that cannot be split are
+// one message.
 func messages(b []byte) []resp.Message {
 	var all []resp.Message
 	for len(b) > 0 {
@@ -192,8 +192,7 @@ func leavesAll(args []string) bool {
 	return len(args) == 1 && strings.HasSuffix(strings.ToUpper(args[0]), "UNSUBSCRIBE")
 }
 
-// sortedLeaving puts the channels that were left in order and leaves the counts
-// where they are.
+// sortedLeaving sorts the unsubscribed channels and leaves the counts where they are.
 func sortedLeaving(all []resp.Message) []resp.Message {
 	var names, counts []string
 	for _, m := range all {

@@ -40,7 +40,8 @@ func (r *onRecord) wall() time.Time { return recordEpoch.Add(r.now + r.skew) }
 // Ends implements node.Witness.
 func (r *onRecord) Ends(deadline time.Time) time.Duration { return deadline.Sub(recordEpoch) - r.skew }
 
-// Changed implements node.Witness: what a change found is what was left before.
+// Changed implements node.Witness. It checks that a change starts from the content that the
+// previous one left.
 func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
 	if was := r.have[key]; !was.Same(before) {
 		r.t.Errorf("%q by %s: it found %+v, and was left as %+v", key, by, before, was)
@@ -54,7 +55,7 @@ func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *hist
 	}
 }
 
-// step does something, and says what was told of it: "by key …" for each cause.
+// step calls do, and returns the recorded changes: "by key …" for each cause.
 func (r *onRecord) step(do func()) string {
 	r.changes = nil
 	do()
@@ -134,9 +135,8 @@ func (r *onRecord) resolved(args []string) []string {
 	return args
 }
 
-// TestWhatIsToldIsWhatTheNodeHas: after each of any commands, jumps of the clock,
-// evictions, restarts and times as a replica, the changes that were told make up
-// what the node has, and say by what each came about.
+// TestWhatIsToldIsWhatTheNodeHas: after random commands, clock jumps, evictions, restarts and
+// times as a replica, the recorded changes add up to the node's keys, and each has its cause.
 func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 	setDefaults(t)
 	n, err := node.New()
@@ -177,7 +177,7 @@ func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 	})
 }
 
-// only checks that what was told came about by these only, in their order.
+// only checks that the recorded changes have exactly these causes, in this order.
 func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	last := 0
 	for _, c := range r.changes {

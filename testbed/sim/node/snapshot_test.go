@@ -117,8 +117,7 @@ func TestEvictTakesAllKeysAndTellsThem(t *testing.T) {
 	}
 }
 
-// A node is used again for other trials: what it says must depend on nothing that
-// was before its Reset.
+// A node is reused by other trials: after Reset, nothing depends on what happened before.
 func TestResetNodeIsAsNew(t *testing.T) {
 	trial := []string{
 		"HELLO 3", "CLIENT ID", "SET k v PX 50", "SADD s a b c d e", "SPOP s", "SRANDMEMBER s", "RANDOMKEY", "SUBSCRIBE c", "PUBLISH c m",
