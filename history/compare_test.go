@@ -23,7 +23,7 @@ var tokenForms = map[string]func(*rapid.T, string) string{
 	"decimal": func(t *rapid.T, label string) string { return "4" + drawn(t, label, "0123456789", 18) },
 }
 
-// drawn is a text that rapid does not make simple: that would be no random one.
+// drawn returns a text that rapid does not simplify: a simple one would not look random.
 func drawn(t *rapid.T, label, alphabet string, n int) string {
 	seed := rapid.Uint64().Draw(t, label)
 	b := make([]byte, n)
@@ -149,7 +149,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 	}
 }
 
-// Words that are no draws must be equal: numbers, times, states, errors.
+// Words that are no random values (numbers, times, states, errors) must be equal.
 func TestWhatIsNoTokenIsNotTakenForOne(t *testing.T) {
 	for name, words := range map[string][2]string{
 		"counters":             {"17", "18"},

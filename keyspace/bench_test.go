@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// raised is a counter that three clients raise by turns, n times, each in an acquire
-// that succeeds; with every eighth the key gets a new life.
+// raised is a counter that three clients increment in turn, n times, each in an acquire that
+// succeeds. Every eighth acquire gives the key a new life.
 func raised(n int) history.Evidence {
 	e := history.Evidence{Watched: true}
 	var was *history.KeyContent

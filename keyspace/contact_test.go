@@ -20,7 +20,7 @@ func contactLines(e history.Evidence) (lines []string) {
 	return lines
 }
 
-// Whoever asks meets what is there, whether or not the command says the key's name.
+// An attempt meets the present grant whether or not its command names the key.
 func TestContacts(t *testing.T) {
 	const take = `EVAL return(redis.call('SET','lock:'..ARGV[1],ARGV[2],'NX')) 0 `
 	for _, c := range []struct {
@@ -53,7 +53,8 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// An acquire that succeeds, and changes nothing, rests on what its script names by itself.
+// An acquire that succeeds without a change rests on keys that its script names and its
+// command does not.
 func TestGrantsThatRestOnWhatNoCommandNames(t *testing.T) {
 	tales(t, []tale{{"set again to what it is", `
 		10 c0+ EVAL return(redis.call('SET','lock:'..ARGV[1],1)) 0 a

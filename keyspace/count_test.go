@@ -79,7 +79,7 @@ func TestGrantsInCounts(t *testing.T) {
 	})
 }
 
-// A semaphore of so many permits, which who acquires takes from the number.
+// A semaphore with a number of permits: each acquire decrements the number.
 func TestGrantsInCountsThatGoDown(t *testing.T) {
 	tales(t, []tale{
 		{"set up by a stranger, taken and given back", `
@@ -132,7 +132,8 @@ func TestGrantsInCountsThatGoDown(t *testing.T) {
 	})
 }
 
-// A count that goes up is lowered by acquires only to put back what they took.
+// A lock that counts upwards: an acquire decrements the count only to take back its own
+// increment.
 func TestGrantsInCountsBelowZero(t *testing.T) {
 	tales(t, []tale{
 		{"raised to zero by an acquire", `
@@ -161,8 +162,8 @@ func TestGrantsInCountsBelowZero(t *testing.T) {
 	})
 }
 
-// Who is told that the lock is taken holds nothing of it, though he counted: his share
-// stands beside what he holds.
+// A client that is refused holds nothing, although it incremented the count. Its share does
+// not belong to its other grants.
 func TestRefusedSharesInCounts(t *testing.T) {
 	tales(t, []tale{
 		{"left by the holder himself", `

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// On real Redis a life can end while a command runs: nobody saw whether the command found
-// the key, but what it put there is the command's.
+// On real Redis a key can expire while a command runs. Nobody observed whether the command
+// found the old key, but the new content is the command's.
 func TestALifeThatEndsWhileACommandPutsAnother(t *testing.T) {
 	const ms = time.Millisecond
 	value := func(v history.Bytes, ends time.Duration) *history.KeyContent {

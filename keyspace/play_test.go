@@ -66,7 +66,7 @@ func enact(t *testing.T, tale string) history.Evidence {
 
 func ms(at float64) time.Duration { return time.Duration(at * float64(time.Millisecond)) }
 
-// number puts the entries in order, and has commands name their operations by it.
+// number sorts the entries, and sets the commands' operations to their new indices.
 func (p *play) number() {
 	order := make([]int, len(p.e.Ops))
 	for i := range order {
@@ -174,7 +174,7 @@ func (p *play) command(at time.Duration, on, who string, args []string) {
 	p.e.Commands = append(p.e.Commands, c)
 }
 
-// grantLine says in a line what a grant was: "c0 lock.field=1 @10 to 1010, expired @1010".
+// grantLine returns a grant in one line: "c0 lock.field=1 @10 to 1010, expired @1010".
 func grantLine(e history.Evidence, g *Grant) string {
 	var b strings.Builder
 	place := g.Key
@@ -231,7 +231,7 @@ func moment(w When) string {
 	return moment(At(w.Lo)) + "–" + moment(At(w.Hi))
 }
 
-// strikeLine says in a line what a strike did: "c1's DEL removed c0's of @10".
+// strikeLine returns a strike in one line: "c1's DEL removed c0's of @10".
 func strikeLine(e history.Evidence, s Strike) string {
 	var on []string
 	for _, g := range s.On {
@@ -241,7 +241,8 @@ func strikeLine(e history.Evidence, s Strike) string {
 	return fmt.Sprintf("c%d's %s @%s %s %s", e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Args[0], moment(s.At), did, strings.Join(on, ", "))
 }
 
-// told are the grants of a tale, a line each, then the strikes at what is others'.
+// told returns the grants of a play, one per line, and then the strikes at other clients'
+// grants.
 func told(e history.Evidence) (lines []string) {
 	k := Read(e)
 	for _, g := range k.Grants {

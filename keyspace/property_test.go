@@ -140,7 +140,8 @@ func TestReadingTwiceIsReadingOnce(t *testing.T) {
 	})
 }
 
-// What is only known to have happened between two instants is the same, but for when.
+// If a change is only known to lie between two instants, the grants are the same; only their
+// times differ.
 func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tale := anyTale(rt)

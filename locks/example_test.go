@@ -64,8 +64,7 @@ func Example() {
 	// c1 locks: <nil>
 }
 
-// A recipe's flaws are data: who calls it knows what it can show, and under which
-// faults.
+// A recipe's flaws are data: a caller can ask what a recipe may show, and under which faults.
 func ExampleRecipe_Declares() {
 	recipe, _ := locks.ByID("set-nx-ex")
 	flaw, declared := recipe.Declares("ownership", "foreign-delete", "delay")

@@ -10,14 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hook sees every command that a client sends, but for handshakes: these are
+// hook is called with every command that a client sends, except for handshakes: these are
 // sent while a command waits for its connection.
 type hook func(cmd redis.Cmder, send func() error) error
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessPipelineHook sends all commands at the first. If the reply of one is lost, so are
-// those behind it, and with EXEC's those of the whole transaction.
+// ProcessPipelineHook calls the hook for each command, and sends all with the first. If one
+// reply is lost, the later ones are lost too; with EXEC's, those of the whole transaction.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if slices.Contains(handshakes, strings.ToUpper(cmds[0].Name())) {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// Limits name what exists, and excuse nothing that the lock's own commands could have kept.
+// Limits name existing faults, oracles and causes. They excuse no violation that the lock's
+// own commands could have prevented.
 func TestLimitsOfAnyLeaseNameWhatExists(t *testing.T) {
 	own := []checker.Cause{
 		checker.Race, checker.ForeignDelete, checker.ForeignRenewal, checker.NoExpiry, checker.LateCommand,

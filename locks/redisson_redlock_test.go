@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// entered is how many of the nodes have the lock's hash with this owner in it.
+// entered returns the number of nodes whose hash of the lock has this owner.
 func entered(t *testing.T, c *Client, owner string) (n int) {
 	t.Helper()
 	for _, node := range c.Nodes {

@@ -61,8 +61,8 @@ func TestNaiveRedlockWaitsForTheSlowestNode(t *testing.T) {
 		_, err := l.TryLock(t.Context())
 		done <- err
 	}()
-	// A majority grants it at once, and its keys are gone again before the
-	// attempt, which still waits for the fifth answer, ends as held.
+	// Four nodes grant the lock at once, but the attempt waits for the fifth answer. The
+	// keys expire meanwhile.
 	eventually(t, "four nodes granted it", func() bool { return !slices.Contains(values(t, &Client{Nodes: c.Nodes[1:]}), "") })
 	eventually(t, "their keys expired", func() bool {
 		return slices.Equal(values(t, &Client{Nodes: c.Nodes[1:]}), make([]string, fiveNodes-1))

@@ -16,7 +16,7 @@ import (
 
 const fiveNodes = 5
 
-// redlockLease is so long that a busy machine is not taken for a dead node.
+// redlockLease is long, so that a slow machine does not look like a dead node.
 const redlockLease = time.Minute
 
 // foreign lets another hold the key on the first n nodes.

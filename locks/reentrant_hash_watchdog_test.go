@@ -23,8 +23,8 @@ func timerOf(l Lock) *watchdog {
 	return nil
 }
 
-// renewing are the recipes whose watchdog asks for the owner, with the unit of
-// their lives.
+// renewing are the recipes whose watchdog checks the owner, with the unit of their keys'
+// lives.
 var renewing = []struct {
 	recipe string
 	ttl    time.Duration

@@ -26,7 +26,7 @@ func keyed(t *testing.T, recipe string, c *Client, n int) []Lock {
 	return all
 }
 
-// checkRenewals compares when a key's renewals ran, to the millisecond.
+// checkRenewals compares the times of a key's renewals, to the millisecond.
 func checkRenewals(t *testing.T, n *virtualNode, key string, want ...time.Duration) {
 	t.Helper()
 	got := n.times("compare-and-expire", key)

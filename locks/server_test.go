@@ -95,8 +95,8 @@ func newClientOn(t testing.TB, i, n int) *Client {
 	return c
 }
 
-// connect returns a pool with the settings of a testbed's clients: nothing is
-// sent that the recipe did not ask for.
+// connect returns a client with the settings of a testbed's clients: it sends only what the
+// recipe asks for.
 func connect(addr string) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
@@ -130,11 +130,10 @@ func newLock(t testing.TB, recipe string, c *Client, ttl time.Duration) Lock {
 // handshakes are commands of the client library itself.
 var handshakes = []string{"HELLO", "CLIENT", "PING", "AUTH", "SELECT", "COMMAND"}
 
-// seen returns the commands that the first node executed, of whichever client,
-// while do ran: each as its arguments, the command in upper case, and without
-// handshakes. A script is there by its name ("EVALSHA compare-and-delete 1 k
-// t"), even if it was answered by NOSCRIPT, and what it called follows with
-// "lua" in front.
+// seen returns the commands of all clients that the first node executed while do ran. Each is
+// its list of arguments, with the command in upper case; handshakes are left out. A script
+// has its name ("EVALSHA compare-and-delete 1 k t"), even if the reply was NOSCRIPT. Commands
+// that it called follow, prefixed with "lua".
 func seen(t testing.TB, do func()) [][]string {
 	t.Helper()
 	return seenOn(t, 0, do)
@@ -216,8 +215,8 @@ func monitored(line string) ([]string, error) {
 	return args, nil
 }
 
-// scriptName returns the name under which a recipe declares the script that is
-// given by its source or its SHA1, or what it was given.
+// scriptName returns the name under which a recipe declares the script with this source or
+// SHA1. For an unknown script it returns its argument.
 func scriptName(script string) string {
 	sha := redis.NewScript(script).Hash()
 	for _, r := range All() {
@@ -240,8 +239,8 @@ func wire(commands [][]string) []string {
 	return lines
 }
 
-// loadScripts makes the node know a recipe's scripts, so that what is seen does
-// not depend on which test ran them first.
+// loadScripts loads a recipe's scripts on the node, so that the result of seen does not
+// depend on earlier tests.
 func loadScripts(t testing.TB, c *Client, scripts ...*script) {
 	t.Helper()
 	for _, node := range c.Nodes {

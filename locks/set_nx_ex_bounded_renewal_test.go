@@ -49,7 +49,7 @@ func TestBoundedRenewalLeavesAnothersKeyAlone(t *testing.T) {
 	}
 }
 
-// diaryOf answers scripts and notes when, by the bubble's clock, and for which key.
+// diaryOf answers scripts, and records their times by the bubble's clock and their keys.
 type diaryOf struct {
 	redis.Scripter
 	start time.Time

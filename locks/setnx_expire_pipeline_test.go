@@ -35,8 +35,8 @@ func TestAttemptsAtABusyLockProlongTheHoldersKey(t *testing.T) {
 	}
 }
 
-// cutting is a connection that is lost within its first write that has the word: what
-// stands before the word still arrives.
+// cutting is a connection that breaks during its first write that contains the word. The
+// bytes before the word still arrive.
 type cutting struct {
 	net.Conn
 	word string

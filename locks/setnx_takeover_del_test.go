@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// takeoverRivals leaves a key behind that its holder could keep until 1 s after the
-// fixed clock, and returns two rivals whose clock shows later than that.
+// takeoverRivals leaves a key whose holder may keep it until 1 s after the fixed clock. It
+// returns two rivals whose clock is later than that.
 func takeoverRivals(t *testing.T, later time.Duration) (ca *Client, a, b Lock) {
 	holder := newClient(t, 0)
 	holder.Now = fixedClock

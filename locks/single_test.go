@@ -14,8 +14,8 @@ var clock = time.UnixMilli(1_000_000)
 
 func fixedClock() time.Time { return clock }
 
-// protocols says what each recipe sends for a lease time of 1.5 s by that
-// clock. $token stands for the lease's token.
+// protocols has the commands of each recipe for a lease time of 1.5 s, by the fixed clock.
+// $token stands for the lease's token.
 var protocols = []struct {
 	recipe                 string
 	acquire, busy, release []string
@@ -68,8 +68,8 @@ var protocols = []struct {
 		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
 }
 
-// together are the recipes whose attempts send all commands in one write, whatever is
-// answered.
+// together are the recipes whose attempts send all commands in one write, whatever the
+// replies are.
 var together = []string{"setnx-expire-pipeline", "setnx-expire-multi"}
 
 // protocolClient is a client with the fixed clock on a node that knows the scripts.
@@ -121,8 +121,8 @@ func withToken(commands []string, token string) []string {
 	return replaced
 }
 
-// ownLives are the lives of keys for a lease of 1.5 s, where these are not what the
-// recipe promises that a crash costs.
+// ownLives are the lives of keys for a lease of 1.5 s, where they differ from the recovery
+// time that the recipe claims.
 var ownLives = map[string]time.Duration{"getset": 2 * time.Second, "setnx-takeover-del": 0}
 
 // lifeOf is the life that a recipe's key gets for a lease of 1.5 s.
@@ -134,7 +134,7 @@ func lifeOf(recipe string) time.Duration {
 	return r.Claims(1500*time.Millisecond, 1).Recovery
 }
 
-// checkLife compares the key's life with what it was just given; 0 = none.
+// checkLife checks that the key was just given this life; 0 = none.
 func checkLife(t *testing.T, c *Client, want time.Duration) {
 	t.Helper()
 	got := life(t, c, "k")
@@ -255,8 +255,8 @@ func topLevel(commands []string) int {
 	return n
 }
 
-// checkUnheard checks the error of an operation whose reply was lost: unknown or, of a
-// silent recipe, what it makes of it.
+// checkUnheard checks the error of an operation whose reply was lost. It must be unknown; for
+// silent recipes it must be made.
 func checkUnheard(t *testing.T, recipe string, err, made error) {
 	t.Helper()
 	if !slices.Contains(silent, recipe) {

@@ -13,12 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// virtualNode answers the commands of locks of one string, and of redisson's first entry, by
-// the clock of a bubble: nothing is sent.
+// virtualNode answers the commands of locks on one string, and of redisson's first entry, by
+// a bubble's clock. It needs no connection.
 type virtualNode struct {
 	start time.Time
-	// slow is how long a command takes, nil = no time; fails is its error, nil = none: see
-	// failing.
+	// slow is how long a command takes; nil = no time. fails is a command's error; nil =
+	// none (see failing).
 	slow func(name, key string) time.Duration
 
 	mu    sync.Mutex
@@ -146,7 +146,7 @@ func (n *virtualNode) run(name, key string, args []string) (any, error) {
 	return nil, fmt.Errorf("%w: %s %s %q", errNotVirtual, name, key, args)
 }
 
-// set gives the key a value, and the life of which the first argument is the length.
+// set gives the key a value and a life; the first element of life is its length in units.
 func (n *virtualNode) set(key, value string, life []string, unit time.Duration) error {
 	if len(life) == 0 {
 		return fmt.Errorf("%w: %s gets a life without a length", errNotVirtual, key)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// scripted is a Lock whose attempts end as listed, the last for ever, and that
-// notes when they were made.
+// scripted is a Lock whose attempts return the listed errors, the last one again and again.
+// It records the times of the attempts.
 type scripted struct {
 	results []error
 	times   []time.Duration

@@ -75,7 +75,8 @@ redis.call('hset', KEYS[1], 'writer', 1)
 redis.call('pexpire', KEYS[1], ARGV[1])
 return 1`)
 
-// uncountReader has the mistake: without readers the hash is a writer's.
+// uncountReader has the mistake: it takes a hash without readers for a writer's, and deletes
+// it.
 var uncountReader = redis.NewScript(`
 if redis.call('hincrby', KEYS[1], 'readers', -1) <= 0 then
   redis.call('del', KEYS[1])
@@ -180,7 +181,8 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// uncounted is re-entered by its owner's name, and freed by its first release.
+// uncounted recognises its owner by name, but does not count entries: the first release frees
+// it.
 func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	rdb, owner := connect(c), rand.Text()
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -229,8 +231,8 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// woken waits until a release is published. Unless it is careful, it does not try again when
-// it has subscribed, nor when a lease may have ended without a release.
+// woken waits until a release is published. If careful is set, it also tries again once it
+// has subscribed, and when a lease may have ended without a release.
 func woken(careful bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)

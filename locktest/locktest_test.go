@@ -42,7 +42,7 @@ func play(t *testing.T, scene, dir string, flags ...string) played {
 	return played{err == nil, string(out)}
 }
 
-// says fails the test if a text is missing from the output, or is there behind a "!".
+// says fails the test unless the output has each text. A text behind a "!" must be missing.
 func (p played) says(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -53,7 +53,7 @@ func (p played) says(t *testing.T, texts ...string) {
 	}
 }
 
-// words returns the text without its line breaks, which depend on times and tokens.
+// words returns the text on one line: where lines break depends on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Each lock passes or fails, and the output says why.
@@ -119,7 +119,7 @@ func TestALockIsJudged(t *testing.T) {
 		"reentrantReadWrite": {false, []string{"test re-entry in a Run of its own"}},
 		"majority":           {true, []string{"--- PASS: TestScene/node-restart", "exclusion by server-lost-key"}},
 	}
-	// With the race detector, those in which most runs beside something else.
+	// With the race detector only these scenes run: most of their code is concurrent.
 	sampled := []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken"}
 	for _, scene := range slices.Sorted(maps.Keys(tests)) {
 		if testing.Short() && !slices.Contains(sampled, scene) {
@@ -237,7 +237,8 @@ func TestFlagsOfGoTestBehave(t *testing.T) {
 	}
 }
 
-// Workers and the command that replays a failure have the flags that tests declare.
+// Flags that a test declares itself are passed to the workers, and are in the command that
+// replays a failure.
 func TestFlagsOfTheTestsAreTheWorkersToo(t *testing.T) {
 	if p := play(t, "flagged", t.TempDir()); !p.passed {
 		t.Errorf("without the flag it fails:\n%s", p.out)
@@ -249,7 +250,7 @@ func TestFlagsOfTheTestsAreTheWorkersToo(t *testing.T) {
 	p.says(t, "exclusion by race", " -lockstorm.replay=mutex/1 -let-in=true")
 }
 
-// What a user's tests link stays small: neither plots nor a Docker client, no server.
+// A user's tests link few modules: no plots, no Docker client, no server.
 func TestTheImportGraphIsSmall(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
 	if err != nil {

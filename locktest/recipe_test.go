@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// A recipe promises what its lock was seen to have, and what the options say.
+// A recipe claims the traits that its lock showed in trials, and what the options say.
 func TestARecipePromisesWhatItsLockHas(t *testing.T) {
 	for name, test := range map[string]struct {
 		recipe                                      locks.Recipe

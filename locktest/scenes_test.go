@@ -162,7 +162,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// extended is right, with a lease that can be prolonged: by its owner, or by anybody.
+// extended is right, and its lease can be extended: by its owner only, or by anybody.
 func extended(byOwner bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)
@@ -184,7 +184,7 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is right, and tells its holder an instant, so much after the key's expiry.
+// until is right, and returns a deadline that is this much later than the key's expiry.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -206,7 +206,7 @@ type lease struct {
 func (l *lease) Release(ctx context.Context) error { return l.release(ctx) }
 func (l *lease) Until() time.Time                  { return l.end }
 
-// untilOfNoLease is right, and fills in Held without a look at the error.
+// untilOfNoLease is right, and fills in Held without checking the error.
 func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	obtain := func(ctx context.Context, key string, ttl time.Duration) (*lease, error) {
@@ -236,7 +236,7 @@ func panics(c *locktest.Client) (locktest.Acquire, error) {
 }
 
 // pooled is right, but its Redis client has one connection, for which several goroutines
-// wait.
+// compete.
 func pooled(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, PoolSize: 1})
 	c.Cleanup(func() { _ = rdb.Close() })

@@ -74,8 +74,8 @@ func (c *fakeClient) Step(ctx context.Context, name string) error {
 
 var errTimeout = errors.New("i/o timeout")
 
-// do sends a command: run is what it does on the node, at one moment. Whatever
-// becomes of the client, a command that was sent runs, unless it is dropped.
+// do sends a command. run executes it on the node, in one instant. Once sent, the command
+// runs even if the client crashes, unless it is dropped.
 func (c *fakeClient) do(node, name string, run func(*fakeNode) string) (string, error) {
 	at := testbed.Point{Client: c.id, Step: c.step, Node: node, When: testbed.Before}
 	c.n[node]++

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// serves is the node that a client reaches under a node's name. e.mu is held.
+// serves returns the node that a client reaches under a node's name. e.mu is held.
 func (e *fakeEnv) serves(client int, node string) string {
 	if heir, ok := e.moved[client]; ok {
 		return heir

@@ -163,7 +163,8 @@ func (e *fakeEnv) done(what string) bool {
 	return slices.Contains(e.faults, what)
 }
 
-// pass goes through a barrier, if there is one: false if it drops what comes.
+// pass waits at a barrier, if there is one. It returns false if the barrier drops the
+// message.
 func (e *fakeEnv) pass(key string) bool {
 	e.mu.Lock()
 	b := e.barriers[key]

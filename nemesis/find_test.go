@@ -62,8 +62,8 @@ func probe(t *testing.T, w World, recipe fakeRecipe) []testbed.Point {
 	return Points(cmds)
 }
 
-// findings maps what plans have to find, within the four trials that a cell
-// gets by default, to whether a trial shows it.
+// Of the four trials that a cell has by default, at least one must show the flaw that the
+// plans are made for.
 func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	two := func(tr trial) bool { return tr.together >= 2 }
 	blocked := func(tr trial) bool { return tr.idle > 2*testTTL }

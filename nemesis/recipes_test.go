@@ -264,6 +264,6 @@ func (c *fakeClient) section(ctx context.Context, w World) error {
 	if err := c.workOn(ctx, testbed.StepTouch); err != nil {
 		return err
 	}
-	// Whoever pauses here still believes; the belief ends with the release.
+	// A client that is paused here still believes that it holds the lock, until the release.
 	return c.Step(ctx, testbed.StepRelease)
 }

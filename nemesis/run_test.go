@@ -189,7 +189,8 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
-// A fault that lingers lets the client at Until go on, and ends a little later.
+// A fault with Linger lasts a little longer than until its client reaches Until; that client
+// goes on meanwhile.
 func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	until := both(testbed.StepHold)
 	until.Who = Other
@@ -212,7 +213,7 @@ func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	}
 }
 
-// A client that was struck may get to Until at once: nothing slips in between.
+// The struck client may get to Until at once: no event can come between.
 func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
 	p := Plan{{
 		ID: 1, Fault: "partition", Idea: "at once", Point: both(testbed.StepHold), By: time.Second,

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// returning is a world whose nodes come back with keys, and serve for a while before
-// anybody can look at them.
+// returning is a world whose restarted nodes have keys, and serve for a while before the
+// nemesis can read them.
 type returning struct {
 	*fakeEnv
 	with map[string]fakeKey

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slow is a world in which whatever is done to nodes or to clients takes a while.
+// slow is a world in which every fault on nodes or clients takes a while to inject and to
+// heal.
 type slow struct{ *fakeEnv }
 
 const slowness = 300 * time.Millisecond
@@ -39,8 +40,8 @@ func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	}, err
 }
 
-// What the harness needs to strike and to heal is no client's doing: either nobody
-// waits for it, or it is on record.
+// The time that the harness needs to inject and heal a fault must not be blamed on clients:
+// either no client waits meanwhile, or the history records the wait.
 func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	begins := func(step string) *Trigger { return &Trigger{Clients: []int{0}, Step: step} }
 	for name, c := range map[string]struct {

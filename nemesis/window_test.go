@@ -31,8 +31,8 @@ func linked(d history.Direction) []history.Link {
 	return []history.Link{{From: "c0", To: "n0", Direction: d}}
 }
 
-// toldBy says of each fault what it tells when it strikes c0, which holds a lock, and c0
-// goes on to look, to acquire and to touch.
+// toldBy has the window that each fault records when it strikes c0. c0 holds a lock, and then
+// looks, acquires and touches.
 var toldBy = map[string]told{
 	"client-crash": {Action{}, nil, history.Window{Effect: history.Crashed, Clients: []int{0}, Hits: 1, Impact: &history.Impact{}}},
 	"client-pause": {Action{For: time.Second}, nil, history.Window{
@@ -174,7 +174,8 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 	}
 }
 
-// timeless is a window without what it was to be, and without where and when it struck.
+// timeless returns a window without its plan, and without the place and time at which it
+// struck.
 func timeless(w history.Window) history.Window {
 	w.Planned = nil
 	i := *w.Impact

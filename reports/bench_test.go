@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// busyTrial is as long as a trial of the default length: three clients that
-// take turns and are refused meanwhile, and one hold that the lease ended under.
+// busyTrial is as long as a trial of the default length: three clients take turns and are
+// refused meanwhile, and one lease ends during its hold.
 func busyTrial(tb testing.TB) sampleTrial {
 	t := reporttest.NewTape(tb)
 	t.Acquire(0, 10, 16)
@@ -45,8 +45,8 @@ func busyTrial(tb testing.TB) sampleTrial {
 	return sampleOf(t.Trial("busy", "set-nx-px", "client-pause", locks.Limit, e, reporttest.Violated("exclusion", f)))
 }
 
-// BenchmarkRender tells and draws one violated trial: what a campaign pays for
-// each that its report shows.
+// BenchmarkRender writes the story and the timeline of one violated trial: a campaign's cost
+// for each trial that its report shows.
 func BenchmarkRender(b *testing.B) {
 	dir, s := b.TempDir(), busyTrial(b)
 	b.ReportAllocs()

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// madeUp is a campaign of three cells: fences that went back, a fault that hit
-// nothing, and nothing violated in trials most of which were enumerated.
+// madeUp is a campaign of three cells: a fence that regressed, a fault that hit nothing, and
+// no violation in trials most of which were enumerated.
 func madeUp(expect bool) result {
 	fenced := sampleCell("fenced", "failover", 0)
 	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = trial.Violated, "limit", 2, 2

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// What the clients' program is to blame for stands in every format, beside the recipes.
+// Flaws of the clients' program stand in every format, apart from those of the recipes.
 func TestEveryFormatShowsFlawsOfPrograms(t *testing.T) {
 	declared := campaign.ProgramFlaw{
 		Workload: "lottery-unmarked", Oracle: "draws", Cause: "unmarked", Declared: true,

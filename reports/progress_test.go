@@ -112,8 +112,8 @@ func TestCampaignsWithoutMeasuresHaveNoTable(t *testing.T) {
 	}
 }
 
-// Recipes are compared in the workload that most of them ran, whatever else each of them ran:
-// waits in another one say nothing beside them.
+// Recipes are compared in the workload that most of them ran: waits in different workloads
+// cannot be compared.
 func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 	in := func(lock, workload string, wait time.Duration) trial.Result {
 		return trial.Result{Spec: trial.Spec{Lock: lock, Fault: "none", Workload: workload}, Progress: &checker.Progress{Waits: 1, WaitMedian: wait, WaitMax: wait}}
@@ -137,7 +137,8 @@ func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 	}
 }
 
-// Where several workloads ran with as many recipes, one of a source document is not chosen.
+// If equally many recipes ran several workloads, a general workload is chosen before one from
+// a source document.
 func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
 	var trials []trial.Result
 	for _, w := range []string{"lottery-unmarked", "mutex", "lottery"} {

@@ -49,8 +49,8 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
-// TestStoriesKnowNoRecipe: who renames a recipe in the data gets the same text,
-// but for the name.
+// TestStoriesKnowNoRecipe: if a recipe is renamed in the data, the story is the same, except
+// for the name.
 func TestStoriesKnowNoRecipe(t *testing.T) {
 	const other = "a-lock-of-our-own"
 	check := func(t *testing.T, trial trial.Result, e sampleTrial) {

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// overran is a trial of a recipe under actions of a fault that last for so long each.
+// overran is a trial of a recipe under actions of a fault, each of which lasts for one of
+// these times.
 func overran(lock, fault string, o trial.Outcome, forever bool, lasts ...time.Duration) trial.Result {
 	t := trial.Result{Outcome: o, Spec: trial.Spec{Lock: lock, Fault: fault, Options: workloads.Options{TTL: time.Second}}}
 	for _, d := range lasts {

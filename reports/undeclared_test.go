@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
-// not the one renewal that came after them.
+// alsoRenewal is a trial whose recipe declares its many removals of other clients' keys, but
+// not the one renewal after them.
 func alsoRenewal(tb testing.TB) sampleTrial {
 	s := sampleOf(reporttest.ForeignRenewal(tb))
 	renewal := s.Trial.Verdicts[0].Findings[0]

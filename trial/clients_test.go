@@ -96,8 +96,8 @@ func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
 	}
 }
 
-// Of several clients that break down at once, the history ends with the first; the
-// testbed may return another's error.
+// If several clients break down at once, the trial's breakdown is the one with which the
+// history ended, even if the testbed returns another's error.
 func TestATrialIsToldToHaveBrokenDownAsItsHistoryEnds(t *testing.T) {
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
 	first := &testbed.Breakdown{Kind: history.FPanic, Detail: "client 1: first"}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// TestACompressedTrialIsJudgedAsAPlainOne: whole, changed or cut short, and whether its
-// folder or its history is named.
+// TestACompressedTrialIsJudgedAsAPlainOne: this holds for intact, changed and truncated
+// files, and whether the folder or the history is named.
 func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	var ops []history.Op
 	for i := range 200 {

@@ -30,8 +30,8 @@ var (
 	crowdLinks = flag.Bool("crowd-share-links", true, "whether they share their links")
 )
 
-// counted is a testbed whose node tells in the end how often it ran each command.
-// The one that asks is in the evidence, and so is its place among the others.
+// counted is a testbed that asks the node at the end how often it ran each command. The
+// command that asks is in the evidence too.
 type counted struct {
 	testbed.Testbed
 	calls map[string]int // by the command's name, in capitals
@@ -67,8 +67,8 @@ func crowdSpec(clients int, d time.Duration) Spec {
 // WatchesKeys implements keyWatcher, as the testbed within does.
 func (c *counted) WatchesKeys() bool { return WatchesKeys(c.Testbed) }
 
-// TestACrowdLosesNothing: every command that Redis ran is in the evidence and none
-// that it did not run, every operation is complete, and each has its commands.
+// TestACrowdLosesNothing: the evidence has exactly the commands that Redis ran, every
+// operation is complete, and each has its commands.
 func TestACrowdLosesNothing(t *testing.T) {
 	bed, err := servers.New(servers.Options{Temp: t.TempDir()})
 	if err != nil {
@@ -115,8 +115,8 @@ func TestACrowdLosesNothing(t *testing.T) {
 		*crowdSize, len(e.Ops), len(e.Commands), last, float64(len(e.Commands))/last.Seconds(), ran, time.Since(began), peak>>20, peakMemory(t)>>20, err)
 }
 
-// compare wants of each command that clients send, and no script, as many in the
-// evidence as the node counted when it was asked.
+// compare checks that, for each command that clients send and no script calls, the evidence
+// has as many as the node counted.
 func (c *counted) compare(t *testing.T, commands []history.Command) {
 	t.Helper()
 	asked := 0

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// A point that no client reaches keeps a trial disturbed for as long as its action waits.
+// The time limit includes the time for which an action waits for a point that no client
+// reaches.
 func TestTheTimeLimitAllowsForActionsThatWaitInVain(t *testing.T) {
 	const by, lasts = 5 * time.Minute, 10 * time.Second
 	s := Spec{

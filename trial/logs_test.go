@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// TestARunawaysKeysAreNotAllKept: a key that grows with each command would take all
-// memory.
+// TestARunawaysKeysAreNotAllKept: otherwise a key that grows with each command would use up
+// all memory.
 func TestARunawaysKeysAreNotAllKept(t *testing.T) {
 	rec := recorder()
 	passed := 0

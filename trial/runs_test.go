@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What earlier runs left in doubt is settled or not, and the folder is that of a run that
-// shows what is left.
+// Settled returns the doubts of earlier runs that later runs resolved. DoubtDir returns the
+// folder of the run in which an unresolved doubt arose; if none is left, of the first doubt.
 func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 	race, lost := Flaw{Oracle: "exclusion", Cause: "race"}, Flaw{Oracle: "resource", Cause: "race"}
 	for name, c := range map[string]struct {
@@ -39,7 +39,7 @@ func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 	}
 }
 
-// A store of before tells how often a trial was run again in other fields.
+// Stores of earlier versions have the number of further runs in other fields.
 func TestAnOlderStoreTellsOfEarlierRuns(t *testing.T) {
 	var got Result
 	err := json.Unmarshal([]byte(`{"ops":7,"again":2,"further":true,"settled":[{"oracle":"exclusion","cause":"race"}],"doubt_dir":"trials/a"}`), &got)

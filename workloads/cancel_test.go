@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Whatever moment an attempt ends at, the trial does the same again, and who gives up
-// is told nothing that is not so.
+// At whatever moment an attempt's context ends, the trial can be repeated exactly, and the
+// recorded outcome is true.
 func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 	for _, lock := range []string{"set-nx-px", "setnx-expire", "getset", "redisson", "redlock-naive", "reentrant-hash-watchdog"} {
 		t.Run(lock, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 	}
 }
 
-// D0's and D1's locks in two steps are left without a life if the attempt ends between
-// the two; those in one step end with their lease.
+// If an attempt ends between the two steps of D0's and D1's locks, the key has no TTL. Locks
+// with one step leave a key that expires with its lease.
 func TestAnAttemptThatIsCancelledHalfWayLeavesItsKey(t *testing.T) {
 	forEver := map[string]bool{"setnx-expire": false, "set-nx-px": false}
 	for lock := range forEver {

@@ -24,7 +24,7 @@ func anyOptions(t *rapid.T) Options {
 	}
 }
 
-// around says whether a duration is 0.5 to 1.5 times the mean, to the microsecond.
+// around reports whether d is 0.5 to 1.5 times the mean, to the microsecond.
 func around(d, mean time.Duration) bool {
 	return d >= mean/2-time.Microsecond && d <= mean*3/2+time.Microsecond && d%time.Microsecond == 0
 }
@@ -61,7 +61,7 @@ func TestDecisionsAreAPureFunctionWithinTheirBounds(t *testing.T) {
 	}
 }
 
-// Turning one dial leaves the decisions that hang on the others as they were.
+// A change of one option leaves the decisions that depend on the other options as they were.
 func TestADialMovesOnlyWhatHangsOnIt(t *testing.T) {
 	w, _ := ByName("mutex")
 	rapid.Check(t, func(t *rapid.T) {

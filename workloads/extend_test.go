@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// gullible is a lock whose extension takes for granted what it does not know: it sets
-// the key anew, whoever has it by now.
+// gullible is a lock whose extension does not check the owner: it sets the key anew even if
+// another client has it.
 type gullible struct {
 	client *locks.Client
 	key    string

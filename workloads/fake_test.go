@@ -51,7 +51,7 @@ type client struct {
 	i int
 }
 
-// server is the truth behind all memoryLocks of a trial: who holds what.
+// server has the true state behind all memoryLocks of a trial: who holds which lock.
 type server struct {
 	mu      sync.Mutex
 	owner   map[string]int // lock → client + 1; 0 = free

@@ -25,7 +25,8 @@ func slowOnce(d time.Duration, calls ...int) func(int) (<-chan struct{}, error) 
 	}
 }
 
-// A section has one place for long work in each of its steps: hold, read, touch.
+// Each step of a section, hold, read and touch, has one place at which its work may be
+// prolonged.
 func TestLongWorkIsDoneWhereItsStepHasIt(t *testing.T) {
 	const long = 300 * time.Millisecond
 	for call, want := range map[int]string{1: "acquire read", 2: "read write", 3: "read write"} {
@@ -110,8 +111,8 @@ func TestAHungClientReleasesNothingAndLearnsThatItsLeaseIsLost(t *testing.T) {
 	}
 }
 
-// A client that hangs under two locks is told of the loss of each, and the history says of
-// which.
+// A client that hangs under two locks learns of the loss of each, and the history names the
+// lock.
 func TestAClientThatHangsUnderTwoLocksLearnsOfTheLossOfEach(t *testing.T) {
 	for _, c := range []struct {
 		workload string

@@ -41,7 +41,8 @@ func run(t *testing.T, s trial.Spec) history.Evidence {
 	return e
 }
 
-// struck is the same trial with a plan of a fault; ok = false: it has none there.
+// struck returns the same trial with a plan of the fault; ok is false if the fault has none
+// for it.
 func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Evidence) (_ trial.Spec, ok bool) {
 	t.Helper()
 	o := s.Options
@@ -82,7 +83,7 @@ func verdicts(t *testing.T, e history.Evidence) []checker.Verdict {
 	return all
 }
 
-// onResource is the verdict of the oracle that workloads make touches for.
+// onResource returns the verdict of the oracle resource, for which workloads record touches.
 func onResource(t *testing.T, e history.Evidence) checker.Verdict {
 	t.Helper()
 	all := verdicts(t, e)
@@ -119,8 +120,8 @@ func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 	}
 }
 
-// same runs a trial again from its script, and that from its own, after a
-// journey through JSON.
+// same runs a trial again from its script, and then that trial from its own script, through
+// JSON.
 func same(t *testing.T, w workloads.Workload, s trial.Spec, original history.Evidence) {
 	t.Helper()
 	want := history.Hash(original)
@@ -181,7 +182,7 @@ func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
 	}
 }
 
-// orphans says whether all that the verdict accuses are keys which expired in the end.
+// orphans reports whether the verdict accuses only keys that expired in the end.
 func orphans(v checker.Verdict) bool {
 	return v.Result == checker.Violated && !slices.ContainsFunc(v.Findings, func(f checker.Finding) bool {
 		return f.Cause != checker.OrphanedKey || f.Forever
@@ -191,7 +192,7 @@ func orphans(v checker.Verdict) bool {
 // untouched are the workloads whose clients touch no resource.
 var untouched = []string{"d3-test-basic", "d3-test-reentrant"}
 
-// Every workload shows D3's simple idea for what it is, without any fault.
+// Every workload shows, without any fault, that D3's simple idea does not exclude.
 func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 	for _, p := range suiting("exists-set") {
 		t.Run(p[1], func(t *testing.T) {
@@ -213,8 +214,7 @@ func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 	}
 }
 
-// What the counter shows to be lost, the oracle has seen to be overwritten: the
-// difference is never news.
+// Whenever the counter shows lost updates, the oracle has found an overwritten one.
 func TestWhatTheCounterLostIsAViolationOfTheResource(t *testing.T) {
 	lossy := 0
 	for _, lock := range []string{"exists-set", "set-nx-ex", "set-nx-px"} {

@@ -59,8 +59,8 @@ func TestATransferHoldsTwoLocksAndLosesNothing(t *testing.T) {
 	}
 }
 
-// Every workload runs with tokens of the clients' own where the recipe takes them, and
-// with several locks.
+// Every workload runs with several locks and, if the recipe takes them, with the clients' own
+// tokens.
 func TestClientsChooseTheirTokens(t *testing.T) {
 	for _, p := range suiting("set-nx-px", "reentrant-hash") {
 		s := spec(p[0], p[1], 3)

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// A lock with a renewal of its own outlives the release of another; a lock of D3, whose
-// renewals have one stop flag, does not. Nor is the renewal that races the key's expiry,
-// which mutex shows, taken for one that was stopped.
+// A lock whose renewal has its own stop flag keeps its lease when the client releases another
+// lock. D3's lock does not: all renewals share one flag. mutex shows a renewal that races the
+// key's expiry; that is not taken for a stopped one.
 func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		lock, workload    string

@@ -49,7 +49,8 @@ func TestAGoodLockLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// A lock that waits in its own way is tried once before, unless it has no single attempts.
+// A client first makes a single attempt before it waits, unless the lock has no single
+// attempts.
 func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		ops, err := play(t, "mutex", &world{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
@@ -247,7 +248,8 @@ func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	}
 }
 
-// The client goes on as after a refusal; the history tells what happened, and as unknown.
+// The client goes on as after a refusal; the history records the error with an unknown
+// outcome.
 func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 	timeout := errors.New("i/o timeout")
 	for name, failed := range map[string]struct {

@@ -55,8 +55,8 @@ func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	}
 }
 
-// granted acquires a free lock. Valkeylock waits 20 ms for each answer, which a busy machine
-// may exceed: then it is tried again, until what that attempt left is removed.
+// granted acquires a free lock. Valkeylock waits 20 ms for each answer, which may be too
+// short on a busy machine: then granted tries again until the key of that attempt is gone.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false

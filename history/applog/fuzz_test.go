@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// FuzzRead: any text is a log or an error that names the file, and every reading of a log is a
-// possible history in order of time, whose certain spans lie within possible ones.
+// FuzzRead: any text is either a log, or an error that names the file. Every reading of a log
+// is a possible history, sorted by time, whose certain spans lie within the possible ones.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []struct{ text, name string }{
 		{"client,lock,from,to\na,x,2026-03-01T10:00:00.000Z,2026-03-01T10:00:04.120Z\nb,x,2026-03-01T10:00:03Z,\n", "h.csv"},

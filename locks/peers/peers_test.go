@@ -67,8 +67,8 @@ func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Du
 	return l, c.Nodes
 }
 
-// granted acquires a free lock. Rueidislock waits 20 ms for each answer, which a busy
-// machine may exceed: then it is tried again, until what that attempt left is removed.
+// granted acquires a free lock. Rueidislock waits 20 ms for each answer, which may be too
+// short on a busy machine: then granted tries again until the key of that attempt is gone.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false
@@ -87,8 +87,8 @@ func granted(t *testing.T, l locks.Lock) locks.Lease {
 	return locks.Lease{}
 }
 
-// refused tries to acquire a lock that somebody has, again while rueidislock finds the
-// answer late, and returns why that was refused.
+// refused tries to acquire a lock that another client has, and returns why it was refused. It
+// tries again while rueidislock reports a late answer.
 func refused(t *testing.T, l locks.Lock) error {
 	t.Helper()
 	for {
@@ -182,8 +182,8 @@ func TestAReleaseOfWhatIsAnothersSaysSoAndLeavesIt(t *testing.T) {
 	})
 }
 
-// lostSoon waits until a lease is known to be lost, where the library looks after it;
-// where it does not, a lease ends with its deadline.
+// lostSoon waits until the library reports that the lease is lost. It returns at once for
+// leases that end at a deadline, or whose loss is not reported.
 func lostSoon(t *testing.T, held locks.Lease) {
 	t.Helper()
 	if held.LostC == nil || !held.Deadline.IsZero() {
@@ -265,8 +265,7 @@ func byID(t *testing.T, id string) locks.Recipe {
 	return Recipes()[i]
 }
 
-// Of a lock on one node nobody can tell who has it if the caller does not wait for the
-// answer.
+// If the caller does not wait for the answer, nobody knows who has a lock on one node.
 func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	for _, id := range []string{"redsync", "redsync-quorum", "redsync-failfast", "redislock", "redislock-multi"} {
 		t.Run(id, func(t *testing.T) {
@@ -280,8 +279,8 @@ func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	}
 }
 
-// A command that failed may have run: on one node the outcome is unknown. Of several nodes
-// too few have granted the lock.
+// A command that failed may have run, so that on one node the outcome is unknown. On several
+// nodes it is a refusal: too few have granted the lock.
 func TestAnAttemptWithoutAnAnswerIsUnknownOnOneNodeOnly(t *testing.T) {
 	for _, c := range []struct {
 		id    string

@@ -33,7 +33,8 @@ func TestAPanicIsToldWithTheCallThatItEnded(t *testing.T) {
 	}, []string{"c1"})
 }
 
-// The hold of a client that hangs never ends: others ask in vain from its beginning.
+// A client that hangs never ends its hold: attempts of others count as in vain from its
+// beginning.
 func TestWhoAskedAHungHolderIsCountedFromItsGrant(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)
@@ -50,8 +51,8 @@ func TestWhoAskedAHungHolderIsCountedFromItsGrant(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, nil)
 }
 
-// Of a quorum's nodes, so many carry the key of a client that hangs that no other client can
-// have a quorum: others ask in vain from then on, not from where the finding begins.
+// Several nodes have the key of a client that hangs, so that no other client can get a
+// quorum. Attempts count as in vain from then on, not from the beginning of the finding.
 func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	nodes := []string{"n0", "n1", "n2", "n3", "n4"}
 	tape := reporttest.NewTape(t)
@@ -74,8 +75,8 @@ func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, nil)
 }
 
-// A client that hangs overran its lease to the trial's end: no time is told at which it
-// stopped, and renewal, which would block everybody for ever, is not advised.
+// A client that hangs holds the lock beyond its lease, to the trial's end. The story names no
+// time at which it stopped. It does not advise renewal, which would block everybody for ever.
 func TestAHungHolderWithoutRenewalIsToldToTheTrialsEnd(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

@@ -95,8 +95,8 @@ func TestAnAttemptThatWasPresumedBusyIsToldWithItsError(t *testing.T) {
 	}
 }
 
-// What hangs does so to the trial's end: neither the end of the fault's window nor that of
-// all faults says that it came back.
+// A hang lasts to the trial's end: the story does not say that the client came back when the
+// fault's window ended, nor when all faults did.
 func TestAHangIsNotToldAsOver(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

@@ -72,8 +72,8 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 	}
 }
 
-// failedOver is a grant that a replica never got, as it was cut off from the primary
-// or left behind by the failover itself; wait is what a WAIT was answered.
+// failedOver is a grant that a replica never got, because it was cut off from the primary or
+// the failover was faster. wait is the reply to a WAIT.
 func failedOver(tb testing.TB, cut bool, wait string) reporttest.Trial {
 	t := reporttest.NewTape(tb)
 	if cut {
@@ -163,7 +163,8 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }
 
-// A reply is lost after its command ran, and told so, though the link was struck before.
+// The fault on the link begins before the command runs, but the story tells of the lost reply
+// after the command.
 func TestALostReplyIsToldAfterWhatItsCommandDid(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Window(49.9, 250, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: reporttest.Link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1}})

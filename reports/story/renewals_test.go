@@ -60,8 +60,7 @@ func stoppedByARelease(t *reporttest.Tape) {
 	t.Command(0, "n0", 400.4, "1", "EVALSHA "+t.Script("compare-and-delete")+" 1 stock token-s")
 }
 
-// renewedReleasedOnes: c0's renewals of two released leases go on, and one of its lease never
-// comes.
+// renewedReleasedOnes: c0 still renews two released leases, and never its present one.
 func renewedReleasedOnes(t *reporttest.Tape) {
 	for i := range 2 {
 		at, token := 10+30*float64(i), fmt.Sprintf("token-%d", i)

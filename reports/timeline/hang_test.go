@@ -11,8 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// A client that hangs does so to the trial's end, though no more clients are hung from the
-// end of the fault's window on.
+// A hang is drawn to the trial's end, although the fault's window ends before.
 func TestAHangIsDrawnToTheTrialsEnd(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

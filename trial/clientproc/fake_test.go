@@ -15,8 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// env is a world in which everything is let pass; its node says again what it is
-// told.
+// env is a world that lets everything pass; its node repeats every command as its reply.
 type env struct{ testbed.Env }
 
 type client struct{ testbed.Client }

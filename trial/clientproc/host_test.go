@@ -42,7 +42,7 @@ func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
 	}
 }
 
-// ticks waits until the client has said something after that many entries.
+// ticks waits until the client has recorded something after that many entries.
 func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	t.Helper()
 	var ops []history.Op
@@ -53,8 +53,7 @@ func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	return ops
 }
 
-// quiet waits until what is on its way has come, and returns how many entries there
-// are then.
+// quiet waits until all entries on their way have arrived, and returns their number.
 func (s *stage) quiet(t *testing.T) int {
 	t.Helper()
 	seen, since := -1, time.Now()
@@ -67,7 +66,7 @@ func (s *stage) quiet(t *testing.T) int {
 	return seen
 }
 
-// until waits until something is the case; otherwise says what is then.
+// until waits until so returns true; otherwise is the failure's message.
 func until(t *testing.T, otherwise string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
@@ -180,7 +179,8 @@ func TestWhoWasFrozenBeforeItWasStartedCanBeThawed(t *testing.T) {
 	}
 }
 
-// The two clocks are read again where we were not scheduled between them.
+// If the process was not scheduled between the readings of the two clocks, both are read
+// again.
 func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
 	const ahead = time.Hour // of the machine's clock
 	rapid.Check(t, func(r *rapid.T) {

@@ -36,7 +36,7 @@ func operations(t *rapid.T) history.Op {
 	return op
 }
 
-// Who cannot learn where the slots are says what it failed of, and not only that its
+// If a client cannot learn where the slots are, its error has the cause, and not only that
 // time was up.
 func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

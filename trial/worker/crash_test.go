@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// What the trial showed when it did not die counts, and how it died is told.
+// If the trial died in one run and not in another, the surviving run's result counts, and the
+// result says how the other died.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)
@@ -28,7 +29,7 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-// once ends its process the first time that it is called in a directory.
+// once ends its process at the first call for a directory.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		panic("once")
