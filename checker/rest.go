@@ -96,9 +96,9 @@ func (w *wire) putBack(g *keyspace.Grant) bool {
 }
 
 // usurped returns the part of the grant's acquire, in another place of the same key, that a
-// successful acquire of that client overwrote before seq; nil if there is none. Whoever
-// overwrites a record may write some of its places with the values that were there, and
-// later removes the record as its own.
+// successful acquire of that client overwrote before seq; nil if there is none. A client that
+// overwrites a record may write the old values into some of its places. Later it removes the
+// record as its own.
 func (w *wire) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range w.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {

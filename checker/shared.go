@@ -56,9 +56,9 @@ func (w *wire) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	}
 }
 
-// besideEnough reports whether a successful share is consistent with a count that
-// excludes: its number is within the permits, or so many other owners of shares attended
-// to the lock that it was one too many.
+// besideEnough reports whether a count that excludes can explain a successful share. Either
+// the share's number is within the permits. Or as many other owners as there are permits
+// already had shares and attended to the lock, so that this share was one too many.
 func (w *wire) besideEnough(g *keyspace.Grant) bool {
 	permits := permitsOf(w.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {

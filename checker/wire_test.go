@@ -165,7 +165,8 @@ func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 	})
 }
 
-// checkFindings: a violation has findings with causes and words; nothing else has any.
+// checkFindings checks that a violation has findings with causes and summaries, and that no
+// other verdict has findings.
 func checkFindings(t *rapid.T, e history.Evidence, v Verdict) {
 	if (v.Result == Violated) != (len(v.Findings) > 0) || v.Result == Unknown && v.words() == "" {
 		t.Fatalf("an inconsistent verdict: %+v", v)

@@ -203,7 +203,7 @@ func TestRefusedSharesInCounts(t *testing.T) {
 	})
 }
 
-// The key is the holder's, whoever was refused after him.
+// The key belongs to the holder, although another client was refused later.
 func TestAKeyIsNotOfWhoWasRefused(t *testing.T) {
 	k := Read(enact(t, "10 c0+ INCR lock\n20 c1? INCR lock\n30 c2 EXPIRE lock 1"))
 	for _, s := range k.Steps {

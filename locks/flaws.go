@@ -32,8 +32,8 @@ func may(faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// rarely returns the flaws, of which the one by that oracle and cause need not show under
-// these faults: the places where they have to strike for it hang on a seed.
+// rarely returns the flaws. The flaw with that oracle and cause need not show under these
+// faults: whether they strike in the right place depends on the seed.
 func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	all := slices.Clone(flaws(group...))
 	for i, f := range all {
@@ -175,7 +175,7 @@ func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are faults of a client's clock. A client that is frozen meanwhile may never
+// slowClocks are faults that set a client's clock. If the client is also frozen, it may never
 // learn of its grant.
 var slowClocks = []string{"client-skew"}
 

@@ -12,18 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// isLockingAfterLock is D3's class as its API invites to use it: lock says no both when the
-// lock is busy and when no answer came, and isLocking(key, value) says whether the key has
-// the caller's value. So the caller asks isLocking after every no, and a SET whose reply was
-// lost counts as held after all.
+// isLockingAfterLock is D3's class as its API invites to use it: lock returns false both when
+// the lock is busy and when no answer came, and isLocking(key, value) tells whether the key
+// has the caller's value. So the caller asks isLocking after every false, and a SET whose
+// reply was lost counts as held after all.
 //
-// As a question the method is good: the value is the attempt's own, and a GET that finds it
-// proves the grant. The flaws: lock counted no entry, so that unLock refuses without asking
-// Redis, and the key keeps everybody out until it expires; and a SET that arrives after the
-// GET is nobody's.
+// This check is correct: the value is the attempt's own, and a GET that finds it proves the
+// grant. There are two flaws. First, lock counted no entry, so that unLock refuses without
+// asking Redis, and the key keeps everybody out until it expires. Second, if a SET arrives
+// after the GET, no client knows of its grant.
 //
-// A lease is entered once: what isLocking found cannot be re-entered. Unlock returns
-// ErrRefused without an entry, and else nil, whatever Redis replied.
+// A lease has one entry: a grant that isLocking found cannot be re-entered. Without an entry
+// Unlock returns ErrRefused, otherwise nil, whatever Redis replied.
 type isLockingAfterLock struct{ localLock }
 
 func init() {

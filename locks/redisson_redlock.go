@@ -47,7 +47,7 @@ func init() {
 		Summary:  "redisson's Lua on each node in turn with a lease of twice the waiting time, held by N/2+1, then Lua: PEXPIRE on those · redisson's Lua on all nodes, results ignored",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			// Whoever crashes half-way leaves leases of twice the waiting time.
+			// A client that crashes half-way leaves leases of twice the waiting time.
 			claims := oneNodeClaims("redisson-redlock", ttl, 2*wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonExpire)
 			claims.Quorum = nodes/2 + 1
 			return claims

@@ -89,13 +89,14 @@ func (c *Client) Cleanup(f func()) { context.AfterFunc(c.Context, f) }
 // Held.Extend is not tested, nor are contexts that end while Acquire waits (Blocking).
 func (c *Client) Readers(acquire Acquire) { c.read = acquire }
 
-// noPort is no valid port, and the hosts are from a documentation network (RFC 5737): a
-// client that does not use Dial fails at once.
+// noPort is an invalid port, so that a client that does not use Dial fails at once. The hosts
+// are from a documentation network (RFC 5737).
 const noPort = 66379
 
-// newClient returns the subject's view of a client process. The addresses have ports that
-// are none: a Redis client without the dialler fails at once, and reaches nobody's Redis.
-// Their hosts are numbers, since go-redis looks names up, and a bubble has no time for that.
+// newClient returns the subject's view of a client process. Its addresses have invalid ports,
+// so that a Redis client without Dial fails at once and reaches no real Redis. Their hosts
+// are IP addresses, because go-redis resolves names, for which a bubble's clock does not
+// advance.
 func newClient(c *locks.Client) *Client {
 	names := map[string]string{}
 	v := &Client{ID: c.ID, Context: c.Context, Now: c.Now, Rand: c.Rand}

@@ -6,10 +6,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lotteryUnmarked is D3's example as D3 has it: in many instances of a service a timer fires,
-// and whoever gets the lock draws ten winners; who does not gives up. Nothing notes that the
-// draw was made. A timer that fires after the winner of the lock has left it draws again,
-// though the lock kept its word. The workload lottery has the note that repairs that.
+// lotteryUnmarked is D3's example as D3 has it: a timer fires in many instances of a service.
+// The instance that gets the lock draws ten winners; the others give up. No instance records
+// that the draw was made. If a timer fires after the winner has released the lock, its
+// instance draws again, although the lock excluded. The workload lottery has the record that
+// repairs this.
 //
 // The resource records the round and the number of each winner, as the document's table in
 // MySQL would. Timers fire a little apart; some fire later than a draw takes.

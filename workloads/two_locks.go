@@ -2,13 +2,13 @@ package workloads
 
 import "github.com/lockstorm/lockstorm/history"
 
-// twoLocks takes two locks, in the order of their names, and leaves the second long before
-// the first. In half of the sections the work after that release takes one and a half
-// leases, so that the first lock lives on only if its renewal does. D3's renewal does not:
-// one stop flag serves all keys of a client.
+// twoLocks takes two locks, in the order of their names, and releases the second long before
+// the first. In half of the sections the work after that release takes one and a half leases,
+// so that the client keeps the first lock only if its lock is still renewed. D3's is not: one
+// stop flag serves all keys of a client.
 //
-// The workload transfer cannot show that. It holds both locks for the same work and ends with
-// two releases, so that a renewal that the first of them stops is no longer missed.
+// The workload transfer cannot show that: it releases both locks at the end of the same work,
+// so that nothing depends on renewals after the first release.
 var twoLocks = Workload{
 	Name:     "two-locks",
 	Doc:      "two locks held at once; the first is held for more than a lease after the release of the second",

@@ -5,8 +5,8 @@ import "slices"
 // available are the operations of one owner that were invoked and may take effect.
 type available struct{ acquires, releases waiting }
 
-// waiting are available operations of one kind: certain ones in order of their replies,
-// and those of unknown outcome, in piles of such as are alike.
+// waiting are available operations of one kind: certain ones in order of their replies, and
+// those of unknown outcome in piles of equal ones.
 type waiting struct {
 	certain []int
 	perhaps []pile

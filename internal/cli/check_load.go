@@ -33,8 +33,8 @@ type givenHistory struct {
 	// log is set instead of the record's evidence if the file has holds, or completions
 	// without invocations.
 	log *applog.Log
-	// lines has the line of the file for each entry of the evidence, and limits says what
-	// the log cannot show; both of such a log only.
+	// lines has the line of the file for each entry of the evidence. limits says what the
+	// log cannot show. Both are set only if log is.
 	lines  []int
 	limits string
 }

@@ -192,8 +192,8 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	return c, err
 }
 
-// durationTTLs is how long a trial is disturbed, in lease times, unless that is chosen: as
-// by default.
+// durationTTLs is the least --duration, in lease times, unless the user chooses one. It is
+// the ratio of the default duration and the default lease time.
 const durationTTLs = 5
 
 // prepare returns a campaign that runs configuration c on the open testbed tb.

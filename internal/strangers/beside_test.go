@@ -48,7 +48,7 @@ func beside() []Stranger {
 		{ID: "script-named", Doc: "a script that makes the key's name itself, of the lock's", Right: true, bind: of(scriptNamed)},
 		{ID: "last-asker", Doc: "who asks overwrites a record beside the lock that says who asked last", Right: true, bind: of(lastAsker)},
 		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: a release within so long leaves the key until then", Right: true,
-			// Whoever waits does so for those that are left, too.
+			// A client that waits may wait for several of these keys, one after the other.
 			promises: func(c *history.Claims, _ int) { c.Recovery += 3 * leastFor },
 			bind:     of(atLeastFor)},
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Of all named schedules, which -all runs, one in so many (stride) is part of the
-// test, and each that the table names. To look at one trial:
+// The test runs one of every few named schedules (stride), and each that the table names.
+// -all runs all. To look at one trial:
 //
 //	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (

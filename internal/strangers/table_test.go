@@ -38,8 +38,8 @@ func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
 // commands on their way do not. The deadline is an instant of the client's wall clock.
 func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
-// rowsOf makes rows of flaws, except those of locks that renew or extend their leases: a
-// lock whose limits they are has rows of its own.
+// rowsOf makes rows of flaws. It leaves out those that concern renewing or extending a lease:
+// locks that renew or extend have these rows in their own tables.
 func rowsOf(flaws []locks.Flaw) []may {
 	var rows []may
 	for _, f := range flaws {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// befalls is what may befall nodes, by name.
+// befalls has the events on nodes without a command, by name.
 var befalls = map[string]trial{
 	"restart without memory": {setup: testbed.Setup{Topology: testbed.Single}, body: restart},
 	"restart with all":       {setup: testbed.Setup{Topology: testbed.Single, Durability: testbed.Always}, body: restart},

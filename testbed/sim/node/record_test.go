@@ -295,8 +295,8 @@ func TestEachCauseIsTold(t *testing.T) {
 	}
 }
 
-// TestContentsAreWrittenAsRedisWritesThem: of each type, in a fixed order, the life by
-// the history's clock.
+// TestContentsAreWrittenAsRedisWritesThem checks contents of each type: in a fixed order,
+// with their life by the history's clock.
 func TestContentsAreWrittenAsRedisWritesThem(t *testing.T) {
 	n, err := node.New()
 	if err != nil {

@@ -197,7 +197,8 @@ func (n *Node) startTracking(s *Session, mode trackingMode) {
 	s.track = mode
 }
 
-// switchTo completes the mode to which a session changes, or returns why it cannot.
+// switchTo checks that a session may change from m to mode, and adds m's prefixes to those of
+// mode. If the session may not, it returns the error reply.
 func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 	const before = " before disabling tracking for this client, and then re-enabling it with a different mode."
 	switch {
