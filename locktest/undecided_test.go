@@ -1,0 +1,55 @@
+package locktest_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A trial whose fault hits nothing decides nothing: saved, it is named and passed over; if
+// -lockstorm.replay names it, the test fails.
+func TestASavedTrialThatDecidesNothing(t *testing.T) {
+	dir := t.TempDir()
+	play(t, "bareDelete", dir)
+	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("saved are %v, %v", files, err)
+	}
+	strikeNowhere(t, files[0])
+	saved, err := filepath.Rel(dir, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, "fenced", dir)
+	if !p.passed {
+		t.Errorf("the lock without the mistake fails:\n%s", p.out)
+	}
+	p.says(t, "the saved trial "+saved+" shows nothing any more (not-exercised)", "limits of any lease", "!the other trials under client-pause were not run")
+	if p = play(t, "bareDelete", dir, "-lockstorm.replay="+saved); p.passed {
+		t.Errorf("the replayed trial passes:\n%s", p.out)
+	}
+	p.says(t, "the trial "+saved+" shows nothing: its outcome is not-exercised", "!exclusion by")
+}
+
+// strikeNowhere changes a saved trial: its faults wait for a command that no client sends.
+func strikeNowhere(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range file["spec"].(map[string]any)["plan"].([]any) {
+		action.(map[string]any)["point"].(map[string]any)["n"] = 1000
+	}
+	if b, err = json.Marshal(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
