@@ -15,7 +15,7 @@ func (s *story) asks(at float64, client int, how history.Type, commands ...[]str
 	s.done(at+float64(len(commands)), client, how)
 }
 
-// noting is a lock beside which every attempt first sends a command of its own.
+// noting is a lock whose attempts each send a command to another key first.
 func noting(note func(client int) []string) func(*story) {
 	set := func(reply, token string) []string { return append([]string{reply}, setPX(token)...) }
 	return func(s *story) {

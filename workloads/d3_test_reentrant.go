@@ -3,8 +3,9 @@ package workloads
 import "github.com/lockstorm/lockstorm/history"
 
 // d3TestReentrant is D3's testReentrant: one thread locks, which must succeed, and unlocks,
-// which must succeed. Its comments say four times each, its code does so once: nothing is
-// entered again, and any lock passes, reentrant or not. The workload reentrant enters again.
+// which must succeed. Its comments say that it does each four times, but its code does each
+// once. So it enters nothing again, and every lock passes, reentrant or not. The workload
+// reentrant enters again.
 //
 // docs/measurements.md has what the test shows of locks that cannot be entered twice.
 var d3TestReentrant = Workload{

@@ -81,8 +81,8 @@ func model[S state](init S) porcupine.Model {
 	}
 }
 
-// Model is a kind of lock, as a sequential specification for judging histories. Models,
-// ModelNamed and ModelOf return them.
+// Model is a kind of lock, as a sequential specification for judging histories. Use Models,
+// ModelNamed or ModelOf to get one.
 type Model struct {
 	Name string // "reentrant-mutex"
 	Doc  string // the orders that it allows, in one sentence

@@ -105,7 +105,7 @@ func digitsAt(text string) int {
 	return n
 }
 
-// finest returns the tenth part of a unit as often as there are digits, at least 1 ns.
+// finest returns the unit divided by ten for each digit, but at least 1 ns.
 func finest(unit time.Duration, digits int) time.Duration {
 	for range digits {
 		unit /= 10

@@ -261,8 +261,8 @@ func (t *table) members(r row, members map[string]json.RawMessage) error {
 	return nil
 }
 
-// plain returns a string's, number's or boolean's text; "" for null. The array of numbers
-// that a value may be stays as it is.
+// plain returns the text of a string, number or boolean, and "" for null. An array of
+// numbers, which a value may be, is returned as JSON.
 func plain(raw json.RawMessage) (string, error) {
 	switch raw[0] {
 	case 'n':

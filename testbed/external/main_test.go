@@ -8,9 +8,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// When a timeout toxic is removed, toxiproxy's server forgets the toxic before it
-	// that had just read something: it waits for ever to pass it on. That server is
-	// in this program only in tests.
+	// After a timeout toxic is removed, toxiproxy's server no longer serves the toxic before
+	// it in the chain. If that toxic had just read something, it waits for ever to pass it
+	// on. toxiproxy's server runs in this program only in tests.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }
 

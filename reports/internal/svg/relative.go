@@ -11,8 +11,8 @@ import (
 // coordinates, or Z.
 var pathStep = regexp.MustCompile(`([A-Za-z])([^A-Za-z]*)`)
 
-// relative returns the path with relative commands, which repeat themselves where the
-// picture does, so that they are short and compress well. The coordinates must be
+// relative returns the path with relative commands. If the picture repeats a shape, the
+// commands repeat too, so that they are short and compress well. The coordinates must be
 // multiples of a tenth: then nothing is rounded. A path with other commands is returned
 // unchanged.
 func relative(d string) string {

@@ -92,7 +92,7 @@ func shown(all map[string]*history.KeyContent) string {
 	return string(b)
 }
 
-// Commands that are compared with Redis nowhere, and a script that writes much.
+// Commands that no test compares with Redis, and a script with many writes.
 var uncompared = map[string]gen{
 	"SETBIT":      all(key, from([]string{"0", "9"}), from([]string{"0", "1"})),
 	"BITOP":       all(word("OR"), key, key, key),
