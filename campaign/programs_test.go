@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// drawn is a fault-free trial in which the lock held; again: a later holder drew again.
+// drawn is a fault-free trial in which the lock held. With again, a later holder repeated the
+// draw.
 func drawn(lock, workload string, again bool) trial.Result {
 	t := trial.Result{Spec: trial.Spec{Lock: lock, Workload: workload, Fault: "none"}}
 	t.Verdicts = []checker.Verdict{{Oracle: "exclusion", Result: checker.Held}, {Oracle: "draws", Result: checker.Held}}

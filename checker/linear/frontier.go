@@ -352,8 +352,9 @@ func (f *frontier) effect(s situation, i, replying int) []situation {
 	return all
 }
 
-// freeing returns releases, one of which may come before the acquire a. Of the owners of
-// which nothing else is available, it returns the one that replies first.
+// freeing returns releases, one of which may come before the acquire a. Owners that have
+// nothing else available are interchangeable: of these it returns only the release that
+// replies first.
 func (f *frontier) freeing(s situation, a action, acquire, replying int) (all []int) {
 	best := -1
 	for _, b := range f.rules.blockers(s.lock, a) {

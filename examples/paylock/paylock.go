@@ -28,7 +28,8 @@ type Lock struct {
 	mended bool
 }
 
-// Obtain takes the lock on a payment for a while.
+// Obtain takes the lock on a payment for the ttl. The error is ErrTaken if another process
+// has it.
 func Obtain(ctx context.Context, rdb *redis.Client, key string, ttl time.Duration) (*Lock, error) {
 	l := &Lock{rdb: rdb, key: key, token: rand.Text()}
 	ok, err := rdb.SetNX(ctx, key, l.token, ttl).Result()
@@ -54,7 +55,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back.
+// Release gives the lock back. The error is ErrExpired if the lease had ended.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.mended {
 		return expired(compareAndDelete.Run(ctx, l.rdb, []string{l.key}, l.token).Int64())

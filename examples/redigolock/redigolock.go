@@ -25,7 +25,7 @@ type Lock struct {
 	key, token string
 }
 
-// Acquire locks a job.
+// Acquire locks a job for the lease. The error is ErrRunning if another worker runs it.
 func Acquire(ctx context.Context, pool *redis.Pool, job string, lease time.Duration) (*Lock, error) {
 	l := &Lock{pool: pool, key: job, token: rand.Text()}
 	err := l.do(ctx, func(conn redis.Conn) error {
@@ -47,7 +47,8 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Extend makes the lease last so long from now on.
+// Extend makes the lock last for the lease from now on. The error is ErrLost if the lock was
+// lost.
 func (l *Lock) Extend(ctx context.Context, lease time.Duration) error {
 	return l.run(ctx, extend, lease.Milliseconds())
 }
@@ -58,7 +59,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back.
+// Release gives the lock back. The error is ErrLost if the lock was lost.
 func (l *Lock) Release(ctx context.Context) error { return l.run(ctx, release) }
 
 // run runs a script on the lock's key, with its token and more arguments.

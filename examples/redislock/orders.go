@@ -23,7 +23,7 @@ type Lock struct {
 	lease time.Duration
 }
 
-// Obtain locks an order for so long. The error is redislock.ErrNotObtained if another
+// Obtain locks an order for the lease. The error is redislock.ErrNotObtained if another
 // process works on it.
 func (l *Locks) Obtain(ctx context.Context, order string, lease time.Duration) (*Lock, error) {
 	held, err := l.client.Obtain(ctx, "order:"+order, lease, nil)

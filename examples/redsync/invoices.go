@@ -33,7 +33,8 @@ func NewLocks(nodes ...*redis.Client) *Locks {
 // Lock is a lock that is held.
 type Lock struct{ mutex *redsync.Mutex }
 
-// Wait locks a book for so long. It waits while others have the lock, until ctx ends.
+// Wait locks a book for the lease. It waits while others have the lock, until ctx ends or its
+// attempts are used up (ErrBusy).
 func (l *Locks) Wait(ctx context.Context, book string, lease time.Duration) (*Lock, error) {
 	m := l.sync.NewMutex("book:"+book, redsync.WithExpiry(lease), redsync.WithTries(1000), redsync.WithRetryDelayFunc(pause))
 	if err := m.LockContext(ctx); err != nil {

@@ -98,8 +98,8 @@ func TestCommandsAreCutAsWritten(t *testing.T) {
 	})
 }
 
-// refused are bytes that RESP forbids and the library lets pass, or is led by to
-// take memory.
+// refused matches bytes that RESP forbids but the library accepts, and lengths that make the
+// library allocate much memory.
 var refused = regexp.MustCompile(`[0-9]{6}|[^\r]\n|^\n|[?](\r[^\n]|[^\r])|[*~>%|$=!;]([+]|-[^1]|-1[^\r])`)
 
 // What we read, the library reads, and the other way round.

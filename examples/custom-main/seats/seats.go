@@ -26,7 +26,7 @@ type Lock struct {
 	until      time.Time
 }
 
-// Reserve locks a seat.
+// Reserve locks a seat for the ttl. The error is ErrTaken if somebody else has it.
 func Reserve(ctx context.Context, rdb *redis.Client, seat string, ttl time.Duration) (*Lock, error) {
 	l := &Lock{rdb: rdb, key: seat, token: rand.Text(), until: time.Now().Add(ttl)}
 	ok, err := rdb.SetNX(ctx, seat, l.token, ttl).Result()
@@ -48,7 +48,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back.
+// Release gives the lock back. The error is ErrExpired if the lease had ended.
 func (l *Lock) Release(ctx context.Context) error {
 	removed, err := compareAndDelete.Run(ctx, l.rdb, []string{l.key}, l.token).Int64()
 	if err == nil && removed == 0 {
