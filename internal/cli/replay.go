@@ -211,21 +211,9 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
 	}
-	if f.verbose {
-		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), story.CommandLine(c)) }
-	}
-	result, evidence, err := r.Run(ctx)
-	if why := context.Cause(ctx); why != nil {
-		return why
-	}
-	if err == nil && f.out != "" {
-		err = reports.Trial(f.out, result, evidence)
-	}
+	result, evidence, err := a.runReplay(ctx, r, f)
 	if err != nil {
 		return err
-	}
-	if f.verbose {
-		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
 	}
 	x := comparison{expected: hash, got: result.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
 	if len(args) > 0 {
@@ -238,6 +226,25 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 		return err
 	}
 	return x.verdict(a.stderr, args)
+}
+
+// runReplay runs the trial, stores it if --out is set, and prints its commands and faults if
+// --verbose is set.
+func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) (trial.Result, history.Evidence, error) {
+	if f.verbose {
+		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), story.CommandLine(c)) }
+	}
+	result, evidence, err := r.Run(ctx)
+	if why := context.Cause(ctx); why != nil {
+		return result, evidence, why
+	}
+	if err == nil && f.out != "" {
+		err = reports.Trial(f.out, result, evidence)
+	}
+	if err == nil && f.verbose {
+		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
+	}
+	return result, evidence, err
 }
 
 // openReplay opens the trial's testbed. For a trial in a folder, it is the original testbed
