@@ -19,9 +19,10 @@ import (
 // the command line (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
 //
 // Recipe runs one to three trials without any fault in this process, at the program's start,
-// to learn what leases of the lock have. A panic in a goroutine of the lock ends the process.
-// If nobody can acquire the lock there, or an option is not kept, every trial of the recipe
-// fails with that error. Meanwhile crypto/rand of the process is seeded.
+// to learn what leases of the lock have. A panic in the Subject, or in a goroutine that the
+// lock's code starts, ends the process. If nobody can acquire the lock there, or an option is
+// not kept, every trial of the recipe fails with that error. While Recipe runs, crypto/rand of
+// the process is seeded, as in Check.
 func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	var o Options
 	for _, set := range options {

@@ -14,9 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// exhibits is the page's data: pieces of HTML that the page's script puts in place. Like
-// stands beside like, which compresses better. Story and timeline i belong together; either
-// may be "".
+// exhibits is the page's data: pieces of HTML that the page's script puts in place. Pieces of
+// one kind are stored together, because they compress better. Story and timeline i belong
+// together; either may be "".
 type exhibits struct {
 	Stories   []string `json:"stories"`
 	Timelines []string `json:"timelines"`
