@@ -161,14 +161,15 @@ func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 }
 
 // happened returns bounds of the time at which the acquire was granted. If one node grants
-// the lock and its keys were seen, both are the last instant at which the acquire put
-// something there that keeps others out. Otherwise they are the entries of the acquire.
+// the lock and its keys were seen, both are the last instant, before the acquire was
+// answered, at which it put something there that keeps others out. Otherwise they are the entries of the acquire.
 // The counter of the fences keeps nobody out, so it does not count.
 func (w *wire) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
 	for _, x := range w.Of(p.Invoke.Index) {
-		if !w.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
+		late := x.At.Lo > p.Complete.Time // of a command that ran, perhaps again, after the answer
+		if !late && !w.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
 	}

@@ -162,3 +162,21 @@ func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 		}
 	}
 }
+
+// A client sends its script again when the reply is late. What the first of both does later, with
+// the same token, granted nothing to the acquire that had been answered.
+func TestACommandThatRunsAfterItsReplyIsNoGrant(t *testing.T) {
+	tales(t, []tale{{"sent twice", "fenced", func(s *story) {
+		token := "t0"
+		s.invoke(9, 0, history.FAcquire)
+		first := *s.cmd(20, 0, "OK", setPX(token)...)
+		s.done(30, 0, history.OK, history.Lease{Token: token, Fence: 1})
+		s.give(40, 0, "1", s.cad(token)...)
+		s.invoke(50, 0, history.FAcquire)
+		s.cmd(51, 0, "OK", setPX("t1")...)
+		s.done(52, 0, history.OK, history.Lease{Token: "t1", Fence: 2})
+		s.give(60, 0, "1", s.cad("t1")...)
+		again := s.late(10, 100, 0, "OK", setPX(token)...)
+		again.Op = first.Op
+	}, nil}})
+}
