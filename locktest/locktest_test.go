@@ -200,6 +200,18 @@ func TestAReplayOfNothingFails(t *testing.T) {
 func TestArtifactsKeepTheEvidence(t *testing.T) {
 	dir := t.TempDir()
 	play(t, "everybody", dir, "-test.artifacts", "-test.outputdir="+dir).says(t, "its history and commands are in")
+	keptOnce(t, dir)
+	// So they do of a saved trial.
+	if err := os.RemoveAll(filepath.Join(dir, "_artifacts")); err != nil {
+		t.Fatal(err)
+	}
+	play(t, "everybody", dir, "-test.artifacts", "-test.outputdir="+dir).says(t, "the saved trial", "its history and commands are in")
+	keptOnce(t, dir)
+}
+
+// keptOnce checks that the artifacts below a directory are those of one trial.
+func keptOnce(t *testing.T, dir string) {
+	t.Helper()
 	found := map[string]int{}
 	err := filepath.WalkDir(filepath.Join(dir, "_artifacts"), func(path string, _ fs.DirEntry, err error) error {
 		found[filepath.Base(path)]++

@@ -191,7 +191,7 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 		} else {
 			lines = append(lines, "the smallest one is saved, and runs first from now on, in", "  "+path)
 		}
-		lines = append(lines, keep(t, v)...)
+		lines = append(lines, keep(t, v.folder)...)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -312,7 +312,8 @@ func (r *runner) judge(ctx context.Context, t *testing.T, spec trial.Spec, what 
 			t.Fatal(err)
 		}
 		flaw := blame(done)
-		t.Errorf("%s shows that the lock breaks what it promises: %s by %s\n\n%s", what, flaw.Oracle, flaw.Cause, text)
+		t.Errorf("%s shows that the lock breaks what it promises: %s by %s\n\n%s\n\n%s",
+			what, flaw.Oracle, flaw.Cause, strings.TrimRight(text, "\n"), strings.Join(keep(t, folder), "\n"))
 	case done.Violation():
 		t.Logf("%s: only limits of any lease", what)
 		return true

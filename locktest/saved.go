@@ -35,13 +35,23 @@ func testdata(test string, call int) string {
 	return path
 }
 
-// save writes a counterexample into the directory, and returns the file's path.
+// save writes a counterexample into the directory, and returns the file's path. A file that is
+// there stays: its trial showed the same flaw of the lock as it was then.
 func save(dir string, v *Violation, test string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("save a trial: %w", err)
 	}
-	path := filepath.Join(dir, filename(fmt.Sprintf("%s-%s-%s.json", v.Fault, v.Flaws[0].Oracle, v.Flaws[0].Cause)))
+	name := fmt.Sprintf("%s-%s-%s", v.Fault, v.Flaws[0].Oracle, v.Flaws[0].Cause)
+	path := filepath.Join(dir, filename(name+".json"))
+	for n := 2; exists(path); n++ {
+		path = filepath.Join(dir, filename(fmt.Sprintf("%s-%d.json", name, n)))
+	}
 	return path, jsonfile.Write(path, saved{trial.Format, test, v.Flaws[0].String(), v.spec})
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // load reads a saved trial, to be run on the session's lock.
@@ -110,13 +120,13 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 	return nil, nil
 }
 
-// keep copies a counterexample's evidence to the test's artifacts, if these are kept.
-func keep(t *testing.T, v *Violation) []string {
+// keep copies a violated trial's evidence to the test's artifacts, if these are kept.
+func keep(t *testing.T, folder string) []string {
 	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
 		return []string{"go test -artifacts would keep its history and commands"}
 	}
 	dir := t.ArtifactDir()
-	if err := os.CopyFS(dir, os.DirFS(v.folder)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
 		return []string{fmt.Sprint("its history and commands could not be kept: ", err)}
 	}
 	return []string{"its history and commands are in", "  " + dir}
