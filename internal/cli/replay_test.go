@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +12,13 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // simulated runs a small campaign in the simulation and returns the folder of the
-// trial that shows its one cell, and that cell, which is violated.
+// trial that shows its one cell, with its logs unpacked, and that cell, which is violated.
 func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	t.Helper()
 	store := t.TempDir()
@@ -33,7 +36,28 @@ func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	if number == "" {
 		number = flagValue(strings.Fields(cell.Replay), "--trial")
 	}
-	return filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-"+number), cell
+	dir = filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-"+number)
+	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
+		unpack(t, filepath.Join(dir, name))
+	}
+	return dir, cell
+}
+
+// unpack puts a file as it is in the place of a compressed one.
+func unpack(t *testing.T, path string) {
+	t.Helper()
+	f, err := packed.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err == nil && f.Name != path {
+		err = errors.Join(os.WriteFile(path, data, 0o666), os.Remove(f.Name))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // flagValue is what follows a flag on a command line; "" if it is not there.
