@@ -89,7 +89,7 @@ func TestALockIsJudged(t *testing.T) {
 		}},
 		"pooled":    {true, []string{"--- PASS: TestScene/partition"}},
 		"kept":      {true, []string{"--- PASS: TestScene/delay"}},
-		"short":     {false, []string{"exclusion by lease-outlived", "its key has a TTL of 30 ms"}},
+		"short":     {false, []string{"exclusion by short-lease", "its key has a TTL of 30 ms"}},
 		"unrenewed": {false, []string{"exclusion by renewal-failed"}},
 		"twice":     {false, []string{"--- PASS: TestScene/none ", "--- FAIL: TestScene/none#01", "^TestScene$/^none#01$"}},
 		"parallel":  {true, []string{"--- PASS: TestScene/a_b/delay", "--- PASS: TestScene/c/delay"}},
