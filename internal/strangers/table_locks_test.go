@@ -84,10 +84,10 @@ var table = map[string]promised{
 	"rw-creator-sets-life": {
 		hold: 400 * time.Millisecond, // so that there is a reader all the time
 		// Its own fault: no clock jumped, and nobody was late. A reader who came later got what
-		// was left of the creator's lease. Where the node's clock jumped meanwhile, that cannot be
-		// told from a lease that was outlived.
+		// was left of the creator's lease. Where clocks jumped meanwhile, that cannot be told from
+		// a lease that was outlived.
 		may: all(limits(), wrong(checker.ShortLease, beliefs...), wrong(checker.Race, beliefs...),
-			mistaken([]string{"node-clock"}, checker.LeaseOutlived, beliefs...)),
+			mistaken([]string{"node-clock", "client-skew"}, checker.LeaseOutlived, beliefs...)),
 		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.ShortLease)),
 			[]row{finds("none", "resource", checker.ShortLease)}),
 	},
