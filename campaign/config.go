@@ -43,6 +43,10 @@ type Config struct {
 	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
+	// Budget is how long, from the campaign's start, further trials are drawn in rounds once
+	// the planned ones have run; 0 = none are. Shrinking comes after it. On deterministic
+	// testbeds only.
+	Budget   time.Duration `json:"budget,omitempty"`
 	Shard    Shard         `json:"shard,omitzero"`
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the drawn trials.
@@ -186,6 +190,10 @@ func (c Config) check() error {
 		return input.Errorf("%s %d: expected none beside %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
 	case c.Trials < 1 && !c.NamedOnly:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("trials"), c.Trials)
+	case c.Budget < 0:
+		return input.Errorf("%s %v: expected a positive duration, or 0", input.Setting("budget"), c.Budget)
+	case c.Budget > 0 && (c.NamedOnly || c.Confirm != ""):
+		return input.Errorf("%s %v: expected neither %s nor %s, which draw no trials", input.Setting("budget"), c.Budget, input.Setting("named-only"), input.Setting("confirm"))
 	case c.Seed > trial.MaxSeed:
 		return input.Errorf("%s %d: expected at most %d", input.Setting("seed"), c.Seed, uint64(trial.MaxSeed))
 	case c.Shard.check() != nil:
@@ -238,6 +246,8 @@ type Info struct {
 	// Varying lists the locks that are not replayable byte for byte on a deterministic
 	// testbed.
 	Varying []Varying `json:"varying,omitempty"`
+	// Further counts the trials that Config.Budget added; nil = none.
+	Further *Further `json:"further,omitempty"`
 	// Sought are the flaws that are to be confirmed.
 	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.

@@ -27,6 +27,9 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		Varying: info.Varying,
 		Shard:   info.Config.Shard,
 	}
+	if f := info.Further; f != nil {
+		m.Further = &Further{Rounds: f.Rounds, Trials: f.Trials, LastNew: f.LastNew}
+	}
 	// Trials end in any order; the matrix does not depend on it.
 	trials = slices.Clone(trials)
 	slices.SortStableFunc(trials, func(a, b trial.Result) int {
@@ -151,6 +154,9 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 			c.Shown++
 		}
 	}
+	more := info.Further.of(p.Lock, p.Fault)
+	c.Trials, c.Exercised, c.Undecided = c.Trials+more.Trials, c.Exercised+more.Exercised, c.Undecided+more.Undecided
+	c.Violations, c.Shown = c.Violations+more.Violations, c.Shown+more.Ranks[worst.Rank()]
 	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash

@@ -37,8 +37,14 @@ func (s Stored) Virtual() (sum time.Duration) {
 	for _, t := range s.Trials {
 		sum += t.Virtual
 	}
+	if f := s.Info.Further; f != nil {
+		sum += f.Virtual
+	}
 	return sum
 }
+
+// Ran returns the number of trials that ran, of which Trials has those that are stored.
+func (s Stored) Ran() int { return len(s.Trials) + s.Info.Further.repeats() }
 
 // Report hands a stored campaign to a sink, as its run did: every trial, then the
 // matrix.

@@ -74,6 +74,9 @@ type Matrix struct {
 	Cells   []Cell `json:"cells"`
 	// Shard is set if these are the trials of one part of a campaign.
 	Shard Shard `json:"shard,omitzero"`
+	// Further sums up the trials that Config.Budget added, which Cells counts, without
+	// Further.Cells; nil = none.
+	Further *Further `json:"further,omitempty"`
 	// Varying lists the locks that are not replayable byte for byte on a deterministic
 	// testbed.
 	Varying []Varying `json:"varying,omitempty"`

@@ -44,7 +44,7 @@ func Merge(ctx context.Context, dirs []string, root, name, command string, newSi
 	}
 	m := merging{shards: shards, info: shards[0].Info}
 	m.info.Config.Shard, m.info.Config.Store, m.info.Config.Name = Shard{}, root, name
-	m.info.Command, m.info.Varying, m.info.Elapsed = command, nil, 0
+	m.info.Command, m.info.Varying, m.info.Further, m.info.Elapsed = command, nil, nil, 0
 	if err := cmp.Or(m.info.Config.check(), m.plan(), m.collect()); err != nil {
 		return Merged{}, err
 	}
@@ -264,6 +264,13 @@ func (m *merging) collect() error {
 			}
 			at[folder] = len(m.trials)
 			m.trials = append(m.trials, mergedTrial{t, s.Dir})
+		}
+		if s.Info.Further != nil {
+			if m.info.Further == nil {
+				m.info.Further = &Further{}
+			}
+			m.info.Further.add(s.Info.Further)
+			m.info.Further.sort(m.info.Plan)
 		}
 		if m.info.Started.After(s.Info.Started) {
 			m.info.Started = s.Info.Started

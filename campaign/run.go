@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
@@ -36,6 +37,9 @@ type Campaign struct {
 	NewSink func(dir string) (Sink, error)
 	// Progress is called after each trial, one call at a time; may be nil.
 	Progress func(Progress)
+	// over says whether Config.Budget is used up before drawn trial number k; nil = the clock
+	// says it.
+	over func(k int) bool
 }
 
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If
@@ -53,6 +57,9 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	}
 	if err := trial.CheckClients(c.Config.ClientsAs, c.Testbed); err != nil {
 		return Stored{}, err
+	}
+	if c.Config.Budget > 0 && trial.RealTime(c.Testbed) {
+		return Stored{}, input.Errorf("%s %v: expected none on testbed %s, whose trials cannot be run again as they were", input.Setting("budget"), c.Config.Budget, c.Config.Testbed)
 	}
 	p := newPlanner(c.Config, c.Testbed)
 	p.confirm = confirm
@@ -151,6 +158,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.repeat(ctx)
+	if err := r.search(ctx, cells); err != nil {
+		return err
+	}
 	r.shrink(ctx)
 	return r.finish(ctx)
 }
@@ -264,6 +274,12 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 // record stores a judged trial and reports it to the sink and Progress. The caller holds
 // mu.
 func (r *run) record(ctx context.Context, t trial.Result) {
+	r.keep(ctx, t)
+	r.advance(t)
+}
+
+// keep stores a judged trial and reports it to the sink. The caller holds mu.
+func (r *run) keep(ctx context.Context, t trial.Result) {
 	if err := r.store.add(t); err != nil {
 		r.fail(err)
 	}
@@ -277,6 +293,10 @@ func (r *run) record(ctx context.Context, t trial.Result) {
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)
+}
+
+// advance counts a trial that has ended. The caller holds mu.
+func (r *run) advance(t trial.Result) {
 	r.progress.Done++
 	if t.Violation() {
 		r.progress.Violations++

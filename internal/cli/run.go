@@ -115,6 +115,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
+	flags.DurationVar(&f.Budget, "budget", f.Budget, "go on after these trials and draw more, in rounds, until so much time is over, such as 8h; in the simulation only")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.StringVar(&f.shard, "shard", "", "run only one part of the campaign, such as 2/8; lockstorm merge puts the parts together; default what the environment tells (docs/scale.md)")
 	flags.IntVar(&f.shards, "shards", 0, "how many shards there are, where the environment tells only which this is")

@@ -16,11 +16,14 @@ func pace(s campaign.Stored) []string {
 	if took <= 0 || len(s.Trials) == 0 {
 		return nil
 	}
-	line := fmt.Sprintf("%s in %s, %.3g a second", count(len(s.Trials), "trial"), reports.Roughly(took), float64(len(s.Trials))/took.Seconds())
+	line := fmt.Sprintf("%s in %s, %.3g a second", count(s.Ran(), "trial"), reports.Roughly(took), float64(s.Ran())/took.Seconds())
 	if s.Repeated > 0 {
 		line += fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
 	}
 	lines := []string{line}
+	if f := s.Info.Further; f != nil {
+		lines = append(lines, f.Words())
+	}
 	if v := s.Virtual(); v > 0 {
 		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", reports.Roughly(v), reports.Roughly(took), v.Seconds()/took.Seconds()))
 	}

@@ -1,0 +1,292 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Further counts the trials that Config.Budget added to the planned ones. A further trial
+// that shows something for the first time in its cell is stored like a planned one. The
+// others are counted here.
+type Further struct {
+	Rounds int `json:"rounds"` // begun; each draws one more trial of every cell and workload
+	Trials int `json:"trials"` // further trials that ran, stored ones included
+	// LastNew is the number of the last further trial that showed a flaw which its cell had
+	// not shown before, counted from 1; 0 = none did. In merged shards, each counts its own.
+	LastNew int           `json:"lastNew,omitempty"`
+	Virtual time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
+	Cells   []Repeats     `json:"cells,omitempty"`   // in the order of the plan, once the campaign has ended
+}
+
+// Repeats counts the further trials of a cell that are not stored. The fields are those of
+// Cell.
+type Repeats struct {
+	Lock       string `json:"lock"`
+	Fault      string `json:"fault"`
+	Trials     int    `json:"trials"`
+	Exercised  int    `json:"exercised,omitempty"`
+	Undecided  int    `json:"undecided,omitempty"`
+	Violations int    `json:"violations,omitempty"`
+	// Ranks counts the trials by trial.Result.Rank.
+	Ranks map[int]int `json:"ranks"`
+}
+
+// of returns the counts of a cell, which are 0 if the campaign has no further trials.
+func (f *Further) of(lock, fault string) Repeats {
+	if f == nil {
+		return Repeats{}
+	}
+	i := slices.IndexFunc(f.Cells, func(c Repeats) bool { return c.Lock == lock && c.Fault == fault })
+	if i < 0 {
+		return Repeats{}
+	}
+	return f.Cells[i]
+}
+
+// repeats returns the number of trials that are counted only.
+func (f *Further) repeats() (n int) {
+	if f == nil {
+		return 0
+	}
+	for _, c := range f.Cells {
+		n += c.Trials
+	}
+	return n
+}
+
+// Words says in a clause what the rounds brought.
+func (f *Further) Words() string {
+	if f.Trials == 0 {
+		return "no time was left for further trials"
+	}
+	text := fmt.Sprintf("%d further %s in %d %s", f.Trials, wording.Plural(f.Trials, "trial"), f.Rounds, wording.Plural(f.Rounds, "round"))
+	if f.LastNew == 0 {
+		return text + ": no cell showed a flaw that it had not shown before"
+	}
+	return text + fmt.Sprintf(": the last that showed its cell a new flaw was number %d", f.LastNew)
+}
+
+// cell returns where the further trials of a cell are counted.
+func (f *Further) cell(lock, fault string) *Repeats {
+	i := slices.IndexFunc(f.Cells, func(c Repeats) bool { return c.Lock == lock && c.Fault == fault })
+	if i < 0 {
+		i = len(f.Cells)
+		f.Cells = append(f.Cells, Repeats{Lock: lock, Fault: fault, Ranks: map[int]int{}})
+	}
+	return &f.Cells[i]
+}
+
+// count counts a trial that is not stored.
+func (f *Further) count(t trial.Result) {
+	f.Virtual += t.Virtual
+	c := f.cell(t.Spec.Lock, t.Spec.Fault)
+	c.Trials++
+	c.Ranks[t.Rank()]++
+	switch {
+	case t.Decided():
+		c.Exercised++
+	case t.Outcome == trial.Unknown:
+		c.Undecided++
+	}
+	if t.Violation() {
+		c.Violations++
+	}
+}
+
+// add adds the counts of another shard.
+func (f *Further) add(g *Further) {
+	f.Rounds, f.LastNew = max(f.Rounds, g.Rounds), max(f.LastNew, g.LastNew)
+	f.Trials += g.Trials
+	f.Virtual += g.Virtual
+	for _, c := range g.Cells {
+		sum := f.cell(c.Lock, c.Fault)
+		sum.Trials += c.Trials
+		sum.Exercised += c.Exercised
+		sum.Undecided += c.Undecided
+		sum.Violations += c.Violations
+		for rank, n := range c.Ranks {
+			sum.Ranks[rank] += n
+		}
+	}
+}
+
+// sort puts the cells in the order of the plan.
+func (f *Further) sort(plan []PlannedCell) {
+	at := map[place]int{}
+	for i, p := range plan {
+		at[place{lock: p.Lock, fault: p.Fault}] = i
+	}
+	slices.SortFunc(f.Cells, func(a, b Repeats) int {
+		return cmp.Compare(at[place{lock: a.Lock, fault: a.Fault}], at[place{lock: b.Lock, fault: b.Fault}])
+	})
+}
+
+// search draws further trials in rounds until Config.Budget is used up, ctx ends or the
+// harness fails. A round has one trial of every cell and workload whatever was found, so
+// that the number of a cell's trials hangs on time alone and Cell.Bound stays honest.
+func (r *run) search(ctx context.Context, cells []plannedCell) error {
+	if r.Config.Budget == 0 {
+		return nil
+	}
+	over := r.over
+	if over == nil {
+		deadline := r.started.Add(r.Config.Budget)
+		over = func(int) bool { return !time.Now().Before(deadline) }
+	}
+	r.info.Further = &Further{}
+	known := knowledge{}
+	for _, t := range r.trials {
+		known.learn(t)
+	}
+	for k := r.Config.Trials; ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
+		var jobs []job
+		for len(jobs) < leastBatch && ctx.Err() == nil && !over(k) {
+			more, err := r.planner.round(cells, k)
+			if err != nil {
+				return err
+			}
+			if len(more) == 0 { // no probe was finished
+				return nil
+			}
+			jobs = append(jobs, slices.DeleteFunc(more, func(j job) bool { return !r.Config.Shard.has(j.spec) })...)
+			k++
+		}
+		r.progress.Total = r.progress.Done + len(jobs)
+		r.digest(ctx, r.batch(ctx, jobs, over), known)
+		r.info.Further.sort(r.info.Plan)
+		if err := r.saveInfo(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leastBatch is the least number of further trials after which their counts are stored: few
+// enough to lose little when the campaign is killed, enough to keep all workers busy.
+const leastBatch = 200
+
+// batch runs jobs until over or ctx ends, and returns the finished trials in their order.
+func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all []trial.Done) {
+	each(ctx, jobs, r.Config.Parallel, func(j job) {
+		if over(j.spec.Trial) || r.failed() {
+			return
+		}
+		d, err := r.workers.Run(ctx, trial.Task{Spec: j.spec, Folder: r.folder(j.spec), Compress: true, Enough: r.enough(j.spec)}, nil)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var left *testbed.TeardownError
+		switch {
+		case ctx.Err() != nil && !errors.As(err, &left): // the trial was interrupted
+		case err != nil:
+			r.fail(err)
+		default:
+			d.Trial.Spec, d.Trial.Acquires = j.spec, d.Acquires
+			all = append(all, d)
+			r.advance(d.Trial)
+		}
+	})
+	slices.SortFunc(all, func(a, b trial.Done) int {
+		a1, b1 := a.Trial.Spec, b.Trial.Spec
+		return cmp.Or(a1.Turn().Compare(b1.Turn()), cmp.Compare(trial.Folder(a1), trial.Folder(b1)))
+	})
+	return all
+}
+
+// digest stores the trials that show something new, and counts the others.
+func (r *run) digest(ctx context.Context, done []trial.Done, known knowledge) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.info.Further
+	for _, d := range done {
+		t := d.Trial
+		f.Trials++
+		f.Rounds = max(f.Rounds, t.Spec.Trial-r.Config.Trials+1)
+		news, flaw := known.learn(t)
+		if flaw {
+			f.LastNew = f.Trials
+		}
+		if d.Kept && news && (r.Config.Keep || t.Outcome == trial.Unknown || t.Violation() && !r.shownBefore(t)) {
+			t.Dir = trial.Folder(t.Spec)
+		} else if d.Kept {
+			if err := trial.RemoveFolder(r.folder(t.Spec)); err != nil {
+				r.fail(err)
+			}
+		}
+		if news {
+			r.keep(ctx, t)
+		} else {
+			f.count(t)
+		}
+	}
+}
+
+// round returns trial number k of every cell and workload in which the fault can strike.
+func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
+	var jobs []job
+	for _, c := range cells {
+		for _, w := range c.workloads {
+			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok || c.lack != nil {
+				continue
+			}
+			s, _, err := p.trial(c, w, k)
+			switch {
+			case errors.Is(err, nemesis.ErrNotSupported):
+			case err != nil:
+				return nil, err
+			default:
+				jobs = append(jobs, job{spec: s})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// knowledge is what the trials of each cell have shown so far: flaws and anything else that
+// learn looks at, each as a text.
+type knowledge map[sighting]bool
+
+// learn adds what a trial shows. news says that its cell had not shown all of it: a flaw, a
+// doubt, an outcome, the result of an oracle, or a failure of the harness. flaw says that a
+// flaw was new.
+func (k knowledge) learn(t trial.Result) (news, flaw bool) {
+	add := func(what ...string) (is bool) {
+		at := sighting{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}
+		is = !k[at]
+		k[at] = true
+		news = news || is
+		return is
+	}
+	for _, f := range t.Flaws {
+		if add("flaw", f.Oracle, f.Cause) {
+			flaw = true
+		}
+	}
+	for _, s := range t.Sightings() {
+		add("sighting", s)
+	}
+	for _, f := range t.Doubtful {
+		add("doubt", f.Oracle, f.Cause)
+	}
+	for _, f := range t.OfProgram() {
+		add("program", f.Oracle, f.Cause)
+	}
+	for _, v := range t.Verdicts {
+		add("oracle", v.Oracle, string(v.Result))
+	}
+	add("rank", fmt.Sprint(t.Rank()))
+	if t.Err != "" {
+		add("failure", filepath.ToSlash(trial.Folder(t.Spec)))
+	}
+	return news, flaw
+}

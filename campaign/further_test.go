@@ -1,0 +1,148 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// searched runs a small campaign whose budget ends after so many rounds.
+func searched(t *testing.T, rounds int, change func(*Config)) Stored {
+	t.Helper()
+	c := DefaultConfig()
+	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
+	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, []string{"mutex"}
+	c.Trials, c.Parallel, c.Budget = 1, 1, time.Hour
+	change(&c)
+	s, err := Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestFurtherTrialsCountLikePlannedOnes: a campaign whose budget allows n rounds has the cells
+// of one with n more trials, though it stores fewer of them.
+func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
+	const rounds = 11
+	planned := shardRun(t, func(c *Config) {
+		c.Locks, c.Faults, c.Named, c.Trials = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, false, 1+rounds
+	})
+	s := searched(t, rounds, func(*Config) {})
+	again, err := Load(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range planned.Matrix.Cells {
+		for _, got := range []Cell{s.Matrix.Cells[i], again.Matrix.Cells[i]} {
+			got.Replay, want.Replay, got.UndecidedDir, want.UndecidedDir = "", "", "", "" // these name the campaign's own options
+			if !equalJSON(t, got, want) || !slices.Equal(got.Flaws, want.Flaws) || got.Words() != want.Words() || got.BoundWords() != want.BoundWords() {
+				t.Errorf("the cell is\n%+v\nwant\n%+v", got, want)
+			}
+		}
+	}
+	f := s.Matrix.Further
+	if f == nil || f.Rounds != rounds || f.Trials != 2*3*rounds || s.Matrix.Interrupted {
+		t.Errorf("further trials: %+v; interrupted: %t", f, s.Matrix.Interrupted)
+	}
+	if len(s.Trials) >= len(planned.Trials) {
+		t.Errorf("%d trials are stored, as many as without a budget", len(s.Trials))
+	}
+	if got, want := s.Virtual(), planned.Virtual(); got != want {
+		t.Errorf("%v of virtual time, want %v", got, want)
+	}
+	var stored []string
+	for _, c := range s.Trials {
+		if c.Dir != "" {
+			stored = append(stored, "/"+filepath.ToSlash(c.Dir))
+		}
+	}
+	slices.Sort(stored)
+	if got := folders(t, s.Dir); !slices.Equal(got, stored) {
+		t.Errorf("folders %q, want %q", got, stored)
+	}
+}
+
+func TestFurtherTrialsOfShardsAddUp(t *testing.T) {
+	whole := searched(t, 5, func(*Config) {})
+	var dirs []string
+	for i := 1; i <= 2; i++ {
+		dirs = append(dirs, searched(t, 5, func(c *Config) { c.Shard = Shard{i, 2} }).Dir)
+	}
+	m, err := merge(t, dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range whole.Matrix.Cells {
+		if got := m.Matrix.Cells[i]; !equalJSON(t, got, want) {
+			t.Errorf("the cell is\n%+v\nwant\n%+v", got, want)
+		}
+	}
+	if got, want := m.Matrix.Further, whole.Matrix.Further; got.Rounds != want.Rounds || got.Trials != want.Trials {
+		t.Errorf("further trials: %+v, want %+v", got, want)
+	}
+}
+
+func TestKnowledgeOfACellIsWhatItsTrialsShowed(t *testing.T) {
+	holds := trial.Result{Outcome: trial.Holds, Verdicts: []checker.Verdict{{Oracle: "exclusion", Result: checker.Held}}}
+	broken := trial.Result{Outcome: trial.Violated, Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}}
+	other := broken
+	other.Spec.Lock = "redlock"
+	known := knowledge{}
+	for i, step := range []struct {
+		t          trial.Result
+		news, flaw bool
+	}{
+		{holds, true, false}, {holds, false, false},
+		{broken, true, true}, {broken, false, false}, {other, true, true},
+		{trial.Result{Outcome: trial.Unknown, Err: "no server"}, true, false},
+		{trial.Result{Outcome: trial.Holds, Verdicts: []checker.Verdict{{Oracle: "liveness", Result: checker.Held}}}, true, false},
+		{trial.Result{Outcome: trial.Holds, Doubtful: broken.Flaws}, true, false},
+	} {
+		if news, flaw := known.learn(step.t); news != step.news || flaw != step.flaw {
+			t.Errorf("step %d: news %t, flaw %t; want %t, %t", i, news, flaw, step.news, step.flaw)
+		}
+	}
+}
+
+func TestBudgetIsRefusedWhereItCannotBeKept(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"expected neither": func(c *Config) { c.NamedOnly, c.Named, c.Trials = true, true, 0 },
+		"positive":         func(c *Config) { c.Budget = -1 },
+	} {
+		c := DefaultConfig()
+		c.Testbed, c.Store, c.Trials, c.Budget = "sim", t.TempDir(), 1, time.Hour
+		change(&c)
+		_, err := Campaign{Config: c, Testbed: sim.New(), Defaults: Defaults{}}.Run(t.Context())
+		if _, bad := errors.AsType[*input.Error](err); !bad || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	c := DefaultConfig()
+	c.Store, c.Budget = t.TempDir(), time.Hour
+	_, err := Campaign{Config: c, Testbed: &fakebed.Bed{Real: true}}.Run(t.Context())
+	if _, bad := errors.AsType[*input.Error](err); !bad || !strings.Contains(err.Error(), "cannot be run again") {
+		t.Errorf("on real time: %v", err)
+	}
+}
+
+func equalJSON(t *testing.T, a, b any) bool {
+	t.Helper()
+	first, err1 := json.Marshal(a)
+	second, err2 := json.Marshal(b)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(first, second)
+}
