@@ -347,6 +347,22 @@ func (c clock) shows(wall, from time.Duration) time.Duration {
 	return max(from, wall-ahead)
 }
 
+// before reports whether the clock showed a time before wall at some instant in [from, to]. A
+// clock that was set forward and then right again delays nothing.
+func (c clock) before(wall, from, to time.Duration) bool {
+	ahead := time.Duration(0)
+	for _, o := range c {
+		if o.since > to {
+			break
+		}
+		if from < o.since && from+ahead < wall {
+			return true
+		}
+		from, ahead = max(from, o.since), o.ahead
+	}
+	return from+ahead < wall
+}
+
 // sound returns an error if the entries are out of order or their times make no sense. It
 // checks only the input; each checker interprets the entries itself.
 func sound(ops []history.Op) error {

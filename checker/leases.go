@@ -155,7 +155,6 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if second != nil {
 		granted = second.At.Hi
 	}
-	owner := w.operation(first.Op)
 	why := Fact{What: expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
 	// If the key certainly ended before its fair end, it is enough that the grant may have
 	// come before that fair end.
@@ -175,7 +174,7 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
 		return because(ForeignRenewal, cmds, w.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
-	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.Client, owner.Invoke.Time, granted) {
+	if w.deadlineDelayed(first, granted) {
 		why.What = deadlineMoved
 		return because(ClientClock, cmds, why)
 	}
@@ -194,6 +193,19 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 		return because(ShortLease, cmds, why)
 	}
 	return because(LeaseOutlived, cmds, why)
+}
+
+// deadlineDelayed reports whether the owner's wall clock was set after it had asked, so that
+// its deadline had not come yet at some time after the key's end and no later than granted,
+// although without that step it would have come.
+func (w *wire) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
+	owner := w.operation(g.Op)
+	told, asked := leaseOf(owner).Deadline, owner.Invoke.Time
+	if told == 0 || !w.steppedIn(g.Client, asked, granted) {
+		return false
+	}
+	due := told - w.aheadAt(g.Client, asked)
+	return w.clocks[g.Client].before(told, max(g.End.At.Hi, due), granted)
 }
 
 // shortened reports whether the owner's own command gave the key so short a life that it ended

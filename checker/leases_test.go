@@ -214,6 +214,40 @@ func TestCausesOfDisturbedResources(t *testing.T) {
 	})
 }
 
+// TestClocksThatDelayedNoDeadlineAreNotToBlame: the wall clock of a client explains its late
+// write only if it held the deadline back.
+func TestClocksThatDelayedNoDeadlineAreNotToBlame(t *testing.T) {
+	type step struct{ at, ahead float64 }
+	late := func(steps ...step) func(*story) {
+		return func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, allNodes, "OK", setPX("t0")...)
+			s.done(16, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1009)})
+			s.touch(20, 0, history.FRead, 0, 1)
+			for _, c := range steps {
+				s.nemesis(c.at, history.Op{Client: 0, F: history.FClock, Offset: ms(c.ahead)})
+			}
+			s.invoke(1099, 1, history.FAcquire)
+			s.onNodes(1100, 1, allNodes, "OK", setPX("t1")...)
+			s.done(1106, 1, history.OK, history.Lease{Token: "t1", Deadline: ms(2099)})
+			s.touch(1110, 1, history.FRead, 0, 2)
+			s.touch(1120, 1, history.FWrite, 1, 3)
+			s.touch(1130, 0, history.FWrite, 1, 4)
+			s.give(1140, 0, "0", s.cad("t0")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}
+	}
+	clock, outlived := "resource: client-clock", "resource: lease-outlived"
+	tales(t, []tale{
+		{"set forward and right again", "redlock", late(step{200, 2500}, step{900, 0}), []string{outlived}},
+		{"set forward and right again at once", "redlock", late(step{200, 100}, step{200, 0}), []string{outlived}},
+		{"set forward for good", "redlock", late(step{200, 2500}), []string{outlived}},
+		{"set forward and right again after the key", "redlock", late(step{200, 2500}, step{1050, 0}), []string{outlived}},
+		{"set back for good", "redlock", late(step{200, -2500}), []string{"exclusion: client-clock", clock}},
+		{"set forward, then back", "redlock", late(step{200, 2500}, step{900, -2500}), []string{clock}},
+	})
+}
+
 func TestCausesOfReentry(t *testing.T) {
 	set := func(token string) []string { return []string{"SET", "lock", token, "EX", "1", "NX"} }
 	tales(t, []tale{
