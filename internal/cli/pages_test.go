@@ -43,6 +43,19 @@ func pages(t *testing.T) []string {
 	return all
 }
 
+// TestPagesAreShort: a page that is read has one thought. Two are made to look things up in.
+func TestPagesAreShort(t *testing.T) {
+	const most = 250
+	for _, page := range pages(t) {
+		if page == "docs/recipes.md" || page == "docs/documents.md" {
+			continue
+		}
+		if n := strings.Count(readPage(t, page), "\n"); n > most {
+			t.Errorf("%s has %d lines, expected at most %d", page, n, most)
+		}
+	}
+}
+
 // TestPagesTellTheRegistries checks that the tables of docs/testbeds.md and docs/faults.md
 // agree with the registries.
 func TestPagesTellTheRegistries(t *testing.T) {
@@ -187,8 +200,8 @@ func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 // flawsLine is the field of a recipe that declares its flaws.
 var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
 
-// TestExamplesOfContributingCompile builds the files that docs/contributing.md has its
-// reader write, in their packages; the recipe with its flaws.
+// TestExamplesOfContributingCompile builds the files that docs/contributing.md and
+// docs/contributing-a-fault.md have their reader write, in their packages; the recipe with its flaws.
 func TestExamplesOfContributingCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this compiles the program anew; make test does so once")
@@ -197,9 +210,9 @@ func TestExamplesOfContributingCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := regexp.MustCompile("(?s)`([a-z]+/[a-z_]+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(readPage(t, "docs/contributing.md"), -1)
+	examples := regexp.MustCompile("(?s)`([a-z]+/[a-z_]+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(readPage(t, "docs/contributing.md")+readPage(t, "docs/contributing-a-fault.md"), -1)
 	if len(examples) != 2 {
-		t.Fatalf("docs/contributing.md has %d files to write, expected a recipe and a fault", len(examples))
+		t.Fatalf("the pages have %d files to write, expected a recipe and a fault", len(examples))
 	}
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	flaws := flawsLine.FindString(readPage(t, "docs/contributing.md"))
@@ -224,6 +237,6 @@ func TestExamplesOfContributingCompile(t *testing.T) {
 	build := exec.Command("go", "build", "-overlay", file, "./locks", "./nemesis")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("the files of docs/contributing.md do not compile: %v\n%s", err, out)
+		t.Errorf("the files of the pages do not compile: %v\n%s", err, out)
 	}
 }
