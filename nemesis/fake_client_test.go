@@ -25,8 +25,9 @@ type fakeClient struct {
 	n       map[string]int
 }
 
-func (c *fakeClient) Locks() *locks.Client { return c.locks }
-func (c *fakeClient) Open(int)             {}
+func (c *fakeClient) Locks() *locks.Client            { return c.locks }
+func (c *fakeClient) Open(int)                        {}
+func (c *fakeClient) Awake(ctx context.Context) error { return ctx.Err() }
 
 func (c *fakeClient) Work(ctx context.Context) (<-chan struct{}, error) {
 	c.env.mu.Lock()

@@ -182,6 +182,10 @@ type Client interface {
 	// client is paused, and returns ErrCrashed or ctx's error. It returns ErrHung if the
 	// client never comes back from this work (Clients.HangWork).
 	Work(ctx context.Context) (prolonged <-chan struct{}, err error)
+	// Awake returns at once unless the client is paused: then it waits, because a frozen
+	// client notices nothing. Like Step, it returns ErrCrashed or ctx's error. It may be
+	// called beside other methods.
+	Awake(ctx context.Context) error
 	// Open sets the invocation (Op.Index) to which the following commands belong; -1 =
 	// none.
 	Open(op int)

@@ -178,4 +178,5 @@ type fakeClient struct{ locks *locks.Client }
 func (c *fakeClient) Locks() *locks.Client                              { return c.locks }
 func (c *fakeClient) Step(ctx context.Context, name string) error       { return ctx.Err() }
 func (c *fakeClient) Work(ctx context.Context) (<-chan struct{}, error) { return nil, ctx.Err() }
+func (c *fakeClient) Awake(ctx context.Context) error                   { return ctx.Err() }
 func (c *fakeClient) Open(int)                                          {}

@@ -135,5 +135,8 @@ func (c *Client) Work(ctx context.Context) (prolonged <-chan struct{}, err error
 	return c.gate.Work(ctx, c.id)
 }
 
+// Awake implements testbed.Client.
+func (c *Client) Awake(ctx context.Context) error { return c.gate.Awake(ctx, c.id) }
+
 // Open implements testbed.Client.
 func (c *Client) Open(op int) { c.gate.Open(c.id, op) }

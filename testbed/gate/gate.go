@@ -157,6 +157,18 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	return g.proceed(ctx, cl)
 }
 
+// Awake implements testbed.Client. A client that is paused may call it while its step waits:
+// when it is resumed, both go on at the same instant.
+func (g *Gate) Awake(ctx context.Context, client int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cl, err := g.client(client)
+	if err != nil {
+		return err
+	}
+	return g.proceed(ctx, cl)
+}
+
 // proceed waits while the client is paused, and returns an error if it must not go on. mu
 // is held on entry and return.
 func (g *Gate) proceed(ctx context.Context, cl *gateClient) error {

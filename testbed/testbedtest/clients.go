@@ -28,6 +28,9 @@ func crashes(s suite) {
 		if err := w.Client(0).Step(w.ctx, "hold"); !errors.Is(err, testbed.ErrCrashed) {
 			w.Errorf("Step: got %v, want %v", err, testbed.ErrCrashed)
 		}
+		if err := w.Client(0).Awake(w.ctx); !errors.Is(err, testbed.ErrCrashed) {
+			w.Errorf("Awake: got %v, want %v", err, testbed.ErrCrashed)
+		}
 	})
 	if got := named(commands, "SET"); len(got) != 1 || !got[0].Ran() || got[0].Replied > 0 {
 		s.Errorf("got %+v, want the one that was in flight, run and not answered", got)
@@ -41,13 +44,20 @@ func pausedClient(s suite) {
 		w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
 			paused <- w.pauseClient(0)
 		})
+		if err := w.Client(0).Awake(w.ctx); err != nil {
+			w.Errorf("Awake before the pause: got %v", err)
+		}
 		got := w.background("k")
 		pause := <-paused
+		noticed := make(chan error, 1)
+		go func() { noticed <- w.Client(0).Awake(w.ctx) }()
 		w.await("n0", "k", "1")
 		time.Sleep(2 * hasty)
 		select {
 		case err := <-got:
 			w.Errorf("during the pause: got %v", err)
+		case err := <-noticed:
+			w.Errorf("Awake during the pause: got %v", err)
 		default:
 		}
 		if hits := pause.lift(); hits == 0 {
@@ -55,6 +65,9 @@ func pausedClient(s suite) {
 		}
 		if err := <-got; err != nil {
 			w.Errorf("after a pause longer than the timeout: %v", err)
+		}
+		if err := <-noticed; err != nil {
+			w.Errorf("Awake after the pause: %v", err)
 		}
 	})
 	if c := named(commands, "SET")[0]; c.Replied-c.Served < hasty {

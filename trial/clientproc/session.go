@@ -247,6 +247,9 @@ func (s *Session) Work(ctx context.Context) (prolonged <-chan struct{}, err erro
 	return done, nil
 }
 
+// Awake implements testbed.Client. A frozen process does not call it.
+func (s *Session) Awake(ctx context.Context) error { return ctx.Err() }
+
 // Open implements testbed.Client.
 func (s *Session) Open(op int) { _ = s.call(context.Background(), "Open", op, nil) } // the next call reports the error
 
