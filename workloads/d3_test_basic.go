@@ -51,5 +51,5 @@ func d3TestBasicSection(s *session, lock string) error {
 		h.lease = locks.Lease{Token: fmt.Sprintf("client-%d", s.id)}
 		h.record = s.recorded(h.lease)
 	}
-	return s.leave(h)
+	return s.leave(&h)
 }

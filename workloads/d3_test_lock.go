@@ -43,6 +43,6 @@ func d3TestLockSection(s *session, lock string) error {
 		if err := s.increment(&h, 1); err != nil {
 			return err
 		}
-		return s.leave(h)
+		return s.leave(&h)
 	})
 }

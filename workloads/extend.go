@@ -66,12 +66,16 @@ func (s *session) workAndExtend(h *hold) error {
 		if err := s.work(h, extensions+1); err != nil {
 			return err
 		}
+		lost := h.isLost() // who extends late does not look again
 		if late > 0 && !s.healing() {
 			if err := s.sleep(late); err != nil {
 				return err
 			}
 		}
 		late = 0
+		if lost {
+			continue
+		}
 		if err := s.extend(h); err != nil {
 			return err
 		}
@@ -82,13 +86,10 @@ func (s *session) workAndExtend(h *hold) error {
 	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
 }
 
-// extend asks once for a longer lease, unless the holder knows that its lease is lost, and
-// records the result. A client that is refused knows that its lease ended; a client that
-// gets no answer keeps its deadline.
+// extend asks once for a longer lease and records the result. A client that is refused knows
+// that its lease ended; a client that gets no answer keeps its deadline. A loss that is
+// reported before the answer stays a loss, whatever the answer.
 func (s *session) extend(h *hold) error {
-	if h.lost {
-		return nil
-	}
 	e, ok := h.handle.(locks.Extender)
 	if !ok {
 		return fmt.Errorf("recipe %s claims that leases can be prolonged but has no Extend", s.Claims.Lock)
@@ -101,6 +102,9 @@ func (s *session) extend(h *hold) error {
 	lease, lerr := e.Extend(s.ctx, h.lease)
 	s.client.Open(-1)
 	if lerr == nil {
+		if err := s.endWatch(h); err != nil {
+			return err
+		}
 		h.lease, h.record = lease, s.recorded(lease)
 	}
 	done := s.op(history.FExtend, *h)
@@ -109,6 +113,8 @@ func (s *session) extend(h *hold) error {
 		return err
 	}
 	switch done.Type {
+	case history.OK:
+		s.watchLoss(h)
 	case history.Fail:
 		return s.lose(h)
 	case history.Info:

@@ -27,11 +27,12 @@ type world struct {
 	work     func(client int) (<-chan struct{}, error) // nil = no work is prolonged
 }
 
-func (w *world) Now() time.Duration          { return time.Since(w.start) }
-func (w *world) Client(i int) testbed.Client { return &client{w, i} }
-func (c *client) Open(int)                   {}
-func (c *client) Locks() *locks.Client       { return &locks.Client{Now: c.now} }
-func (c *client) now() time.Time             { return time.Now().Add(c.w.skew) }
+func (w *world) Now() time.Duration               { return time.Since(w.start) }
+func (w *world) Client(i int) testbed.Client      { return &client{w, i} }
+func (c *client) Open(int)                        {}
+func (c *client) Awake(ctx context.Context) error { return ctx.Err() }
+func (c *client) Locks() *locks.Client            { return &locks.Client{Now: c.now} }
+func (c *client) now() time.Time                  { return time.Now().Add(c.w.skew) }
 func (c *client) Step(ctx context.Context, name string) (err error) {
 	if c.w.at != nil {
 		err = c.w.at(c.i, name)

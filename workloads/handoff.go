@@ -40,7 +40,7 @@ func (s *session) takeOver(h *hold) error {
 		}
 		return s.write(h, job, int64(s.id), done)
 	})
-	for ; err == nil && job > 0 && done < parts && !h.lost; done++ {
+	for ; err == nil && job > 0 && done < parts && !h.isLost(); done++ {
 		if err = s.work(h, parts); err != nil {
 			break
 		}

@@ -18,7 +18,8 @@ type hold struct {
 	handle locks.Lock
 	lease  locks.Lease
 	record *history.Lease // the recorded lease; nil = no lease is known
-	lost   bool           // the holder knows that its lease ended
+	lost   bool           // the holder knows that its lease ended; see also isLost
+	watch  *lossWatch     // nil = nobody watches the lease
 }
 
 // op returns an entry for the history about this client and hold.
@@ -142,6 +143,8 @@ func outcome(err error) (history.Type, history.Reason, string) {
 // outcome, as in Jepsen: the old process's operation stays open for ever. The owner stays
 // the same.
 func (s *session) goOnAsNewProcess() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.process += history.Process(s.Opts.Clients)
 }
 
@@ -208,7 +211,7 @@ func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*h
 		if err := body(&h); err != nil {
 			return err
 		}
-		return s.leave(h)
+		return s.leave(&h)
 	})
 }
 
@@ -227,12 +230,16 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 	return false, s.sleep(s.current.Retry)
 }
 
-// leave releases the hold once and records the result.
-func (s *session) leave(h hold) error {
+// leave releases the hold once and records the result. A lease that ends by its release is
+// not lost.
+func (s *session) leave(h *hold) error {
 	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
 		return err
 	}
-	op, err := s.Rec.Invoke(s.op(history.FRelease, h))
+	if err := s.endWatch(h); err != nil {
+		return err
+	}
+	op, err := s.Rec.Invoke(s.op(history.FRelease, *h))
 	if err != nil {
 		return err
 	}
@@ -253,42 +260,29 @@ func (s *session) leave(h hold) error {
 // its own clock and Lost. When the client first finds that the lease has ended, it records
 // that, and it never touches the resource under that hold again.
 func (s *session) look(h *hold) (mayTouch bool, err error) {
-	if h.lost {
+	switch {
+	case h.isLost():
 		return false, nil
-	}
-	if s.Opts.Trusting || !s.expired(*h) {
+	case s.Opts.Trusting:
 		return true, nil
+	case s.expired(h.lease):
+		return false, s.lose(h)
 	}
-	return false, s.lose(h)
-}
-
-func (s *session) expired(h hold) bool {
 	select {
 	case <-h.lease.Lost():
-		return true
+		return false, s.told(h)
 	default:
+		return true, nil
 	}
-	d, now := h.lease.Deadline, s.client.Locks().Now
-	if h.lease.Monotonic {
+}
+
+// expired reports whether the client's clock shows that the lease's deadline has passed.
+func (s *session) expired(l locks.Lease) bool {
+	now := s.client.Locks().Now
+	if l.Monotonic {
 		now = time.Now
 	}
-	return !d.IsZero() && !now().Before(d)
-}
-
-// lostC returns the channel that tells the client that the hold's lease is lost; nil if it
-// trusts its lease, or knows already.
-func (s *session) lostC(h *hold) <-chan struct{} {
-	if s.Opts.Trusting || h.lost {
-		return nil
-	}
-	return h.lease.Lost()
-}
-
-// lose notes and records that the holder knows of the end of its lease.
-func (s *session) lose(h *hold) error {
-	h.lost = true
-	_, err := s.Rec.Event(s.op(history.FLost, *h))
-	return err
+	return !l.Deadline.IsZero() && !now().Before(l.Deadline)
 }
 
 // work waits between two touches, for one of the equal parts of the section's Hold. A
@@ -304,7 +298,7 @@ func (s *session) work(h *hold, parts int) error {
 	case <-t.C:
 		return s.prolonged(h, true)
 	case <-s.lostC(h):
-		return s.lose(h)
+		return s.told(h)
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}
@@ -335,7 +329,7 @@ func (s *session) lag(h *hold, late time.Duration) error {
 		case <-t.C:
 			return nil
 		case <-s.lostC(h):
-			if err := s.lose(h); err != nil {
+			if err := s.told(h); err != nil {
 				return err
 			}
 		case <-s.ctx.Done():

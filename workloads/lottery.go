@@ -76,7 +76,7 @@ func (s *session) draw(h *hold, round int64) error {
 // drawOn draws the winners that this round still lacks, of which some are drawn already, for
 // as long as the client does not know that its lease is lost.
 func (s *session) drawOn(h *hold, round, drawn int64) error {
-	for ; drawn < winners && !h.lost; drawn++ {
+	for ; drawn < winners && !h.isLost(); drawn++ {
 		if err := s.work(h, winners); err != nil {
 			return err
 		}

@@ -56,11 +56,11 @@ func (s *session) nest(outer *hold) error {
 		return err
 	}
 	for _, h := range slices.Backward(inner) {
-		if err := s.leave(h); err != nil {
+		if err := s.leave(&h); err != nil {
 			return err
 		}
 	}
-	return s.leave(*outer)
+	return s.leave(outer)
 }
 
 // reenter acquires a lock that the client already holds: one attempt, and a second one
@@ -71,7 +71,7 @@ func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
 	for range 2 {
 		_, lerr := s.attempt(s.ctx, &inner, s.try(&inner))
 		if t, _, _ := outcome(lerr); t == history.Fail || errors.Is(lerr, locks.ErrBusy) {
-			if outer.lost {
+			if outer.isLost() {
 				return inner, false, nil
 			}
 			return inner, false, s.lose(outer)

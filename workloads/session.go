@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -16,7 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// session is one client at work. It is used by one goroutine.
+// session is one client at work. It is used by one goroutine, and by the watches of its
+// holds.
 type session struct {
 	*run
 	ctx  context.Context
@@ -38,10 +40,13 @@ type session struct {
 	begun   int
 	// held are the holds that the client has now, the outermost first.
 	held []*hold
-	// hung are the holds under which the client hangs in its work; nil = it does not.
-	hung []*hold
+	hung bool // the client hangs in its work
 	// entered is the time of the last successful acquire, on the history's clock.
 	entered time.Duration
+
+	// mu guards what watches read: process, and hold.lost of each watched hold. Only the
+	// client's own goroutine writes them.
+	mu sync.Mutex
 }
 
 // errGiveUp ends the wait for a lock that was not acquired within the grace of the liveness

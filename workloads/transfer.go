@@ -80,7 +80,7 @@ func (s *session) move(out, in *hold) error {
 		return err
 	}
 	return s.touch(in, testbed.StepTouch, func() error {
-		if err := s.write(out, had[0]-1); err != nil || out.lost {
+		if err := s.write(out, had[0]-1); err != nil || out.isLost() {
 			return err
 		}
 		return s.write(in, has[0]+1)

@@ -179,9 +179,6 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 			if err := s.guard(s.live); err != nil && !stopped(err) {
 				r.fail(fmt.Errorf("client %d: %w", s.id, err))
 			}
-			if s.hung != nil {
-				r.hanging.Go(s.hang)
-			}
 		})
 	}
 	clients.Wait()
@@ -190,13 +187,13 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	return leave, r.failure
 }
 
-// leave ends the clients' contexts, and waits for those that hang in their work.
+// leave ends the clients' contexts, and the watches of those that hang in their work.
 func (r *run) leave() {
 	for _, s := range r.sessions {
 		s.stop()
 		s.impatient()
 	}
-	r.hanging.Wait()
+	r.watches.Wait()
 }
 
 // apart is the time between the starts of clients, and between notifications to all
@@ -258,7 +255,7 @@ type run struct {
 	sessions []*session
 	healed   atomic.Int64 // start of the liveness phase on the history's clock; 0 = not yet
 
-	hanging sync.WaitGroup // clients that hang in their work
+	watches sync.WaitGroup // of all clients' holds
 
 	mu      sync.Mutex
 	failure error // why the trial ended early, if it did
