@@ -118,6 +118,8 @@ func TestALockIsJudged(t *testing.T) {
 		"lostWakeup":         {false, []string{"liveness by starved", "never got into lock-0", "it was free for"}},
 		"reentrantReadWrite": {false, []string{"test re-entry in a Run of its own"}},
 		"majority":           {true, []string{"--- PASS: TestScene/node-restart", "exclusion by server-lost-key"}},
+		"heartbeat":          {true, []string{"--- PASS: TestScene/delay", "!renewal-failed", "!undecided", "!not run"}},
+		"heartbeatTooLate":   {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/delay", "exclusion by renewal-failed"}},
 	}
 	// With the race detector only these scenes run: most of their code is concurrent.
 	sampled := []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken"}

@@ -45,6 +45,12 @@ var scenes = map[string]func(t *testing.T){
 	"unrenewed": func(t *testing.T) {
 		locktest.Run(t, right, few("slow-work"), locktest.PromiseRenewal)
 	},
+	"heartbeat": func(t *testing.T) {
+		locktest.Run(t, heartbeat(0), few("none", "delay", "partition"), locktest.PromiseRenewal, whole)
+	},
+	"heartbeatTooLate": func(t *testing.T) {
+		locktest.Run(t, heartbeat(5*time.Second), few("none", "delay"), locktest.PromiseRenewal, whole)
+	},
 	"twice": func(t *testing.T) {
 		locktest.Run(t, right, few("none"))
 		locktest.Run(t, everybody, few("none"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockstorm/lockstorm/locktest"
 )
@@ -75,6 +76,54 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
 		}}, rdb.Set(ctx, key, token, ttl).Err()
 	}, nil
+}
+
+// heartbeat is right: it renews its lease at every third of it until the release, and tells
+// its holder that the lease is lost when the key may have expired, or this much later.
+func heartbeat(late time.Duration) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		// Without that mode, a handshake under delay would hold a mutex that Close waits for.
+		rdb := redis.NewClient(&redis.Options{
+			Addr: c.Addrs[0], Dialer: c.Dial, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		c.Cleanup(func() { _ = rdb.Close() })
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			asked, token := time.Now(), rand.Text()
+			if err := setNX(ctx, rdb, key, token, ttl); err != nil {
+				return locktest.Held{Token: token}, err
+			}
+			renewing, stop := context.WithCancel(c.Context)
+			lost := make(chan struct{})
+			over := time.AfterFunc(time.Until(asked.Add(ttl+late)), func() { close(lost) })
+			go func() {
+				defer over.Stop()
+				tick := time.NewTicker(ttl / 3)
+				defer tick.Stop()
+				for {
+					select {
+					case <-renewing.Done():
+						return
+					case <-tick.C:
+					}
+					sent := time.Now()
+					if renew(renewing, rdb, key, token, ttl) == nil && over.Stop() {
+						over.Reset(time.Until(sent.Add(ttl + late)))
+					}
+				}
+			}()
+			return locktest.Held{Token: token, Lost: lost, Release: func(ctx context.Context) error {
+				stop()
+				return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+			}}, nil
+		}, nil
+	}
+}
+
+// renew prolongs the key if it has the token. It waits for a quarter of the lease at most.
+func renew(ctx context.Context, rdb *redis.Client, key, token string, ttl time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, ttl/4)
+	defer cancel()
+	return released(compareAndExpire.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int64())
 }
 
 var errDown = errors.New("the service is not configured")
