@@ -25,19 +25,26 @@ type world struct {
 	resource Resource
 	at       func(client int, step string) error
 	work     func(client int) (<-chan struct{}, error) // nil = no work is prolonged
+	awake    func(client int)                          // waits while the client is frozen; nil = none ever is
 }
 
-func (w *world) Now() time.Duration               { return time.Since(w.start) }
-func (w *world) Client(i int) testbed.Client      { return &client{w, i} }
-func (c *client) Open(int)                        {}
-func (c *client) Awake(ctx context.Context) error { return ctx.Err() }
-func (c *client) Locks() *locks.Client            { return &locks.Client{Now: c.now} }
-func (c *client) now() time.Time                  { return time.Now().Add(c.w.skew) }
+func (w *world) Now() time.Duration          { return time.Since(w.start) }
+func (w *world) Client(i int) testbed.Client { return &client{w, i} }
+func (c *client) Open(int)                   {}
+func (c *client) Locks() *locks.Client       { return &locks.Client{Now: c.now} }
+func (c *client) now() time.Time             { return time.Now().Add(c.w.skew) }
 func (c *client) Step(ctx context.Context, name string) (err error) {
 	if c.w.at != nil {
 		err = c.w.at(c.i, name)
 	}
 	return errors.Join(err, ctx.Err())
+}
+
+func (c *client) Awake(ctx context.Context) error {
+	if c.w.awake != nil {
+		c.w.awake(c.i)
+	}
+	return ctx.Err()
 }
 
 func (c *client) Work(ctx context.Context) (<-chan struct{}, error) {
@@ -82,6 +89,7 @@ type memoryLock struct {
 	try      func() error // before anything else
 	polled   bool         // waits by bounded polling
 	waiting  bool         // waits in its own way
+	extend   func() error // prolongs the lease; nil = the lock cannot
 }
 
 // waitingLock is a memoryLock that is a locks.Blocker.
@@ -89,6 +97,13 @@ type waitingLock struct{ *memoryLock }
 
 func (l waitingLock) Lock(ctx context.Context) (locks.Lease, error) {
 	return locks.Wait(ctx, l.memoryLock, 10*time.Millisecond)
+}
+
+// extendedLock is a memoryLock that is a locks.Extender. Its leases keep their channel.
+type extendedLock struct{ *memoryLock }
+
+func (l extendedLock) Extend(_ context.Context, lease locks.Lease) (locks.Lease, error) {
+	return lease, l.extend()
 }
 
 // polledLock is a memoryLock that is a locks.Poller.
@@ -191,6 +206,9 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 					}
 					if l.polled {
 						return polledLock{l}, nil
+					}
+					if l.extend != nil {
+						return extendedLock{l}, nil
 					}
 					if l.waiting {
 						return waitingLock{l}, nil

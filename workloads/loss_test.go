@@ -1,0 +1,210 @@
+package workloads
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// slowly returns a call of a lock that takes this long, with this result.
+func slowly(d time.Duration, err error) func() error {
+	return func() error {
+		time.Sleep(d)
+		return err
+	}
+}
+
+// stuck returns world.at of a client that takes this long over each step of that name.
+func stuck(step string, d time.Duration) func(int, string) error {
+	return func(_ int, name string) error {
+		if name == step {
+			time.Sleep(d)
+		}
+		return nil
+	}
+}
+
+// A loss is in the history when the lock reports it, whatever the holder waits for then.
+func TestALossIsRecordedWhenItIsReported(t *testing.T) {
+	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
+	for _, c := range []struct {
+		name, workload string
+		world          world
+		adapt          func(*memoryLock)
+		trusting       bool
+		// want lists the losses: of which lock, during which open operation, and how long
+		// after the report. Times are exact in virtual time, but for a nanosecond per hold.
+		want []string
+	}{
+		{
+			name: "while the client waits for a second lock", workload: "two-locks",
+			adapt: func(l *memoryLock) {
+				if l.key == "lock-1" {
+					l.try = slowly(long, nil)
+					return
+				}
+				losing(reported)(l)
+			},
+			want: []string{"lock-0 during acquire of lock-1 after 0s"},
+		},
+		{
+			name: "of both locks, under both, while the client reaches a step late", workload: "two-locks",
+			world: world{at: stuck(testbed.StepRead, long)}, adapt: losing(reported),
+			want: []string{"lock-0 after 0s", "lock-1 after 0s"},
+		},
+		{
+			name: "while the client asks for an extension", workload: "extend",
+			adapt: func(l *memoryLock) {
+				l.extend = slowly(long, nil)
+				losing(reported)(l)
+			},
+			want: []string{"lock-0 during extend of lock-0 after 0s"},
+		},
+		{
+			name: "an extension that is refused is no second loss", workload: "extend",
+			adapt: func(l *memoryLock) {
+				l.extend = slowly(long, locks.ErrNotHeld)
+				losing(reported)(l)
+			},
+			want: []string{"lock-0 during extend of lock-0 after 0s"},
+		},
+		{
+			name: "while the client reaches its release late", workload: "mutex",
+			world: world{at: stuck(testbed.StepRelease, long)}, adapt: losing(reported),
+			want: []string{"lock-0 after 0s"},
+		},
+		{
+			name: "a frozen client learns of it when it is resumed", workload: "two-locks",
+			world: world{awake: func(int) { time.Sleep(100 * time.Millisecond) }},
+			adapt: func(l *memoryLock) {
+				if l.key == "lock-1" {
+					l.try = slowly(long, nil)
+					return
+				}
+				losing(reported)(l)
+			},
+			want: []string{"lock-0 during acquire of lock-1 after 100ms"},
+		},
+		{
+			name: "a client that is frozen at its work learns of it when it is resumed", workload: "mutex",
+			world: world{
+				work:  slowOnce(2*long, 1),
+				awake: func(int) { time.Sleep(100 * time.Millisecond) },
+			},
+			adapt: losing(reported), want: []string{"lock-0 after 100ms"},
+		},
+		{
+			name: "a release that ends the lease is no loss", workload: "mutex",
+			adapt: func(l *memoryLock) {
+				l.lost = make(chan struct{})
+				over := sync.OnceFunc(func() { close(l.lost) })
+				l.unlock = func() error {
+					over()
+					return slowly(long, nil)()
+				}
+			},
+		},
+		{
+			name: "a deadline that has passed tells no more", workload: "two-locks",
+			adapt: func(l *memoryLock) {
+				if l.key == "lock-1" {
+					l.try = slowly(long, nil)
+					return
+				}
+				losing(reported)(l)
+				end := time.Now().Add(reported)
+				l.deadline = func() time.Time { return end }
+			},
+			want: []string{"lock-0 after 210.51ms"}, // the next look
+		},
+		{
+			name: "a trusting client does not ask", workload: "two-locks", trusting: true,
+			adapt: func(l *memoryLock) {
+				if l.key == "lock-1" {
+					l.try = slowly(long, nil)
+					return
+				}
+				losing(reported)(l)
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			load, _ := ByName(c.workload)
+			opts := options
+			opts.Clients, opts.Keys, opts.Trusting = 1, max(1, load.Locks), c.trusting
+			opts.Script = [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
+			ops, err := play(t, c.workload, &c.world, opts, c.adapt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := losses(ops, reported); !slices.Equal(got, c.want) {
+				t.Errorf("got the losses\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
+			}
+		})
+	}
+}
+
+// losses lists the losses of the first client before the liveness phase.
+func losses(ops []history.Op, reported time.Duration) (all []string) {
+	var open *history.Op
+	for i, op := range ops {
+		switch {
+		case op.F == history.FHealed:
+			return all
+		case op.F == history.FLost:
+			text := op.Lock
+			if open != nil {
+				text += fmt.Sprintf(" during %s of %s", open.F, open.Lock)
+			}
+			all = append(all, fmt.Sprintf("%s after %v", text, (op.Time-reported).Truncate(time.Microsecond)))
+		case op.Type == history.Invoke:
+			open = &ops[i]
+		default:
+			open = nil
+		}
+	}
+	return all
+}
+
+// A client that was told of the loss before its extension succeeded works on nothing that
+// the lock guards.
+func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
+	opts := options
+	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
+	ops, err := play(t, "extend", &world{}, opts, func(l *memoryLock) {
+		l.extend = slowly(500*time.Millisecond, nil)
+		losing(300 * time.Millisecond)(l)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	healed := slices.IndexFunc(ops, func(op history.Op) bool { return op.F == history.FHealed })
+	writes, extended := count(ops[:healed], is(history.FWrite, history.OK)), count(ops[:healed], is(history.FExtend, history.OK))
+	if writes != 0 || extended != 1 {
+		t.Errorf("%d writes and %d extensions, want none and the one that was under way", writes, extended)
+	}
+}
+
+// Who extends late does not look first: the lock must refuse.
+func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
+	opts := options
+	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Late: time.Second, Retry: time.Millisecond}}}
+	ops, err := play(t, "extend", &world{}, opts, func(l *memoryLock) {
+		l.extend = func() error { return locks.ErrNotHeld }
+		losing(300 * time.Millisecond)(l)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, asked := slices.IndexFunc(ops, is(history.FLost, history.Info)), slices.IndexFunc(ops, is(history.FExtend, history.Invoke))
+	if lost < 0 || asked < lost {
+		t.Errorf("the loss is entry %d and the extension is invoked in entry %d, want the extension later", lost, asked)
+	}
+}
