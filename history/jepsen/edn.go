@@ -149,6 +149,12 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 	case e.op.Type != history.Invoke && e.op.Type != history.OK && e.op.Type != history.Fail && e.op.Type != history.Info:
 		return e, fmt.Errorf(":type is %s, expected :invoke, :ok, :fail or :info", excerptOf(m, "type"))
 	}
+	if e.op.Process == history.Nemesis && e.explicit && e.op.F == history.FLost && k.has("by") {
+		// Write has reasons to write a client's loss so.
+		if e.op.Process = history.Process(k.number("by")); e.op.Process < 0 {
+			return e, fmt.Errorf(":by is %d, expected a number from 0", e.op.Process)
+		}
+	}
 	if e.op.Process == history.Nemesis {
 		k.nemesis(&e)
 		return e, k.err

@@ -329,7 +329,10 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 				continue
 			}
 			op.Process = history.Process(rapid.IntRange(0, 3).Draw(t, "process"))
-			if was, ok := open[op.Process]; ok {
+			if was, ok := open[op.Process]; rapid.IntRange(0, 5).Draw(t, "lost lease") == 0 {
+				op.F, op.Type, op.Client, op.Lock = history.FLost, history.Info, was.Client, text.Draw(t, "lock")
+				op.Mode = rapid.SampledFrom([]history.Mode{"", "read", "write"}).Draw(t, "mode")
+			} else if ok {
 				op.F, op.Type, op.Client, op.Lock, op.Mode = was.F, rapid.SampledFrom([]history.Type{history.OK, history.Fail, history.Info}).Draw(t, "type"), was.Client, was.Lock, was.Mode
 				op.Reason = rapid.SampledFrom([]history.Reason{"", history.Busy, history.NotHeld, history.Unknown}).Draw(t, "reason")
 				delete(open, op.Process)
@@ -369,5 +372,42 @@ func TestAWindowInProseIsRefused(t *testing.T) {
 	const edn = `{:process :nemesis, :client 0, :type :info, :f :delay, :time 1, :index 0, :opens true, :window {:id 1, :fault "delay", :planned "for 1s"}}` + "\n"
 	if _, err := Read(strings.NewReader(edn), "history.edn", ""); err == nil || !strings.Contains(err.Error(), "an earlier version wrote this history") {
 		t.Errorf("got %v, want an error that says who wrote it", err)
+	}
+}
+
+// Readers of Jepsen's histories pair the entries of a process in their order: between an
+// invocation and its completion there is no other entry of the process.
+func TestALossBesideAnOpenOperationIsNoCompletion(t *testing.T) {
+	lost := history.Op{Process: 3, Client: 0, Type: history.Info, F: history.FLost, Lock: "a", Lease: &history.Lease{Token: "t"}}
+	ops := []history.Op{
+		{Process: 3, Client: 0, Type: history.Invoke, F: history.FAcquire, Lock: "b"}, lost,
+		{Process: 3, Client: 0, Type: history.OK, F: history.FAcquire, Lock: "b"}, lost,
+	}
+	for i := range ops {
+		ops[i].Index, ops[i].Time = i, time.Duration(i)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, ops); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i, want := range []string{
+		"{:process 3, :type :invoke, :f :acquire,", "{:process :nemesis, :type :info, :f :lost,",
+		"{:process 3, :type :ok, :f :acquire,", "{:process 3, :type :info, :f :lost,",
+	} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %s, want it to begin with %s", i+1, lines[i], want)
+		}
+	}
+	r, err := Read(&b, "h.edn", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(r.Ops, ops) {
+		t.Errorf("got\n%+v, want\n%+v", r.Ops, ops)
+	}
+	bad := `{:process :nemesis, :type :info, :f :lost, :client 0, :by -1}`
+	if _, err := Read(strings.NewReader(bad), "h.edn", ""); err == nil || !strings.Contains(err.Error(), "h.edn:1: :by is -1") {
+		t.Errorf("of a negative process: got %v", err)
 	}
 }

@@ -21,12 +21,22 @@ import (
 // :reason, and for the nemesis :node, :from, :offset, :lost, :window, and :opens in an
 // entry that opens a window. A deadline ends a hold without an operation: a model without
 // :deadline considers the lock held until a successful release. Op.Keys is left out.
+//
+// A client may learn of the loss of a lease (:f :lost) while its process has an operation
+// open. Readers of Jepsen's histories would take that :info for the operation's completion.
+// So such a loss is written as an event of the nemesis, with its process as :by.
 func Write(w io.Writer, ops []history.Op) error {
 	out := bufio.NewWriter(w)
 	var m ednMap
+	open := map[history.Process]bool{}
 	for i := range ops {
+		op := &ops[i]
+		event := op.F == history.FLost && op.Process != history.Nemesis
+		if !event {
+			open[op.Process] = op.Type == history.Invoke
+		}
 		m.b = m.b[:0]
-		m.op(&ops[i])
+		m.op(op, event && open[op.Process])
 		if _, err := out.Write(append(m.b, '\n')); err != nil {
 			return err
 		}
@@ -37,9 +47,10 @@ func Write(w io.Writer, ops []history.Op) error {
 // ednMap is the text of one map.
 type ednMap struct{ b []byte }
 
-func (m *ednMap) op(op *history.Op) {
+// op writes an entry. beside: it is a loss while an operation of its process is open.
+func (m *ednMap) op(op *history.Op, beside bool) {
 	process, kind := "", op.Type
-	if op.Process == history.Nemesis {
+	if op.Process == history.Nemesis || beside {
 		process, kind = ":nemesis", history.Info
 	}
 	m.b = append(m.b, '{')
@@ -58,6 +69,9 @@ func (m *ednMap) op(op *history.Op) {
 		m.raw(":client", "nil")
 	} else {
 		m.b = appendInt(append(m.b, ", :client "...), op.Client)
+	}
+	if beside {
+		m.b = appendInt(append(m.b, ", :by "...), op.Process)
 	}
 	m.text(":lock", op.Lock)
 	if op.Mode != "" {

@@ -15,7 +15,7 @@ type pause struct {
 }
 
 // PauseClient implements testbed.Clients. Hits is the number of steps, commands, replies
-// and dials, and of calls of Awake, that waited at the gate.
+// and dials that waited at the gate.
 func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	g.mu.Lock()
 	cl, err := g.client(client)

@@ -146,7 +146,7 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.proceed(ctx, cl); err != nil {
+	if err := g.proceed(ctx, waiter{client: cl}); err != nil {
 		return err
 	}
 	cl.phase = name
@@ -154,11 +154,12 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 		w.commands = 0
 	}
 	g.reach(&history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "", waiter{client: cl})
-	return g.proceed(ctx, cl)
+	return g.proceed(ctx, waiter{client: cl})
 }
 
-// Awake implements testbed.Client. A client that is paused may call it while its step waits:
-// when it is resumed, both go on at the same instant.
+// Awake implements testbed.Client. A pause does not count the wait as a hit: what a client
+// would notice is no proof that the pause struck. When the client is resumed, the call goes
+// on at the same instant as a step that waits.
 func (g *Gate) Awake(ctx context.Context, client int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,15 +167,15 @@ func (g *Gate) Awake(ctx context.Context, client int) error {
 	if err != nil {
 		return err
 	}
-	return g.proceed(ctx, cl)
+	return g.proceed(ctx, waiter{client: cl, role: noticing})
 }
 
 // proceed waits while the client is paused, and returns an error if it must not go on. mu
 // is held on entry and return.
-func (g *Gate) proceed(ctx context.Context, cl *gateClient) error {
-	g.pass(waiter{client: cl}, ctx.Done())
+func (g *Gate) proceed(ctx context.Context, w waiter) error {
+	g.pass(w, ctx.Done())
 	switch {
-	case cl.crashed:
+	case w.client.crashed:
 		return testbed.ErrCrashed
 	case g.closed:
 		return net.ErrClosed
@@ -292,11 +293,11 @@ func (c *Conn) mayDial(ctx context.Context) error {
 	return os.ErrDeadlineExceeded
 }
 
-// waiter identifies a goroutine that waits at the gate: a client's step or, on one of its
-// connections, one of three roles.
+// waiter identifies a goroutine that waits at the gate: a client's step, what would notice
+// something for the client or, on one of its connections, one of three roles.
 type waiter struct {
 	client *gateClient
-	conn   *Conn // nil for a step
+	conn   *Conn // nil for a step, and for role noticing
 	role   role
 }
 
@@ -309,6 +310,7 @@ const (
 	receiving role = iota
 	writing
 	reading
+	noticing // on no connection
 )
 
 // asleep sleeps for the waiter's stagger, so that it goes on alone. The end of its
@@ -346,13 +348,13 @@ func (g *Gate) staggered(w waiter) time.Duration {
 }
 
 // pass waits while the client is paused and stop is open. Every pause counts the wait as
-// one hit. mu is held on entry and return.
+// one hit, unless the waiter only notices something. mu is held on entry and return.
 func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 	var counted []*pause
 	cl := w.client
 	for len(cl.pauses) > 0 && !g.closed {
 		for _, p := range cl.pauses {
-			if !slices.Contains(counted, p) {
+			if w.role != noticing && !slices.Contains(counted, p) {
 				counted = append(counted, p)
 				p.hits++
 			}

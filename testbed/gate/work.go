@@ -54,7 +54,7 @@ func (g *Gate) Work(ctx context.Context, client int) (prolonged <-chan struct{},
 		cl.slowed = false
 		g.asleep(waiter{client: cl}) // the end of the fault goes first
 	}
-	if err := g.proceed(ctx, cl); err != nil || len(cl.work) == 0 {
+	if err := g.proceed(ctx, waiter{client: cl}); err != nil || len(cl.work) == 0 {
 		return nil, err
 	}
 	l := cl.work[0]
