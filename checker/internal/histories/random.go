@@ -86,10 +86,11 @@ func (g *gambler) log(op history.Op) history.Op {
 func (g *gambler) move(p *player) {
 	switch r := g.rng.Float64(); {
 	case p.crashed:
+	case p.open != nil && r < 0.8:
+		g.complete(p)
+	case p.open != nil && r < 0.84:
+		g.lose(p)
 	case p.open != nil:
-		if r < 0.8 {
-			g.complete(p)
-		}
 	case r < 0.02:
 		g.log(history.Op{Process: history.Nemesis, Client: p.id, Type: history.Info, F: history.FCrash})
 		p.crashed, p.held = true, nil
@@ -97,14 +98,7 @@ func (g *gambler) move(p *player) {
 		g.log(history.Op{Process: history.Nemesis, Client: p.id, Type: history.Info, F: history.FClock,
 			Offset: time.Duration(g.rng.IntN(30) - 15)})
 	case r < 0.12:
-		lost := history.Op{Process: p.process, Client: p.id, Type: history.Info, F: history.FLost}
-		if g.rng.IntN(4) > 0 {
-			lost.Lock, lost.Mode = g.lock(), g.mode()
-		}
-		g.log(lost)
-		if g.rng.IntN(2) == 0 {
-			p.held = nil
-		}
+		g.lose(p)
 	case len(p.held) == 0 || r < 0.35:
 		g.invoke(p, history.Op{F: history.FAcquire, Lock: g.lock(), Mode: g.mode()})
 		if p.fence = 0; g.claims.Fenced && g.rng.IntN(3) == 0 {
@@ -120,6 +114,18 @@ func (g *gambler) move(p *player) {
 		g.invoke(p, history.Op{F: history.FExtend, Lock: p.held[0].Lock, Mode: p.held[0].Mode})
 	default:
 		g.release(p)
+	}
+}
+
+// lose tells a client that it lost one lock, or all. Half of the clients release nothing then.
+func (g *gambler) lose(p *player) {
+	lost := history.Op{Process: p.process, Client: p.id, Type: history.Info, F: history.FLost}
+	if g.rng.IntN(4) > 0 {
+		lost.Lock, lost.Mode = g.lock(), g.mode()
+	}
+	g.log(lost)
+	if g.rng.IntN(2) == 0 {
+		p.held = nil
 	}
 }
 
