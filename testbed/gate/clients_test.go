@@ -243,6 +243,39 @@ func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {
 	})
 }
 
+// A pause holds what a client would notice, but that alone is no hit.
+func TestAPausedClientNoticesNothing(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		awake := func() error { return w.gate.Awake(w.t.Context(), 0) }
+		if err := awake(); err != nil {
+			t.Errorf("before the pause: %v", err)
+		}
+		undo, err := w.gate.PauseClient(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noticed := make(chan error, 1)
+		go func() { noticed <- awake() }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(noticed) > 0 {
+			t.Errorf("while paused: noticed with %v", <-noticed)
+		}
+		if hits, err := undo(w.t.Context()); hits != 0 || err != nil {
+			t.Errorf("undo: got %d hits, %v, want none", hits, err)
+		}
+		if err := <-noticed; err != nil {
+			t.Errorf("after resume: %v", err)
+		}
+		if err := w.gate.CrashClient(0); err != nil {
+			t.Fatal(err)
+		}
+		if err := awake(); !errors.Is(err, testbed.ErrCrashed) {
+			t.Errorf("after the crash: got %v, want %v", err, testbed.ErrCrashed)
+		}
+	})
+}
+
 func TestStepEndsWithItsContext(t *testing.T) {
 	inBubble(t, true, func(w *world) {
 		undo, _ := w.gate.PauseClient(0)
