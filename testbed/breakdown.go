@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
@@ -11,6 +12,10 @@ import (
 func (b *Breakdown) Event() history.Op {
 	return history.Op{Process: history.Nemesis, Client: history.NoClient, F: b.Kind, Error: b.Detail}
 }
+
+// ErrRace ends a trial in which the race detector found a data race, in a program that was
+// built with -race. Its report is on the stderr of the trial's process.
+var ErrRace = errors.New("the race detector found a data race in the trial's process")
 
 // addresses matches the memory addresses in a text. They differ from run to run.
 var addresses = regexp.MustCompile(`\b0x[0-9a-fA-F]{4,}\b`)

@@ -46,6 +46,10 @@ type Done struct {
 	Stalled  bool            `json:"stalled,omitempty"`
 	Seen     Sight           `json:"seen,omitzero"` // what a probe showed
 	Acquires []time.Duration `json:"acquires,omitempty"`
+	// Raced: the race detector found a data race in the trial (testbed.ErrRace).
+	Raced bool `json:"raced,omitempty"`
+	// RaceReport is what the race detector wrote, if a worker process ran the trial.
+	RaceReport string `json:"-"`
 	// Died: the trial ended the process in which it ran.
 	Died bool `json:"-"`
 }
@@ -81,7 +85,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	if cerr != nil {
 		return d, cerr
 	}
-	d.Trial.Elapsed = time.Since(started)
+	d.Trial.Elapsed, d.Raced = time.Since(started), errors.Is(err, testbed.ErrRace)
 	if stopped := ctx.Err(); stopped != nil { // the files written so far stay, but are no result
 		return d, interrupted(stopped, err)
 	}

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -39,16 +41,13 @@ type Death struct {
 func (d *Death) words() string {
 	switch d.Killed {
 	case TooLong:
-		return fmt.Sprintf("%s within %v of processor time", d.Killed, d.Limit)
+		return fmt.Sprintf("%s within %v of processor time", d.Killed, d.Limit) + busy(d.Stderr, "")
 	case Garbled, TooMuch:
 		return d.Killed
 	case TooSlow:
-		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.Killed, d.Limit)
+		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.Killed, d.Limit) + busy(d.Stderr, "")
 	case Standstill:
-		if name := waiting(d.Stderr); name != "" {
-			return d.Killed + ": " + name + " waits, not for time but for a lock whose owner waits for time"
-		}
-		return d.Killed + ", and its process does nothing"
+		return Stands(d.Stderr, "")
 	}
 	text, _ := panicked(d.Stderr)
 	switch {
@@ -111,30 +110,54 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 		return &testbed.Breakdown{Kind: history.FDeadlock, Detail: text}, nil
 	case text != "":
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: text}, nil
+	case d.Exited && Races(d.Stderr) != "": // GORACE=halt_on_error=1
+		return nil, testbed.ErrRace
 	case d.Exited:
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: "the code under test ended its process: " + d.How}, nil
 	}
 	return nil, errors.New(d.words())
 }
 
-// waiting returns, from a dump, the function in which a goroutine in a bubble waits for a
-// mutex; "" if none does.
-func waiting(stderr string) string {
-	m := locked.FindStringSubmatch(stderr)
-	if m == nil {
-		return ""
-	}
-	for _, c := range call.FindAllStringSubmatch(m[1], -1) {
-		if name := c[1]; !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/") {
-			return name
+// Races returns the reports of the race detector in a process's stderr; "" = there is none.
+func Races(stderr string) string { return strings.Join(race.FindAllString(stderr, -1), "") }
+
+// race matches a report of the race detector.
+var race = regexp.MustCompile(`(?ms)^={18}\nWARNING: DATA RACE\n.*?^={18}\n`)
+
+// Busy says, with a dump, that code in the bubble runs on for ever; bubble "" stands for all.
+func Busy(dump, bubble string) string { return TooLong + busy(dump, bubble) }
+
+// busy tells, from a dump, which function of the code under test runs.
+func busy(dump, bubble string) string {
+	for _, g := range goroutines.Parse(dump, bubble) {
+		if name := g.Entry(); name != "" && g.Active() {
+			return ": " + name + " does not return"
 		}
 	}
 	return ""
 }
 
+// Stands says, with a dump, that the clock of the bubble stands still, and why; bubble ""
+// stands for all.
+func Stands(dump, bubble string) string { return Standstill + standing(dump, bubble) }
+
+// standing tells, from a dump, why the clock of a bubble stands still.
+func standing(dump, bubble string) string {
+	all := goroutines.Parse(dump, bubble)
+	stuck := slices.DeleteFunc(slices.Clone(all), func(g goroutines.Goroutine) bool { return !g.Locked() })
+	for _, g := range stuck {
+		if name := g.Function(); name != "" {
+			return ": " + name + " waits, not for time but for a lock whose owner waits for time" + goroutines.Where(goroutines.Lines(stuck))
+		}
+	}
+	stuck = slices.DeleteFunc(all, func(g goroutines.Goroutine) bool { return g.Durable() || g.Active() })
+	if where := goroutines.Where(goroutines.Lines(stuck)); where != "" {
+		return ": a goroutine waits for what is not in the trial: " + stuck[0].State + where
+	}
+	return ", and its process does nothing"
+}
+
 var (
-	// locked matches, in a dump, a goroutine that waits for a mutex.
-	locked      = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
 	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
 	// complaint matches the Go runtime's last message, and the first goroutine after it.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)

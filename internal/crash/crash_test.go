@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // dumped is the stderr of a Go process that died of this error in this function.
@@ -119,6 +121,20 @@ func TestTheHarnesssOwnPanicIsNoVerdict(t *testing.T) {
 	}
 	if b, _ := (&Death{Stderr: "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\nmain.main()\n\t/m.go:1 +0x1\n", Exited: true}).Breakdown(); b == nil || b.Kind != history.FDeadlock {
 		t.Errorf("deadlock: %+v", b)
+	}
+}
+
+func TestADataRaceIsReadFromStderr(t *testing.T) {
+	const report = "==================\nWARNING: DATA RACE\nWrite at 0x1 by goroutine 7:\n  example.org/paylock.f()\n      /p/lock.go:12 +0x1\n==================\n"
+	d := &Death{Stderr: "log\n" + report + "log\n" + report, Exited: true, How: "exit status 66"}
+	if got := Races(d.Stderr); got != report+report {
+		t.Errorf("got %q, want the report twice", got)
+	}
+	if b, err := d.Breakdown(); !errors.Is(err, testbed.ErrRace) {
+		t.Errorf("got %v, %v; want %v", b, err, testbed.ErrRace)
+	}
+	if got := Races("log\n"); got != "" {
+		t.Errorf("without a report: got %q", got)
 	}
 }
 

@@ -21,17 +21,19 @@ import (
 // trial begins with two.
 type Bed struct {
 	*sim.Testbed
-	// Seeds: before each trial, the global generators of random numbers are seeded. A worker
-	// process seeds them itself.
+	// Seeds is for trials in the caller's process. Before each trial, the global generators of
+	// random numbers are seeded, and a trial that does not go on ends with an error. A worker
+	// process seeds them itself, and is watched from outside.
 	Seeds bool
 }
 
 // Run implements testbed.Testbed.
 func (b Bed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	emptyPools()
 	if b.Seeds {
 		entropy.Seed(s.Seed)
+		return b.watched(ctx, s, body)
 	}
-	emptyPools()
 	return b.Testbed.Run(ctx, s, body)
 }
 

@@ -45,9 +45,9 @@ func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
 	}{
 		"a panic":                     {body: func(context.Context, testbed.Env) error { panic("boom") }, kind: history.FPanic, says: "boom"},
 		"no end in time":              {limit: time.Minute, body: pings(time.Second), kind: history.FRunaway, says: "not over after 1m0s"},
-		"a reply that does not come":  {limit: time.Minute, body: lostReply, kind: history.FDeadlock, says: "nothing was sent any more"},
+		"a reply that does not come":  {limit: time.Minute, body: lostReply, kind: history.FDeadlock, says: "still waits (in github.com/lockstorm/lockstorm/testbed/sim.lostReply, breakdown_test.go:"},
 		"a wait for the end of time":  {limit: time.Minute, body: func(ctx context.Context, _ testbed.Env) error { <-ctx.Done(); return ctx.Err() }, kind: history.FDeadlock, says: "nothing was sent any more"},
-		"a wait for nobody":           {body: func(context.Context, testbed.Env) error { select {} }, kind: history.FDeadlock, says: "everything waits"},
+		"a wait for nobody":           {body: func(context.Context, testbed.Env) error { select {} }, kind: history.FDeadlock, says: "everything waits, nobody for an instant: what they wait for will never come (in github.com/lockstorm/lockstorm/testbed/sim.TestCodeThatEndsATrialIsAFinding.func"},
 		"something that is left over": {body: func(context.Context, testbed.Env) error { go func() { select {} }(); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,13 +1,14 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -20,12 +21,33 @@ const (
 
 // bubble runs f in a bubble of testing/synctest, whose clock advances only when all its
 // goroutines wait for something in the bubble. A panic of f and a deadlock of the bubble
-// become a *testbed.Breakdown; clean reports whether all of the bubble's goroutines have
-// ended. As everywhere in Go, a panic in a goroutine that f started ends the process.
+// become a *testbed.Breakdown, and a data race testbed.ErrRace; clean reports whether all of the
+// bubble's goroutines have ended. As everywhere in Go, a panic in a goroutine that f started
+// ends the process.
 //
 // Package testing is needed only to call synctest; nobody reads the zero testing.T.
 func bubble(f func() error) (clean bool, err error) {
-	ended := false
+	over := make(chan struct{})
+	// After a data race, synctest.Test ends its goroutine.
+	go func() {
+		defer close(over)
+		err = fmt.Errorf("sim testbed: %w", testbed.ErrRace)
+		clean, err = enclosed(func() error {
+			own := f()
+			var broken *testbed.Breakdown
+			if errors.As(own, &broken) { // counts in spite of a race
+				err = own
+			}
+			return own
+		})
+	}()
+	<-over
+	return clean, err
+}
+
+// enclosed is bubble, in a goroutine that a data race ends.
+func enclosed(f func() error) (clean bool, err error) {
+	ended, id := false, ""
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -37,9 +59,10 @@ func bubble(f func() error) (clean bool, err error) {
 			// The trial itself is over: goroutines that the code under test left blocked
 			// can do no harm.
 		case !ended && strings.HasPrefix(text, blocked):
+			stack := goroutines.All()
 			err = &testbed.Breakdown{
-				Kind: history.FDeadlock, Stack: stacks(),
-				Detail: "everything waits, nobody for an instant: what they wait for will never come",
+				Kind: history.FDeadlock, Stack: stack,
+				Detail: "everything waits, nobody for an instant: what they wait for will never come" + waitsIn(stack, id),
 			}
 		default:
 			err = fmt.Errorf("sim testbed: the bubble broke: %s", text)
@@ -49,17 +72,18 @@ func bubble(f func() error) (clean bool, err error) {
 	synctest.Test(&t, func(*testing.T) {
 		defer func() {
 			if p := recover(); p != nil {
-				err = &testbed.Breakdown{Kind: history.FPanic, Detail: fmt.Sprint(p), Stack: stacks()}
+				err = &testbed.Breakdown{Kind: history.FPanic, Detail: fmt.Sprint(p), Stack: goroutines.All()}
 			}
 			ended = true
 		}()
+		id = goroutines.Bubble()
 		err = f()
 	})
 	return true, err
 }
 
-// stacks returns the stacks of all goroutines, up to a megabyte.
-func stacks() string {
-	b := make([]byte, 1<<20)
-	return string(b[:runtime.Stack(b, true)])
+// waitsIn tells, from a dump, where goroutines of the bubble wait in the code under test: the
+// end of a sentence.
+func waitsIn(dump, bubble string) string {
+	return goroutines.Where(goroutines.Lines(goroutines.Parse(dump, bubble)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
@@ -210,12 +211,12 @@ func (w *world) exhausted() {
 // overdue ends a trial that has exceeded its time limit.
 func (w *world) overdue() {
 	b := &testbed.Breakdown{
-		Kind: history.FRunaway, Stack: stacks(),
+		Kind: history.FRunaway, Stack: goroutines.All(),
 		Detail: fmt.Sprintf("not over after %v: a client does not come to its end", w.setup.Limit),
 	}
 	if quiet := now() - w.busy; quiet > w.setup.Limit/4 {
 		b.Kind = history.FDeadlock
-		b.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits", quiet)
+		b.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits%s", quiet, waitsIn(b.Stack, goroutines.Bubble()))
 	}
 	w.abandon(b)
 }

@@ -19,7 +19,9 @@ func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (
 	if err != nil {
 		return trial.Done{Trial: trial.Result{Spec: t.Spec, Probe: t.Probe}, Died: true}, err
 	}
-	return trial.Conclude(ctx, t, e, failure, second.Stderr)
+	d, err := trial.Conclude(ctx, t, e, failure, second.Stderr)
+	d.RaceReport = crash.Races(second.Stderr)
+	return d, err
 }
 
 // left returns the evidence in the task's folder, with the breakdown as the last entry.

@@ -119,7 +119,14 @@ func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limi
 		*w = nil
 	case (*w).last:
 		(*w).stop()
+		if d.Raced {
+			text, _ := (*w).stderr.Text()
+			d.RaceReport = crash.Races(text)
+		}
 		*w = nil
+	}
+	if err == nil && d.RaceReport != "" && d.Kept {
+		err = d.Explain(t.Folder, d.RaceReport)
 	}
 	return d, nil, cmp.Or(ctx.Err(), err)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/entropy"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
@@ -36,7 +38,8 @@ type answer struct {
 	Command *history.Command `json:"command,omitempty"`
 	Done    *trial.Done      `json:"done,omitempty"`
 	Err     string           `json:"error,omitempty"` // an error after which the campaign cannot go on
-	// Last: the worker ends now, because the trial left goroutines behind.
+	// Last: the worker ends now, because the trial left goroutines behind, or had a
+	// data race.
 	Last bool `json:"last,omitempty"`
 }
 
@@ -57,8 +60,26 @@ func Serve(ctx context.Context, tb testbed.Testbed) error {
 	if err := syscall.SetNonblock(tasksFile, true); err != nil { // so that a deadline can end reading
 		return fmt.Errorf("worker: %w", err)
 	}
+	defer dumpOnQuit(os.Stderr)()
 	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
 	return errors.Join(serve(ctx, tb, in, out), in.Close(), out.Close())
+}
+
+// dumpOnQuit makes SIGQUIT write a dump of the goroutines and end the process, until off is
+// called. The Go runtime does so too, but without the stacks of goroutines that run.
+func dumpOnQuit(to io.Writer) (off func()) {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		if _, ok := <-quit; ok {
+			_, _ = io.WriteString(to, goroutines.All())
+			os.Exit(2)
+		}
+	}()
+	return func() {
+		signal.Stop(quit)
+		close(quit)
+	}
 }
 
 // tasks is a worker's input.
@@ -150,8 +171,8 @@ func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error)
 	case err != nil:
 		return false, s.answer(answer{Err: err.Error()})
 	}
-	d.Trial.Spec = trial.Spec{} // the campaign has the spec
-	last = remain(before)
+	d.Trial.Spec = trial.Spec{}      // the campaign has the spec
+	last = remain(before) || d.Raced // the campaign reads the report when this process has ended
 	return last, s.answer(answer{Done: &d, Last: last})
 }
 

@@ -1,0 +1,120 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// A trial in this process is looked at once in lookEvery of real time. It stands still if
+// stillLooks looks in a row find that its clock cannot advance, and is busy if busyLooks find
+// code that runs although no command is sent.
+const (
+	lookEvery  = 3 * time.Second
+	stillLooks = 2
+	busyLooks  = 20
+)
+
+// watched runs a trial and returns, with an error, before its end if the trial stands still or
+// is busy. Then its goroutines stay behind: nothing can end them.
+func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	w := watch{limit: busyLooks}
+	next := s.Commands
+	s.Commands = func(c history.Command) {
+		w.commands.Add(1)
+		next(c)
+	}
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() {
+		over <- b.Testbed.Run(ctx, s, func(ctx context.Context, env testbed.Env) error {
+			w.bubble.Store(goroutines.Bubble())
+			return body(ctx, env)
+		})
+	}()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-tick.C:
+		}
+		bubble, _ := w.bubble.Load().(string)
+		if bubble == "" {
+			continue
+		}
+		if err := w.look(goroutines.All(), bubble); err != nil {
+			return err
+		}
+	}
+}
+
+// apart returns a context that ends soon after ctx. If the code under test ends ctx, what
+// belongs to the trial does not end in that call, and not in the trial's bubble.
+func apart(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	left := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+			cancel(context.Cause(ctx))
+		case <-left:
+		}
+	}()
+	return own, func() { close(left); cancel(nil) }
+}
+
+// watch judges whether a trial goes on.
+type watch struct {
+	bubble   atomic.Value // string
+	commands atomic.Int64 // that the trial has sent
+	limit    int          // of looks at a busy trial
+
+	before      int64 // commands at the last look
+	still, busy int   // number of looks in a row
+	stuck       []string
+}
+
+// look takes a dump of this process, and returns an error if the trial in the bubble does not
+// go on.
+func (w *watch) look(dump, bubble string) error {
+	all := goroutines.Parse(dump, bubble)
+	active := slices.ContainsFunc(all, goroutines.Goroutine.Active)
+	var stuck []string
+	for _, g := range all {
+		if !g.Durable() {
+			stuck = append(stuck, g.ID)
+		}
+	}
+	sent := w.commands.Load()
+	same := sent == w.before && len(stuck) > 0
+	w.before = sent
+	switch {
+	case !same:
+		w.still, w.busy, w.stuck = 0, 0, nil
+		return nil
+	case active:
+		w.still, w.stuck = 0, nil
+		w.busy++
+	case !slices.Equal(stuck, w.stuck):
+		w.still, w.busy, w.stuck = 1, 0, stuck
+	default:
+		w.still++
+	}
+	switch {
+	case w.still >= stillLooks:
+		return errors.New(crash.Stands(dump, bubble))
+	case w.busy >= w.limit:
+		return errors.New(crash.Busy(dump, bubble))
+	}
+	return nil
+}
