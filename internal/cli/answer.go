@@ -148,3 +148,13 @@ func (a *app) documentsPage(ctx context.Context, f answerFlags) error {
 		return nil
 	})
 }
+
+// afterClosing returns the error of a command whose testbed has been closed. An error of closing
+// is told, whatever the command's exit code would be.
+func afterClosing(err, closing error) error {
+	var code exit
+	if closing != nil && errors.As(err, &code) {
+		return closing
+	}
+	return testbed.JoinErrors(err, closing)
+}

@@ -36,6 +36,20 @@ func TestWhatTrialsFoundIsToldThoughTheTestbedCannotBeClosed(t *testing.T) {
 	}
 }
 
+func TestAReplayTellsThatItsTestbedCannotBeClosed(t *testing.T) {
+	var out, errs bytes.Buffer
+	a := app{stdout: &out, stderr: &errs, testbeds: []testbedChoice{{
+		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
+	}}}
+	a.args = []string{"replay", "--lock", "set-nx-px", "--testbed", "leaky", "--duration", "1s"}
+	if code := a.run(t.Context()); code != campaign.ExitHarness {
+		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
+	}
+	if !strings.Contains(errs.String(), "a container stays") || !strings.Contains(out.String(), "set-nx-px") {
+		t.Errorf("told %q and %q, want the trial and the error", out.String(), errs.String())
+	}
+}
+
 func TestTheFlagsOfATestbedAreKeptForAReplay(t *testing.T) {
 	var f testbedFlags
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

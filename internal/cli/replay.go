@@ -176,7 +176,7 @@ type replayed struct {
 	Dir     string `json:"dir,omitempty"`
 }
 
-func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
+func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err error) {
 	ctx := cmd.Context()
 	before, err := f.before(args)
 	if err != nil {
@@ -190,7 +190,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // the result does not depend on closing the testbed
+	defer func() { err = afterClosing(err, done()) }() // the result is reported even if closing the testbed fails
 	if f.Nodes, err = nodesOf(tb, f.Nodes); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ Only trials on virtual time can be shrunk: no other is the same again.`,
 
 // shrink shrinks the trial stored in dir, stores the smaller one in out, and reports
 // it.
-func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) error {
+func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) (err error) {
 	s, err := readStored(dir)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // the report does not depend on it
+	defer func() { err = afterClosing(err, done()) }() // the trial is reported even if closing the testbed fails
 	r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
