@@ -194,7 +194,13 @@ func (l *goZeroLock) TryLock(ctx context.Context) (locks.Lease, error) {
 
 // Unlock implements locks.Lock.
 func (l *goZeroLock) Unlock(ctx context.Context, lease locks.Lease) error {
-	return l.call("release", lease, func(one *redis.RedisLock) (bool, error) { return one.ReleaseCtx(ctx) })
+	err := l.call("release", lease, func(one *redis.RedisLock) (bool, error) { return one.ReleaseCtx(ctx) })
+	if l.shared == nil && (err == nil || errors.Is(err, locks.ErrNotHeld)) { // a shared object has one token for ever
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.held, lease.Token)
+	}
+	return err
 }
 
 // Extend implements locks.Extender: the same object acquires again. If the lock is free by
