@@ -161,6 +161,13 @@ func (n *Node) unsupported(name string) string {
 	return "ERR " + text
 }
 
+// unsupportedOption is unsupported, of an option.
+func (n *Node) unsupportedOption(command, option string) string {
+	text := "the simulated node does not support the option '" + option + "' of the command '" + command + "'"
+	n.lacks(text)
+	return "ERR " + text
+}
+
 // lacks notes a deviation from Redis, if it is the first.
 func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
 

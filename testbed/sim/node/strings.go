@@ -44,6 +44,7 @@ func (n *Node) cmdGet(_ *Session, args []string) {
 // setOptions are the options of SET and GETEX.
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
+	newer                         string // an option that the node lacks, if there is one
 
 	unit     string // EX, PX, EXAT or PXAT
 	lifetime string
@@ -69,6 +70,11 @@ func (o *setOptions) parse(args []string, getex bool) bool {
 				return false
 			}
 			o.unit, o.lifetime = option, args[i]
+		case "IFEQ", "IFNE", "IFDEQ", "IFDNE": // Redis 8.4; IFEQ also Valkey 8.1
+			if i++; i == len(args) || getex {
+				return false
+			}
+			o.newer = strings.ToLower(option)
 		default:
 			return false
 		}
@@ -119,6 +125,10 @@ func (n *Node) cmdSet(_ *Session, args []string) {
 	var o setOptions
 	if len(args) > 3 && !o.parse(args[3:], false) {
 		n.fail(syntax)
+		return
+	}
+	if o.newer != "" {
+		n.fail(n.unsupportedOption("set", o.newer))
 		return
 	}
 	var ms int64
