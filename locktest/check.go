@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/entropy"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -20,16 +21,24 @@ var checking sync.Mutex
 // are in the Result. With an error the Result is nil, or has the faults that were finished
 // before.
 //
-// Check runs the trials in this process, one after another: a panic in the Subject, or in a
-// goroutine that the lock's code starts, ends the process. While Check runs, crypto/rand of
+// Check runs the trials in this process, one after another, so that a panic in a goroutine
+// that the lock's code starts ends the process. A trial that does not go on cannot be ended
+// here: if its virtual time stands still for some seconds of real time, because a goroutine
+// waits for a mutex whose owner waits for time, or if its code runs for a minute without a
+// command, Check gives it up with an error that names the line of the lock's code. The trial's
+// goroutines stay behind. The package's documentation says what the clock waits for.
+//
+// While Check runs, crypto/rand of
 // the process is seeded: nothing drawn from it is secret, and nothing else may read it. When
 // Check returns, crypto/rand.Reader is the one from before. Calls wait for each other.
 func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	o, err := o.filled()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if inBubble() {
+	case subject == nil:
+		return nil, errNoSubject
+	case goroutines.Bubble() != "":
 		return nil, errBubble
 	}
 	checking.Lock()

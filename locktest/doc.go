@@ -62,15 +62,20 @@
 // timers, sync.Cond and sync.WaitGroup, not for system calls, and not for channels that it
 // keeps in package variables across trials. It must start no real connections. If a
 // goroutine holds a mutex while a command waits for its reply, and another one waits for the
-// mutex, the clock stands still and the trial hangs. go-redis 9.23 holds one during a
-// connection's handshake, and its Close waits for it, unless the mode of
-// Options.MaintNotificationsConfig is ModeDisabled.
+// mutex, the clock stands still: after some seconds the trial ends with an error, which names
+// the line that waits. go-redis 9.23 holds one during a connection's handshake, and its Close
+// waits for it, unless the mode of Options.MaintNotificationsConfig is ModeDisabled. So does
+// the channel of its PubSub.
 //
 // # What go test shows
 //
 // Each fault is a subtest, so that -run chooses faults: -run '^TestPaymentLock$/^delay$'. With
 // -v each tells its limits, -short runs about a third of the trials, and -artifacts keeps the
-// history and the commands of the smallest failing trial. The code under test runs in other
-// processes, so that a panic in one of its goroutines is a finding; therefore -cover and
-// profiles do not see it.
+// history and the commands of the smallest failing trial. A test that tried nothing does not
+// pass: it fails if -run chooses none of the faults, or if the budget left no time for a trial
+// under any; it is skipped if no fault can strike the lock.
+//
+// The code under test runs in other processes, so that a panic in one of its goroutines is a
+// finding; therefore -cover and profiles do not see it. With -race, a data race ends its trial
+// with an error that has the race detector's report.
 package locktest

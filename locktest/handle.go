@@ -9,9 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Errors of a subject that is no lock, and of what a lock does not have. traits reads them
-// from the history.
+// Errors of a subject that is no lock, and of what a lock does not have. traits reads some of
+// them from the history.
 var (
+	errNoSubject = errors.New("locktest: the Subject is nil: expected a function that makes the lock for one client")
+	errNoAcquire = errors.New("the Subject returned a nil Acquire and no error: expected the function that acquires the lock")
+	errNoReaders = errors.New("Client.Readers was called with nil: expected the function that acquires the lock for reading")
 	errNoRelease = errors.New("Acquire returned neither an error nor Held.Release")
 	errNoExtend  = errors.New("the lock has no Held.Extend")
 	errReaders   = errors.New("the lock has readers too: Client.Readers was called")

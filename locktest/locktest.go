@@ -33,7 +33,9 @@ type Subject func(c *Client) (Acquire, error)
 // Held.Token is used, the value that was sent. Acquire may be called concurrently.
 type Acquire func(ctx context.Context, key string, ttl time.Duration) (Held, error)
 
-// Held is an acquired lock. All fields but Release are optional: a lock has what it has.
+// Held is an acquired lock. All fields but Release are optional: a lock has what it has. The
+// functions of one Held are called one after another, never at the same time; those of
+// different ones may be called concurrently.
 type Held struct {
 	// Release gives the lock back. The error is nil, ErrNotHeld, or any other for an
 	// unknown outcome.
@@ -75,7 +77,8 @@ type Client struct {
 	// and, in the processes of Run, math/rand; math/rand/v2 cannot be.
 	Rand io.Reader
 
-	read Acquire // nil = the lock has no readers
+	read  Acquire
+	reads bool // Readers was called
 }
 
 // Cleanup calls f when the client process ends, in a goroutine of its own: f closes the
@@ -87,7 +90,7 @@ func (c *Client) Cleanup(f func()) { context.AfterFunc(c.Context, f) }
 // readers, and the Acquire that the Subject returns takes it for writing, alone. A Subject
 // calls Readers for each client or for none, before it returns. For a read-write lock
 // Held.Extend is not tested, nor are contexts that end while Acquire waits (Blocking).
-func (c *Client) Readers(acquire Acquire) { c.read = acquire }
+func (c *Client) Readers(acquire Acquire) { c.read, c.reads = acquire, true }
 
 // noPort is an invalid port, so that a client that does not use Dial fails at once. The hosts
 // are from a documentation network (RFC 5737).

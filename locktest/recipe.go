@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/entropy"
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -19,10 +20,10 @@ import (
 // the command line (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
 //
 // Recipe runs one to three trials without any fault in this process, at the program's start,
-// to learn what leases of the lock have. A panic in the Subject, or in a goroutine that the
-// lock's code starts, ends the process. If nobody can acquire the lock there, or an option is
-// not kept, every trial of the recipe fails with that error. While Recipe runs, crypto/rand of
-// the process is seeded, as in Check.
+// to learn what leases of the lock have. A panic in a goroutine that the lock's code starts ends
+// the process. If nobody can acquire the lock there, if a trial does not go on (see Check), or
+// if an option is not kept, every trial of the recipe fails with that error. While Recipe runs,
+// crypto/rand of the process is seeded, as in Check.
 func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	var o Options
 	for _, set := range options {
@@ -48,10 +49,13 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 // traits finds out what leases of the lock have.
 func (l lock) traits() (traits, error) {
 	var err error
-	if l.Options, err = l.filled(); err != nil {
+	l.Options, err = l.filled()
+	switch {
+	case err != nil:
 		return traits{}, err
-	}
-	if inBubble() {
+	case l.make == nil:
+		return traits{}, errNoSubject
+	case goroutines.Bubble() != "":
 		return traits{}, errBubble
 	}
 	checking.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -26,7 +27,7 @@ func (r *Result) Failed() bool { return r.Err() != nil }
 
 // Err returns nil if the lock only has the limits of any lease, or an error that tells each
 // violation and each fault of which a trial could not be run or judged. NotTested, CutOff
-// and Undecided are no errors.
+// and Undecided are no errors, unless the budget left no time for a trial under any fault.
 func (r *Result) Err() error {
 	var parts []string
 	for _, f := range r.Faults {
@@ -34,10 +35,38 @@ func (r *Result) Err() error {
 			parts = append(parts, f.Fault+": "+text)
 		}
 	}
+	if lack, fails := r.untested(); fails {
+		parts = append(parts, lack)
+	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "\n\n"))
+}
+
+// untested returns why no trial was run under any of the faults; "" = one was, or there are no
+// faults. It fails if more time is all that was missing. The fault-free probes do not count
+// if there are faults.
+func (r *Result) untested() (lack string, fails bool) {
+	var why []string
+	for _, f := range r.Faults {
+		undisturbed := f.Fault == nemesis.Undisturbed().Name
+		switch {
+		case f.Violation != nil, len(f.Errors) > 0, f.Trials > 0 && (!undisturbed || len(r.Faults) == 1):
+			return "", false
+		case f.CutOff > 0:
+			fails = true
+		case f.NotTested != "":
+			why = append(why, f.Fault+": "+f.NotTested)
+		}
+	}
+	switch {
+	case fails:
+		return "nothing was tested: the budget left no time for a trial under any fault (option Budget)", true
+	case r.Trials > 0 || len(why) == 0:
+		return "", false
+	}
+	return "nothing was tested: " + strings.Join(why, "; "), false
 }
 
 // FaultResult is what the lock did under one fault.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -42,7 +43,10 @@ var errBubble = errors.New("locktest: this is a bubble of testing/synctest: tria
 // process: no container, no file that has to be removed.
 func Run(t *testing.T, subject Subject, options ...Option) {
 	t.Helper()
-	if inBubble() {
+	switch {
+	case subject == nil:
+		t.Fatal(errNoSubject)
+	case goroutines.Bubble() != "":
 		t.Fatal(errBubble)
 	}
 	var o Options
@@ -69,9 +73,13 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	if r.session, err = r.processes(l, call); err != nil {
 		t.Fatal(err)
 	}
-	r.all()
+	r.session.pool.out = os.Stderr
+	skip := r.all()
 	if err := r.session.close(); err != nil {
 		t.Error(err)
+	}
+	if skip != "" {
+		t.Skip(skip)
 	}
 }
 
@@ -118,8 +126,8 @@ func ownFlags() (args []string) {
 	return args
 }
 
-// all runs the subtests.
-func (r *runner) all() {
+// all runs the subtests. It returns why the test is to be skipped; "" = it is not.
+func (r *runner) all() (skip string) {
 	t, s := r.t, r.session
 	t.Helper()
 	ctx, cancel := r.context()
@@ -127,17 +135,45 @@ func (r *runner) all() {
 	began := time.Now()
 	if err := s.open(ctx); err != nil {
 		t.Error(cmp.Or(context.Cause(ctx), err))
-		return
+		return ""
 	}
-	result := &Result{}
+	result, ran := &Result{}, 0
 	for _, fault := range s.plan.Faults() {
-		t.Run(fault, func(t *testing.T) { r.fault(ctx, t, fault, result) })
+		t.Run(fault, func(t *testing.T) {
+			ran++
+			r.fault(ctx, t, fault, result)
+		})
 	}
 	if r.replay != "" && !r.replayed && !t.Failed() {
 		t.Errorf("locktest: there is no trial %q under the faults that ran", r.replay)
 	}
 	result.Elapsed = time.Since(began)
 	t.Logf("%d trials of %s in %.1f s", result.Trials, t.Name(), result.Elapsed.Seconds())
+	switch {
+	case r.replay != "" || t.Failed():
+		return ""
+	case ran == 0:
+		return r.unchosen()
+	}
+	lack, fails := result.untested()
+	if !fails {
+		return lack
+	}
+	t.Errorf("locktest: %s; it is %v", lack, s.Options.Budget)
+	return ""
+}
+
+// unchosen tells that the flags of go test chose none of the faults. With -skip that is what
+// was asked for. A pattern of -run that matches nothing is a mistake, which a test that passes
+// would hide.
+func (r *runner) unchosen() (skip string) {
+	r.t.Helper()
+	text := "locktest: nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
+	if f := flag.Lookup("test.skip"); f != nil && f.Value.String() != "" {
+		return text
+	}
+	r.t.Error(text)
+	return ""
 }
 
 // context ends soon before the test's deadline, and the budget with it.
@@ -273,13 +309,6 @@ func packagePath() string {
 		return "."
 	}
 	return path
-}
-
-// inBubble reports whether this goroutine runs in a bubble of testing/synctest.
-func inBubble() bool {
-	header := make([]byte, 256)
-	line, _, _ := strings.Cut(string(header[:runtime.Stack(header, false)]), "\n")
-	return strings.Contains(line, "synctest bubble")
 }
 
 // replayNamed runs the trial that -lockstorm.replay names.

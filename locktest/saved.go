@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // saved is a file below testdata/lockstorm: a shrunk trial that failed.
@@ -70,6 +71,20 @@ func (s *session) load(path string) (trial.Spec, error) {
 	return file.Spec, nil
 }
 
+// suits returns an error if the session's lock does not promise what the trial's workload
+// tests: then the trial, which was saved, says nothing about it.
+func (s *session) suits(path string, spec trial.Spec) error {
+	recipe, err := spec.Recipe()
+	if err != nil {
+		return fmt.Errorf("locktest: %s: %w", path, err)
+	}
+	w, _ := workloads.ByName(spec.Workload) // Recipe has looked it up
+	if w.Suits(spec.PromisedBy(recipe)) {
+		return nil
+	}
+	return fmt.Errorf("locktest: %s: the saved trial is of the workload %s, which does not suit this lock: expected the option or the field of Held that the lock had when the trial was saved (PromiseRenewal for two-locks); set it, or delete the file", path, spec.Workload)
+}
+
 // savedHold runs the saved trials of a fault, and reports whether the other trials are
 // to run: no saved one shows that the lock is to blame. If not, the test has failed.
 func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string) bool {
@@ -86,9 +101,15 @@ func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string) bool
 			held = false
 			continue
 		}
-		if spec.Fault == fault {
-			held = r.judge(ctx, t, spec, "the saved trial "+path) && held
+		if spec.Fault != fault {
+			continue
 		}
+		if err := r.session.suits(path, spec); err != nil {
+			t.Error(err)
+			held = false
+			continue
+		}
+		held = r.judge(ctx, t, spec, "the saved trial "+path) && held
 	}
 	if !held {
 		t.Logf("the other trials under %s were not run: saved trials come first", fault)
@@ -103,7 +124,7 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 		if err != nil || spec.Fault != fault {
 			return nil, err
 		}
-		return &spec, nil
+		return &spec, r.session.suits(r.replay, spec)
 	}
 	specs, _, err := r.session.plan.Trials(fault)
 	if err != nil {

@@ -51,6 +51,7 @@ var scenes = map[string]func(t *testing.T){
 	"heartbeatTooLate": func(t *testing.T) {
 		locktest.Run(t, heartbeat(5*time.Second), few("none", "delay"), locktest.PromiseRenewal, whole)
 	},
+	"slow": func(t *testing.T) { locktest.Run(t, right, few("slow-work")) },
 	"twice": func(t *testing.T) {
 		locktest.Run(t, right, few("none"))
 		locktest.Run(t, everybody, few("none"))
@@ -99,7 +100,18 @@ var scenes = map[string]func(t *testing.T){
 	"reentrantReadWrite": func(t *testing.T) {
 		locktest.Run(t, readWrite, few("none"), locktest.Reentrant)
 	},
-	"majority": func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
+	"noSubject":       func(t *testing.T) { locktest.Run(t, nil, few("none")) },
+	"noAcquire":       func(t *testing.T) { locktest.Run(t, returnsNil, few("none")) },
+	"noReaders":       func(t *testing.T) { locktest.Run(t, nilReaders, few("none")) },
+	"panickySubject":  func(t *testing.T) { locktest.Run(t, panicky, few("none")) },
+	"checkedPanicky":  func(t *testing.T) { check(t, panicky) },
+	"checkedNothing":  func(t *testing.T) { check(t, nil) },
+	"checkedStuck":    func(t *testing.T) { check(t, stuck) },
+	"checkedCanceled": canceled,
+	"checkedBriefly":  func(t *testing.T) { check(t, right, few("delay"), locktest.Budget(1)) },
+	"waits":           func(t *testing.T) { locktest.Run(t, waitsForNobody, few("none")) },
+	"unscripted":      func(t *testing.T) { locktest.Run(t, bareDelete, few("script-flush")) },
+	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 
 // letIn is a flag of the tests' own.

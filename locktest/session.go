@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -21,7 +22,7 @@ import (
 // time.
 type session struct {
 	lock
-	pool     worker.Pool
+	pool     *tellingPool
 	parallel int
 	dir      string // for trials, removed by close
 
@@ -41,7 +42,8 @@ func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
 		pool.Close()
 		return nil, fmt.Errorf("locktest: %w", err)
 	}
-	return &session{lock: l, pool: pool, parallel: parallel, dir: dir, told: map[trial.Flaw]string{}}, nil
+	telling := &tellingPool{Pool: pool, test: l.name, after: slowAfter}
+	return &session{lock: l, pool: telling, parallel: parallel, dir: dir, told: map[trial.Flaw]string{}}, nil
 }
 
 func (s *session) close() error {
@@ -134,12 +136,20 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	if err != nil {
 		return found, fmt.Errorf("locktest: %w", err)
 	}
+	for _, bad := range []error{errNoAcquire, errNoReaders} {
+		if strings.Contains(d.Trial.Err, bad.Error()) {
+			return found, fmt.Errorf("locktest: %w", bad)
+		}
+	}
 	if d.Trial.Err != "" {
 		return found, fmt.Errorf("locktest: a trial without any fault failed: %s", d.Trial.Err)
 	}
 	record, err := trial.LoadRecord(folder)
 	if err != nil {
 		return found, fmt.Errorf("locktest: %w", err)
+	}
+	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // so would every other trial
+		return found, fmt.Errorf("locktest: without any fault, %s", ops[len(ops)-1].Error)
 	}
 	found, acquired, failed := traitsOf(record)
 	switch {

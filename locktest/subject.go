@@ -93,6 +93,10 @@ func (l lock) bind(t traits, c *locks.Client) (locks.Maker, error) {
 	}
 	read := view.read
 	switch {
+	case write == nil:
+		return nil, errNoAcquire
+	case read == nil && view.reads:
+		return nil, errNoReaders
 	case read == nil && t.readWrite:
 		return nil, errors.New("the Subject called Client.Readers for other clients, but not for this one")
 	case read != nil && !t.readWrite:

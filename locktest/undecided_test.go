@@ -32,8 +32,30 @@ func TestASavedTrialThatDecidesNothing(t *testing.T) {
 	p.says(t, "the trial "+saved+" shows nothing: its outcome is not-exercised", "!exclusion by")
 }
 
+// saveAs changes the workload of the saved trial in a directory.
+func saveAs(t *testing.T, dir, workload string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("saved are %v, %v", files, err)
+	}
+	for _, path := range files {
+		change(t, path, func(spec map[string]any) { spec["workload"] = workload })
+	}
+}
+
 // strikeNowhere changes a saved trial: its faults wait for a command that no client sends.
 func strikeNowhere(t *testing.T, path string) {
+	t.Helper()
+	change(t, path, func(spec map[string]any) {
+		for _, action := range spec["plan"].([]any) {
+			action.(map[string]any)["point"].(map[string]any)["n"] = 1000
+		}
+	})
+}
+
+// change changes the spec of a saved trial.
+func change(t *testing.T, path string, edit func(spec map[string]any)) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -43,9 +65,7 @@ func strikeNowhere(t *testing.T, path string) {
 	if err := json.Unmarshal(b, &file); err != nil {
 		t.Fatal(err)
 	}
-	for _, action := range file["spec"].(map[string]any)["plan"].([]any) {
-		action.(map[string]any)["point"].(map[string]any)["n"] = 1000
-	}
+	edit(file["spec"].(map[string]any))
 	if b, err = json.Marshal(file); err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 
 // guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which
 // ends the history. It cannot catch a panic in a goroutine that a recipe started.
-func (s *session) guard(do func() error) (err error) {
+func (r *run) guard(id int, do func() error) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -92,13 +92,13 @@ func (s *session) guard(do func() error) (err error) {
 		}
 		b := &testbed.Breakdown{
 			Kind:   history.FPanic,
-			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", s.id, s.Claims.Lock, p, culprit())),
+			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", id, r.Claims.Lock, p, culprit())),
 			Stack:  string(debug.Stack()),
 		}
 		err = b
 		event := b.Event()
-		event.Client = s.id
-		if rerr := s.Rec.End(event, s.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
+		event.Client = id
+		if rerr := r.Rec.End(event, r.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
 			err = errors.Join(err, rerr)
 		}
 	}()

@@ -165,7 +165,11 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 		r.Resources = w.Resources(world.Opts, world.Claims)
 	}
 	for _, id := range ids {
-		s, err := r.session(ctx, id)
+		var s *session
+		err := r.guard(id, func() (err error) {
+			s, err = r.session(ctx, id)
+			return err
+		})
 		if err != nil {
 			return leave, err
 		}
@@ -176,7 +180,7 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	watch.Go(func() { r.watch(done) })
 	for _, s := range r.sessions {
 		clients.Go(func() {
-			if err := s.guard(s.live); err != nil && !stopped(err) {
+			if err := r.guard(s.id, s.live); err != nil && !stopped(err) {
 				r.fail(fmt.Errorf("client %d: %w", s.id, err))
 			}
 		})

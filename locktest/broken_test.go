@@ -1,0 +1,119 @@
+package locktest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locktest"
+)
+
+// check calls Check, and fails the test if the lock was not tested or failed.
+func check(t *testing.T, subject locktest.Subject, options ...locktest.Option) {
+	o := locktest.Options{Faults: []string{"none"}, Trials: -1}
+	for _, set := range options {
+		set(&o)
+	}
+	r, err := locktest.Check(t.Context(), subject, o)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// canceled calls Check with a context that the lock itself ends. go-redis is closed then in
+// the midst of a handshake.
+func canceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := locktest.Check(ctx, instead(func() { cancel() }), locktest.Options{Faults: []string{"none"}, Trials: -1})
+	t.Log(err)
+}
+
+func returnsNil(*locktest.Client) (locktest.Acquire, error) { return nil, nil }
+
+func nilReaders(c *locktest.Client) (locktest.Acquire, error) {
+	c.Readers(nil)
+	return right(c)
+}
+
+func panicky(*locktest.Client) (locktest.Acquire, error) { panic("the service has no configuration") }
+
+// instead is right, but does something before each attempt.
+func instead(do func()) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		acquire, err := right(c)
+		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+			do()
+			return acquire(ctx, key, ttl)
+		}, err
+	}
+}
+
+// stuck waits for a mutex whose owner waits for time.
+var stuck = instead(func() {
+	var mu sync.Mutex
+	mu.Lock()
+	time.AfterFunc(time.Second, mu.Unlock)
+	mu.Lock()
+})
+
+// waitsForNobody waits for what never comes.
+var waitsForNobody = instead(func() { <-make(chan int) })
+
+// What is no lock, or does not go on, is told in one line, by Run and by Check.
+func TestWhatIsNoLockIsTold(t *testing.T) {
+	for scene, says := range map[string][]string{
+		"noSubject":      {"locktest: the Subject is nil: expected a function", "!panic"},
+		"noAcquire":      {"locktest: the Subject returned a nil Acquire and no error", "!panic"},
+		"noReaders":      {"locktest: Client.Readers was called with nil", "!panic"},
+		"panickySubject": {"conduct by panic", "panicked: the service has no configuration (in github.com/lockstorm/lockstorm/locktest_test.panicky, broken_test.go:"},
+		"checkedPanicky": {"conduct by panic", "panicked: the service has no configuration (in github.com/lockstorm/lockstorm/locktest_test.panicky, broken_test.go:"},
+		"checkedNothing": {"locktest: the Subject is nil", "!panic"},
+		"checkedStuck":   {"the trial's clock stands still: github.com/lockstorm/lockstorm/locktest_test.init.func", "waits, not for time but for a lock whose owner waits for time (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", broken_test.go:"},
+		"waits":          {"conduct by deadlock", "will never come (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", broken_test.go:"},
+	} {
+		t.Run(scene, func(t *testing.T) {
+			p := play(t, scene, t.TempDir(), "-test.timeout=1m")
+			if p.passed {
+				t.Errorf("it passes:\n%s", p.out)
+			}
+			p.says(t, says...)
+		})
+	}
+	play(t, "checkedCanceled", t.TempDir(), "-test.timeout=1m").says(t, "context canceled", "!timed out")
+}
+
+// A test that tested nothing does not pass.
+func TestNothingIsNoPass(t *testing.T) {
+	for name, test := range map[string]struct {
+		scene string
+		flags []string
+		says  []string
+	}{
+		"a fault that there is not": {"bareDelete", []string{"-test.run=^TestScene$/^delays$"}, []string{"--- FAIL: TestScene", "nothing was tested: go test -run or -skip chooses none of the faults client-pause, delay"}},
+		"no budget":                 {"budget", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time for a trial under any fault (option Budget); it is 1ns"}},
+		"no budget, in Check":       {"checkedBriefly", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time"}},
+		"everything is left out":    {"bareDelete", []string{"-test.skip=^TestScene$/."}, []string{"--- SKIP: TestScene", "nothing was tested: go test -run or -skip chooses none"}},
+		"nothing to strike":         {"unscripted", nil, []string{"--- SKIP: TestScene", "nothing was tested: script-flush: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, test.scene, t.TempDir(), test.flags...)
+			p.says(t, append(test.says, "!--- PASS: TestScene (")...)
+		})
+	}
+}
+
+// A saved trial tests what the lock promised when it was saved.
+func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
+	dir := t.TempDir()
+	play(t, "unrenewed", dir)
+	saveAs(t, dir, "two-locks")
+	p := play(t, "slow", dir)
+	if p.passed {
+		t.Errorf("it passes:\n%s", p.out)
+	}
+	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
+}

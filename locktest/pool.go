@@ -1,0 +1,45 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// slowAfter is how long a trial may run, in real time, before Run says so. Most take
+// milliseconds.
+const slowAfter = 15 * time.Second
+
+// tellingPool is a pool whose trials bring along what the race detector reported, and that
+// says once that a trial takes long.
+type tellingPool struct {
+	worker.Pool
+	test  string
+	out   io.Writer // nil = says nothing
+	after time.Duration
+	said  sync.Once
+}
+
+// Run implements worker.Pool.
+func (p *tellingPool) Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error) {
+	if p.out != nil {
+		slow := time.AfterFunc(p.after, func() { p.said.Do(func() { p.tell(t.Spec) }) })
+		defer slow.Stop()
+	}
+	d, err := p.Pool.Run(ctx, t, log)
+	if d.RaceReport != "" && err == nil {
+		d.Trial.Err += "\n" + d.RaceReport
+	}
+	return d, err
+}
+
+func (p *tellingPool) tell(s trial.Spec) {
+	fmt.Fprintf(p.out, "locktest: %s: a trial under %s (%s) has been running for %v and goes on; a trial that does not end is stopped after a minute of processor time\n",
+		p.test, s.Fault, s.Workload+"/"+number(s), p.after)
+}
