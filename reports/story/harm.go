@@ -183,7 +183,8 @@ func (t *teller) leftKeys() []Step {
 			continue
 		}
 		for _, k := range op.Keys {
-			if !slices.Contains(t.LockKeys, facts.Key{Node: op.Node, Name: k.Key}) {
+			at := facts.Key{Node: op.Node, Name: k.Key}
+			if !slices.Contains(t.LockKeys, at) || t.Counts(at) {
 				continue
 			}
 			life := "with a TTL of " + prose.Length(k.TTL)

@@ -47,7 +47,7 @@ func (t *teller) concerns(x facts.Event) bool {
 		return false
 	}
 	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.LockKeys, x.Where()) &&
-		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
+		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client) || x.Counter)
 }
 
 // repeated counts equal events on several nodes, or at several times.
@@ -139,6 +139,10 @@ func (t *teller) keyWords(x facts.Event) string {
 		who += fmt.Sprintf(", sent at %s, arrived only now and", prose.Instant(c.Sent))
 	}
 	switch {
+	case x.Counter && (x.Kind == facts.Lost || x.Kind == facts.Evicted):
+		return "the counter of the fencing tokens was lost {where}"
+	case x.Counter:
+		return ""
 	case x.Kind == facts.Expired:
 		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
 	case x.Kind == facts.Lost && t.superseded(x) && t.heirWithout(x) != "":

@@ -211,6 +211,9 @@ func nodeLanes(f story.Focus) []lane {
 		if perNode[n.Node] > 1 {
 			label += " " + n.Name
 		}
+		if f.Counts(n) {
+			label += ", a counter"
+		}
 		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Node: n.Node, Shades: shades(f.Windows, func(w facts.Window) bool { return w.AimsAtNode(n.Node) })})
 	}
 	for _, s := range f.Spans {

@@ -20,6 +20,8 @@ type Event struct {
 	Owner  int           // the client whose claim the key carried just before; history.NoClient if none
 	// Command is the index of the command, -1 if there was none.
 	Command int
+	// Counter: the key counts fencing tokens. It carries nobody's claim.
+	Counter bool
 }
 
 // Foreign reports whether a command changed a key that carried another client's claim.
@@ -53,13 +55,18 @@ type Span struct {
 // carried clients' claims.
 func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 	var events []Event
+	counters := fenceCounters(e, keys)
 	for _, s := range keys.Steps {
 		if x, ok := eventOf(e, s); ok {
-			x.Owner = robbed(keys, s, x)
+			if x.Counter = counters[x.Where()]; x.Counter {
+				x.Owner = history.NoClient
+			} else {
+				x.Owner = robbed(keys, s, x)
+			}
 			events = append(events, x)
 		}
 	}
-	spans := spansOf(keys, End(e))
+	spans := spansOf(keys, counters, End(e))
 	events = append(events, lose(e.Ops, events, spans)...)
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return events, spans
@@ -134,12 +141,12 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 }
 
 // spansOf returns the spans during which each key carried one client's grant; of several
-// grants at one time, the latest counts.
-func spansOf(keys *keyspace.Keys, end time.Duration) []Span {
+// grants at one time, the latest counts. Counters have none.
+func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
-		if g.Client >= 0 && !g.Beside {
-			n := Key{Node: g.Node, Name: g.Key}
+		n := Key{Node: g.Node, Name: g.Key}
+		if g.Client >= 0 && !g.Beside && !counters[n] {
 			byKey[n] = append(byKey[n], g)
 		}
 	}

@@ -61,6 +61,15 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 			p.Command(0, "n0", 1, "1", "SETNX k a")
 			p.Command(1, "n1", 2, "1", "SETNX k a")
 		}, []string{"c0 2ms-3.8ms  for ever", "c1 3ms-3.8ms  for ever"}},
+		{"a counter of fencing tokens is nobody's", func(p *reporttest.Tape) {
+			for c := range 2 {
+				at := float64(1 + 10*c)
+				p.Op(c, history.FAcquire, at, at+4, history.OK, func(o *history.Op) { o.Lease = &history.Lease{Token: "a", Fence: int64(c + 1)} })
+				p.Command(c, "n0", at+1, "OK", "SET k a NX PX 1000")
+				p.Command(c, "n0", at+2, fmt.Sprint(c+1), "INCR k:fence")
+				p.Command(c, "n0", at+6, "1", "DEL k")
+			}
+		}, []string{"c0 3ms-8ms deleted", "c1 13ms-18ms deleted"}},
 		{"a node that came back without its data lost it when it went", func(p *reporttest.Tape) {
 			p.Command(0, "n0", 1, "1", "SETNX k a")
 			p.Event(history.FNodeDown, 20, func(o *history.Op) { o.Node = "n0" })

@@ -48,6 +48,11 @@ func (r Reading) Pair(index int) (history.Pair, bool) {
 	return history.Pair{}, false
 }
 
+// Counts reports whether the key counts fencing tokens.
+func (r Reading) Counts(k Key) bool {
+	return slices.ContainsFunc(r.Events, func(x Event) bool { return x.Counter && x.Where() == k })
+}
+
 // keysOf returns the keys that operations on the lock touched; all keys if there are none.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
 	lockOf := map[int]string{}

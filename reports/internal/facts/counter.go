@@ -1,0 +1,62 @@
+package facts
+
+import (
+	"strconv"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// fenceCounters returns the keys that count fencing tokens beside a lock. They are nobody's
+// claim: all clients count on, and the number stays.
+//
+// Such a key is a string without a TTL that no command ever removed, and a client was granted
+// the fencing token that its acquire put there, beside another key.
+func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
+	fences := fencesOf(e.Ops)
+	counts, other := map[Key]bool{}, map[Key]bool{}
+	touched := map[int]map[Key]bool{} // by operation
+	for _, s := range keys.Steps {
+		c := e.Keys[s.Change]
+		at := Key{Node: c.Node, Name: string(c.Key)}
+		if c.By == history.ByCommand && c.After == nil || c.After != nil && (c.After.Type != "string" || c.After.Expires > 0) {
+			other[at] = true
+		}
+		if s.Cmd < 0 || e.Commands[s.Cmd].Op < 0 || c.After == nil {
+			continue
+		}
+		op := e.Commands[s.Cmd].Op
+		if touched[op] == nil {
+			touched[op] = map[Key]bool{}
+		}
+		touched[op][at] = true
+		if fence, ok := fences[op]; ok && string(c.After.Value) == strconv.FormatInt(fence, 10) {
+			counts[at] = true
+		}
+	}
+	for at := range counts {
+		beside := false
+		for op := range fences {
+			beside = beside || touched[op][at] && len(touched[op]) > 1
+		}
+		if other[at] || !beside {
+			delete(counts, at)
+		}
+	}
+	return counts
+}
+
+// fencesOf returns the fencing tokens that were granted, by the index of the acquire.
+func fencesOf(ops []history.Op) map[int]int64 {
+	fences := map[int]int64{}
+	pairs, err := history.Pairs(ops)
+	if err != nil {
+		return fences
+	}
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Done() == history.OK && p.Complete.Lease != nil && p.Complete.Lease.Fence > 0 {
+			fences[p.Invoke.Index] = p.Complete.Lease.Fence
+		}
+	}
+	return fences
+}
