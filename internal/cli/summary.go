@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
@@ -17,10 +19,7 @@ func pace(s campaign.Stored) []string {
 		return nil
 	}
 	line := fmt.Sprintf("%s in %s, %.3g a second", count(s.Ran(), "trial"), reports.Roughly(took), float64(s.Ran())/took.Seconds())
-	if s.Repeated > 0 {
-		line += fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
-	}
-	lines := []string{line}
+	lines := []string{line + repeated(s)}
 	if f := s.Info.Further; f != nil {
 		lines = append(lines, f.Words())
 	}
@@ -31,6 +30,26 @@ func pace(s campaign.Stored) []string {
 		lines = append(lines, fmt.Sprintf("to see a violation again, %s under %s for one: %s", c.Lock, c.Fault, c.Replay))
 	}
 	return lines
+}
+
+// repeated says what came of the trials that were run again: the end of a line.
+func repeated(s campaign.Stored) string {
+	var varying []string
+	for _, v := range s.Info.Varying {
+		varying = append(varying, v.Lock)
+	}
+	slices.Sort(varying)
+	differed := strings.Join(slices.Compact(varying), " and ")
+	identical := fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
+	switch {
+	case differed == "" && s.Repeated == 0:
+		return ""
+	case differed == "":
+		return identical
+	case s.Repeated == 0:
+		return "; trials of " + differed + ", repeated, differed"
+	}
+	return identical + "; other trials of " + differed + " differed"
 }
 
 // worst returns the violated cell to look at first: an unexpected one, else the first with

@@ -38,6 +38,16 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 			"virtual time: 3h12m in 41 s (281x)",
 			"to see a violation again, c under reset for one: lockstorm replay c",
 		}},
+		{"a lock that varies", campaign.Stored{
+			Info: campaign.Info{Elapsed: time.Second, Varying: []campaign.Varying{{Lock: "b"}, {Lock: "a"}, {Lock: "b"}}}, Trials: trials(1, 0), Repeated: 4,
+		}, []string{
+			"1 trial in 1.0 s, 1 a second; 4 trials repeated: identical; other trials of a and b differed",
+		}},
+		{"only a lock that varies", campaign.Stored{
+			Info: campaign.Info{Elapsed: time.Second, Varying: []campaign.Varying{{Lock: "b"}}}, Trials: trials(1, 0),
+		}, []string{
+			"1 trial in 1.0 s, 1 a second; trials of b, repeated, differed",
+		}},
 		{"one trial that holds", campaign.Stored{Info: campaign.Info{Elapsed: 500 * time.Millisecond, Deterministic: true}, Trials: trials(1, time.Minute), Repeated: 1}, []string{
 			"1 trial in 0.5 s, 2 a second; 1 trial repeated: identical",
 			"virtual time: 1m0s in 0.5 s (120x)",
