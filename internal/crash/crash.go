@@ -118,8 +118,16 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	return nil, errors.New(d.words())
 }
 
-// Races returns the reports of the race detector in a process's stderr; "" = there is none.
-func Races(stderr string) string { return strings.Join(race.FindAllString(stderr, -1), "") }
+// Races returns the first reports of the race detector in a process's stderr, and the number of
+// the others; "" = there is none.
+func Races(stderr string) string {
+	const most = 2
+	all := race.FindAllString(stderr, -1)
+	if n := len(all) - most; n > 0 {
+		all = append(all[:most], fmt.Sprintf("%d more reports of the race detector are left out\n", n))
+	}
+	return strings.Join(all, "")
+}
 
 // race matches a report of the race detector.
 var race = regexp.MustCompile(`(?ms)^={18}\nWARNING: DATA RACE\n.*?^={18}\n`)

@@ -133,6 +133,9 @@ func TestADataRaceIsReadFromStderr(t *testing.T) {
 	if b, err := d.Breakdown(); !errors.Is(err, testbed.ErrRace) {
 		t.Errorf("got %v, %v; want %v", b, err, testbed.ErrRace)
 	}
+	if got, want := Races(strings.Repeat(report, 9)), report+report+"7 more reports of the race detector are left out\n"; got != want {
+		t.Errorf("many: got %q, want %q", got, want)
+	}
 	if got := Races("log\n"); got != "" {
 		t.Errorf("without a report: got %q", got)
 	}

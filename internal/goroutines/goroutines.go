@@ -121,13 +121,17 @@ func (g Goroutine) Line() string {
 }
 
 // Entry returns the function of the code under test that this project, or the start of the
-// goroutine, called first; "" = the goroutine has none. Unlike Line it is the same whenever
-// a dump interrupts the call.
+// goroutine, called first, and which function of package locktest called it; "" = the
+// goroutine has none. Unlike Line it is the same whenever a dump interrupts the call.
 func (g Goroutine) Entry() string {
-	for _, c := range slices.Backward(g.calls) {
-		if c.tested() {
-			return c.function
+	for i, c := range slices.Backward(g.calls) {
+		if !c.tested() {
+			continue
 		}
+		if i+1 < len(g.calls) && strings.HasPrefix(g.calls[i+1].function, module+"locktest.") {
+			return c.function + ", called by " + strings.TrimPrefix(g.calls[i+1].function, module) + ","
+		}
+		return c.function
 	}
 	return ""
 }

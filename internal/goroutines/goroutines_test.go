@@ -50,9 +50,9 @@ func TestADumpTellsWhatABubbleDoes(t *testing.T) {
 		line, entry             string
 		durable, locked, active bool
 	}{
-		{"example.org/paylock.(*Lock).renew, lock.go:49", "example.org/paylock.(*Lock).renew", false, true, false},
+		{"example.org/paylock.(*Lock).renew, lock.go:49", "example.org/paylock.(*Lock).renew, called by locktest.(*handle).TryLock,", false, true, false},
 		{"", "", true, false, false},
-		{"example.org/paylock.spin, lock.go:60", "example.org/paylock.(*Lock).Release", false, false, true},
+		{"example.org/paylock.spin, lock.go:60", "example.org/paylock.(*Lock).Release, called by locktest.(*handle).Unlock,", false, false, true},
 	} {
 		g := all[i]
 		if g.Line() != want.line || g.Entry() != want.entry || g.Durable() != want.durable || g.Locked() != want.locked || g.Active() != want.active {
