@@ -117,3 +117,44 @@ func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 	}
 	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
 }
+
+// renewing is right, and renews its lease until it is released.
+func renewing(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	acquire, err := right(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		held, err := acquire(ctx, key, ttl)
+		if err != nil {
+			return held, err
+		}
+		background, stop := context.WithCancel(c.Context)
+		go func() {
+			tick := time.NewTicker(ttl / 3)
+			defer tick.Stop()
+			for {
+				select {
+				case <-background.Done():
+					return
+				case <-tick.C:
+				}
+				if n, err := compareAndExpire.Run(background, rdb, []string{key}, held.Token, ttl.Milliseconds()).Int64(); err == nil && n == 0 {
+					return
+				}
+			}
+		}()
+		release := held.Release
+		held.Release = func(ctx context.Context) error {
+			stop()
+			return release(ctx)
+		}
+		return held, nil
+	}, err
+}
+
+// Who tests a lock that renews its lease learns of the option for it.
+func TestALockThatRenewsIsToldOfTheOption(t *testing.T) {
+	const hint = "the lock renews its lease while it is held: with the option PromiseRenewal"
+	for scene, want := range map[string]string{"renewed": hint, "promisedRenewal": "!" + hint, "slow": "!" + hint, "extended": "!" + hint} {
+		t.Run(scene, func(t *testing.T) { play(t, scene, t.TempDir()).says(t, want) })
+	}
+}

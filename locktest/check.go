@@ -60,7 +60,7 @@ func (s *session) all(ctx context.Context) (*Result, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
-	r := &Result{}
+	r := &Result{Hints: s.hints()}
 	for _, fault := range s.plan.Faults() {
 		f, err := s.fault(ctx, fault)
 		if err != nil {

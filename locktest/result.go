@@ -20,6 +20,8 @@ type Result struct {
 	// Trials is the number of trials that were run, those for shrinking not counted.
 	Trials  int
 	Elapsed time.Duration
+	// Hints say which options fit what the lock was seen to do.
+	Hints []string
 }
 
 // Failed reports whether the lock broke a promise, or could not be judged, under any fault.

@@ -137,7 +137,7 @@ func (r *runner) all() (skip string) {
 		t.Error(cmp.Or(context.Cause(ctx), err))
 		return ""
 	}
-	result, ran := &Result{}, 0
+	result, ran := &Result{Hints: s.hints()}, 0
 	for _, fault := range s.plan.Faults() {
 		t.Run(fault, func(t *testing.T) {
 			ran++
@@ -148,6 +148,9 @@ func (r *runner) all() (skip string) {
 		t.Errorf("locktest: there is no trial %q under the faults that ran", r.replay)
 	}
 	result.Elapsed = time.Since(began)
+	for _, h := range result.Hints {
+		t.Log(h)
+	}
 	t.Logf("%d trials of %s in %.1f s", result.Trials, t.Name(), result.Elapsed.Seconds())
 	switch {
 	case r.replay != "" || t.Failed():

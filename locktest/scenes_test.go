@@ -51,7 +51,9 @@ var scenes = map[string]func(t *testing.T){
 	"heartbeatTooLate": func(t *testing.T) {
 		locktest.Run(t, heartbeat(5*time.Second), few("none", "delay"), locktest.PromiseRenewal, whole)
 	},
-	"slow": func(t *testing.T) { locktest.Run(t, right, few("slow-work")) },
+	"renewed":         func(t *testing.T) { locktest.Run(t, renewing, few("none", "slow-work")) },
+	"promisedRenewal": func(t *testing.T) { locktest.Run(t, renewing, few("none"), locktest.PromiseRenewal) },
+	"slow":            func(t *testing.T) { locktest.Run(t, right, few("slow-work")) },
 	"twice": func(t *testing.T) {
 		locktest.Run(t, right, few("none"))
 		locktest.Run(t, everybody, few("none"))

@@ -33,6 +33,8 @@ type session struct {
 	deadline time.Time     // of all trials, from Options.Budget
 	shrink   time.Duration // that is left for shrinking
 	told     map[trial.Flaw]string
+	// renewing: the lock was seen to renew its lease, although no option promises it.
+	renewing bool
 }
 
 // newSession returns a session on the pool, which it closes.
@@ -59,6 +61,9 @@ func (s *session) close() error {
 func (s *session) open(ctx context.Context) error {
 	s.deadline, s.shrink = time.Now().Add(s.Budget), s.Budget/4
 	if err := s.look(ctx); err != nil {
+		return err
+	}
+	if err := s.lookForRenewals(ctx); err != nil {
 		return err
 	}
 	c := s.config(s.traits.id(s.name))
@@ -179,6 +184,42 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 		return found, errors.New("locktest: fencing is required, but Acquire returned no Held.Fence")
 	}
 	return found, nil
+}
+
+// lookForRenewals finds out, in a fault-free trial with long work, whether the lock renews its
+// lease by itself although no option promises it. The trial's verdicts do not count.
+func (s *session) lookForRenewals(ctx context.Context) error {
+	if s.Renews || s.traits.readWrite {
+		return nil
+	}
+	id := s.traits.id(s.name)
+	spec, err := campaign.PlanTrial(ctx, sim.New(), s.config(id), id, "none", "mutex", 0)
+	if err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	spec.Options.Hold = s.TTL
+	folder := filepath.Join(s.dir, "look-renewals")
+	d, err := s.pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Keep: true}, nil)
+	if err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	if d.Trial.Err != "" {
+		return nil
+	}
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		return fmt.Errorf("locktest: %w", err)
+	}
+	s.renewing = renews(record.Evidence)
+	return nil
+}
+
+// hints returns what the test could say of the lock besides.
+func (s *session) hints() []string {
+	if !s.renewing {
+		return nil
+	}
+	return []string{"the lock renews its lease while it is held: with the option PromiseRenewal, a lease that ends under its holder is no limit but a failure"}
 }
 
 // run runs trials, parallel at a time, and returns their outcomes in the same order; nil

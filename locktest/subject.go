@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -157,6 +158,21 @@ func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
 		}
 	}
 	return t, acquired, failed
+}
+
+// renews reports whether a client prolonged the life of its own key while none of its
+// operations was under way.
+func renews(e history.Evidence) bool {
+	for _, s := range keyspace.Read(e).Steps {
+		if s.Cmd < 0 || s.Owner == nil {
+			continue
+		}
+		by, c := e.Commands[s.Cmd], e.Keys[s.Change]
+		if by.Op < 0 && by.Client == s.Owner.Client && c.Before != nil && c.After != nil && c.After.Expires > c.Before.Expires && c.Before.Expires > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // refusedHolder reports whether, in a fault-free trial, a client was refused that held the
