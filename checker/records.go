@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -24,6 +25,8 @@ import (
 // refused by nothing else. A client's own place in a queue is no record either, since it
 // was nobody else's before. In a quorum of keys each key carries a part of the same grant,
 // so that nothing is beside the lock.
+//
+// A place is a record too if each owner leaves its name there for ever: see ownerRecords.
 func (w *wire) records() map[keyspace.KeyPlace]bool {
 	if w.recorded != nil {
 		return w.recorded
@@ -47,12 +50,76 @@ func (w *wire) records() map[keyspace.KeyPlace]bool {
 	for at := range w.recorded {
 		w.recorded[at] = !w.isTheLock(at, over)
 	}
+	w.ownerRecords()
 	for _, g := range w.Grants {
 		if at := g.KeyPlace(); w.recorded[at] && over[g.Over] && g.Over.Client != g.Client && w.releasedInVain(g) {
 			w.recorded[at] = false
 		}
 	}
 	return w.recorded
+}
+
+// ownerRecords adds the places in which each owner of the lock leaves its name, and that
+// nobody empties. Such a place meets three conditions. Only acquires wrote to it, and none
+// of them was refused. Each successful acquire that wrote to it also has a grant in the lock
+// itself, in another place of the same node. And a client was granted the lock although the
+// place still had the value of another client that had released the lock before.
+//
+// A place can be the lock itself if its grants came about where nobody else had one, and if
+// several clients had grants there.
+func (w *wire) ownerRecords() {
+	candidates := map[keyspace.KeyPlace]bool{}
+	for _, g := range w.Grants {
+		if w.passedOn(g) {
+			candidates[g.KeyPlace()] = true
+		}
+	}
+	if len(candidates) == 0 {
+		return
+	}
+	owners, taken := map[keyspace.KeyPlace]int{}, map[keyspace.KeyPlace]bool{}
+	first := map[keyspace.KeyPlace]int{}
+	for _, g := range w.Grants {
+		at := g.KeyPlace()
+		if g.Over != nil && g.Over.Client != g.Client {
+			_, isAcquire := w.acquired(g.Over.Op)
+			taken[at] = taken[at] || isAcquire
+		}
+		taken[at] = taken[at] || g.Beside
+		if p, isAcquire := w.acquired(g.Op); !isAcquire || p.Done() != history.OK {
+			continue
+		}
+		if client, known := first[at]; !known {
+			first[at], owners[at] = g.Client, 1
+		} else if client != g.Client {
+			owners[at] = 2
+		}
+	}
+	besideTheLock := func(g *keyspace.Grant) bool {
+		return slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+			at := o.KeyPlace()
+			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !taken[at] && owners[at] > 1
+		})
+	}
+	for _, g := range w.Grants {
+		p, isAcquire := w.acquired(g.Op)
+		emptied := g.End != nil && g.End.How == keyspace.Deleted && g.End.Cmd >= 0
+		if !g.Copied && (!isAcquire || p.Done() == history.Fail || g.Beside || emptied || p.Done() == history.OK && !besideTheLock(g)) {
+			delete(candidates, g.KeyPlace())
+		}
+	}
+	maps.Copy(w.recorded, candidates)
+}
+
+// passedOn reports whether the owner of the grant had released the lock when another
+// client's successful acquire overwrote the grant.
+func (w *wire) passedOn(g *keyspace.Grant) bool {
+	if g.Over == nil || g.Over.Client == g.Client {
+		return false
+	}
+	p, isAcquire := w.acquired(g.Over.Op)
+	h := w.hold(g)
+	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == ByRelease && h.To < g.Over.At.Lo
 }
 
 // isTheLock reports whether the place is a count that refused the others itself: no client

@@ -88,3 +88,72 @@ func TestTheLocksOwnKeyIsNoRecord(t *testing.T) {
 		}, []string{"ownership: race"}},
 	})
 }
+
+// named is an attempt at a lock beside which each owner leaves its name, after a while.
+func (s *story) named(at, later float64, client int, token, name string) {
+	s.invoke(at-1, client, history.FAcquire)
+	s.cmd(at, client, "OK", setPX(token)...)
+	s.cmd(later, client, "OK", "SET", "owner", name)
+	s.done(later+1, client, history.OK)
+}
+
+// handsOn is a lock beside which each owner leaves its name: c0 had it and released it, and c1
+// has it now.
+func handsOn(s *story) {
+	s.named(10, 11, 0, "t0", "c0")
+	s.give(20, 0, "1", s.cad("t0")...)
+	s.named(30, 31, 1, "t1", "c1")
+}
+
+// A record of the last owner, which the lock does not depend on, is nobody's grant.
+func TestTheLastOwnersNameIsNobodysGrant(t *testing.T) {
+	tales(t, []tale{
+		{"the lock was lost in a failover", "set-nx-px", func(s *story) {
+			handsOn(s)
+			s.evict(35, "lock")
+			s.named(40, 41, 2, "t2", "c2")
+			s.give(50, 2, "1", s.cad("t2")...)
+			s.give(60, 1, "0", s.cad("t1")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"who wrote its name too late", "set-nx-px", func(s *story) {
+			handsOn(s)
+			s.give(35, 1, "1", s.cad("t1")...)
+			s.invoke(39, 0, history.FAcquire)
+			s.cmd(40, 0, "OK", setPX("t2")...)
+			s.named(1100, 1101, 2, "t3", "c2")
+			s.cmd(1110, 0, "OK", "SET", "owner", "c0")
+			s.done(1111, 0, history.OK)
+			s.give(1120, 0, "0", s.cad("t2")...)
+			s.give(1130, 2, "1", s.cad("t3")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"the name of a dead owner stays for ever", "set-nx-px", func(s *story) {
+			handsOn(s)
+			s.nemesis(35, crash(1))
+			s.healed(36)
+			s.busy(100, 0, "nil", setPX("t2")...)
+			s.busy(900, 0, "nil", setPX("t2")...)
+			s.keys(2000)
+		}, []string{"liveness: orphaned-key"}},
+		{"a name by which the release goes", "set-nx-px", func(s *story) {
+			handsOn(s)
+			s.give(35, 1, "1", s.cad("t1")...)
+			s.invoke(39, 0, history.FAcquire)
+			s.cmd(40, 0, "OK", setPX("t2")...)
+			s.named(1100, 1101, 2, "t3", "c2")
+			s.cmd(1110, 0, "OK", "SET", "owner", "c0")
+			s.done(1111, 0, history.OK)
+			s.invoke(1119, 2, history.FRelease)
+			s.cmd(1120, 2, quoted("c0"), "GET", "owner")
+			s.done(1121, 2, history.Fail)
+		}, []string{"exclusion: lease-outlived", "ownership: race"}},
+		{"the key that everybody takes over, beside a key of each client's own", "set-nx-px", func(s *story) {
+			for i, token := range []string{"t0", "t1", "t2"} {
+				at := 10 + 20*float64(i)
+				s.asks(at, i, history.OK, []string{"OK", "SET", "mine:" + token, "1"}, []string{"OK", "SET", "lock", token})
+				if i != 1 {
+					s.give(at+10, i, "1", "DEL", "mine:"+token)
+				}
+			}
+		}, []string{"exclusion: race", "ownership: race"}},
+	})
+}

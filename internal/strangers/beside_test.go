@@ -47,6 +47,7 @@ func beside() []Stranger {
 			promises: func(c *history.Claims, _ int) { c.Permits, c.Recovery = permits, 0 }, bind: of(countDown)},
 		{ID: "script-named", Doc: "a script that makes the key's name itself, of the lock's", Right: true, bind: of(scriptNamed)},
 		{ID: "last-asker", Doc: "who asks overwrites a record beside the lock that says who asked last", Right: true, bind: of(lastAsker)},
+		{ID: "last-owner", Doc: "each owner leaves its name beside the lock, and nobody removes it", Right: true, bind: of(lastOwner)},
 		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: a release within so long leaves the key until then", Right: true,
 			// A client that waits may wait for several of these keys, one after the other.
 			promises: func(c *history.Claims, _ int) { c.Recovery += 3 * leastFor },
@@ -91,6 +92,20 @@ func lastAsker(l lease) locks.Lock {
 			return l.attempt(func(token string) *redis.Cmd {
 				return obtainOnRecord.Run(ctx, l.node(), []string{l.key, l.key + ":last"}, token, l.life())
 			})
+		},
+		l.unlock,
+	}
+}
+
+// lastOwner takes the lock first and leaves its name then.
+func lastOwner(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			held, err := scriptLock(l).TryLock(ctx)
+			if err != nil {
+				return held, err
+			}
+			return held, l.node().Set(ctx, l.key+":owner", l.c.ID, 0).Err()
 		},
 		l.unlock,
 	}

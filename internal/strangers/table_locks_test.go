@@ -162,6 +162,7 @@ var table = map[string]promised{
 	},
 	"script-named": plain(),
 	"last-asker":   plain(),
+	"last-owner":   plain(),
 	"at-least-for": plain(),
 
 	"redsync": {may: deadlines(), rows: []row{
