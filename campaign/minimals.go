@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -22,7 +23,7 @@ func (m *Matrix) withMinimals(dir string) {
 	for i := range m.Cells {
 		c := &m.Cells[i]
 		minimal := filepath.Join(c.Dir, trial.MinimalFolder)
-		if _, err := os.Stat(filepath.Join(dir, minimal, trial.VerdictFile)); c.Dir != "" && err == nil {
+		if _, err := os.Stat(packed.Find(filepath.Join(dir, minimal, trial.VerdictFile))); c.Dir != "" && err == nil {
 			c.Minimal = minimal
 		}
 	}

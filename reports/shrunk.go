@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -17,7 +18,7 @@ const asItRan = "Not shrunk: the trial as it ran"
 // comes with a link to the minimal trial below its folder, or with the reason, if known,
 // why the trial was not shrunk.
 func origin(folder string, s *trial.Shrinking) string {
-	if _, err := os.Stat(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile)); err == nil {
+	if _, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile))); err == nil {
 		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
 			trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
 	}

@@ -41,8 +41,17 @@ func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	file := filepath.Join(folder, HistoryFile)
 	save(folder, false)
 	save(folder, true) // in place of the first
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the plain history is still there: %v", err)
+	if err := Label(folder, Shrinking{NotShrunk: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{HistoryFile, CommandsFile, KeysFile, VerdictFile} {
+		plain := filepath.Join(folder, name)
+		if _, err := os.Stat(plain); !errors.Is(err, os.ErrNotExist) || packed.Find(plain) == plain {
+			t.Errorf("%s is stored as %s (%v)", name, packed.Find(plain), err)
+		}
+	}
+	if got, _, err := Load(folder); err != nil || got.Ops != len(ops) || got.Shrinking == nil {
+		t.Errorf("the compressed verdict is read as %+v, %v", got, err)
 	}
 	for _, path := range []string{folder, file, file + packed.Suffix} {
 		if got := standing(path); got != Vouched {
@@ -62,5 +71,10 @@ func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	}
 	if got := standing(folder); got != Changed {
 		t.Errorf("changed: %s, want %s", got, Changed)
+	}
+	save(folder, false)
+	verdict := filepath.Join(folder, VerdictFile)
+	if got := standing(folder); got != Vouched || packed.Find(verdict) != verdict {
+		t.Errorf("plain again: %s, verdict in %s", got, packed.Find(verdict))
 	}
 }

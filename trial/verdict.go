@@ -2,10 +2,12 @@ package trial
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -33,9 +35,18 @@ func verdictOf(t Result) verdictFile {
 		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
 }
 
-// WriteVerdict writes a folder's verdict.json.
-func WriteVerdict(folder string, t Result) error {
-	return jsonfile.Write(filepath.Join(folder, VerdictFile), verdictOf(t))
+// WriteVerdict writes a folder's verdict.json, compressed if the history beside it is.
+func WriteVerdict(folder string, t Result) error { return verdictOf(t).write(folder) }
+
+func (v verdictFile) write(folder string) error {
+	path := filepath.Join(folder, VerdictFile)
+	if strings.HasSuffix(packed.Find(filepath.Join(folder, HistoryFile)), packed.Suffix) {
+		return jsonfile.WritePacked(path, v)
+	}
+	if err := packed.Remove(path); err != nil { // an earlier trial's, perhaps compressed
+		return err
+	}
+	return jsonfile.Write(path, v)
 }
 
 // Load reads a judged trial back from its folder, without Dir and the fields that only a
@@ -66,5 +77,5 @@ func Label(folder string, s Shrinking) error {
 		return err
 	}
 	v.Shrinking = &s
-	return jsonfile.Write(filepath.Join(folder, VerdictFile), v)
+	return v.write(folder)
 }

@@ -68,9 +68,9 @@ func (a *app) warnOlder(path string, s stored) {
 	}
 }
 
-// readFile decodes a JSON file. The error is an input.Error that names the file.
+// readFile decodes a JSON file, compressed or not. The error is an input.Error that names the file.
 func readFile(path string, v any) error {
-	data, err := os.ReadFile(path)
+	data, err := packed.ReadFile(path)
 	if err != nil {
 		return &input.Error{Err: err}
 	}

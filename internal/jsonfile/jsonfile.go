@@ -2,20 +2,27 @@
 package jsonfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// Read decodes a file; the error names it.
+// Read decodes a file, which may be stored compressed (packed.Find); the error names it.
 func Read(path string, v any) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return input.Errorf("%s: %w", path, errors.Unwrap(err))
+	data, err := packed.ReadFile(path)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return input.Errorf("%s: expected a whole JSON document: %w", packed.Find(path), io.ErrUnexpectedEOF)
+	case err != nil:
+		return input.Errorf("%s: %w", path, cmp.Or(errors.Unwrap(err), err))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		if !json.Valid(data) {
@@ -28,12 +35,41 @@ func Read(path string, v any) error {
 
 // Write writes v, indented, whole or not at all. Its error names the file.
 func Write(path string, v any) error {
+	data, err := encode(path, v)
+	if err != nil {
+		return err
+	}
+	return replace(path, data)
+}
+
+// WritePacked writes v as Write does, but compressed, into the file path + packed.Suffix. It
+// then removes the file path, if there is one: that would be read first.
+func WritePacked(path string, v any) error {
+	data, err := encode(path, v)
+	if err != nil {
+		return err
+	}
+	if err := replace(path+packed.Suffix, packed.Pack(data)); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func encode(path string, v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+		return nil, fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
+	return append(data, '\n'), nil
+}
+
+// replace writes a file in one step, so that a kill leaves the old or the new one.
+func replace(path string, data []byte) error {
 	temporary := path + ".part"
-	err = os.WriteFile(temporary, append(data, '\n'), 0o666)
+	err := os.WriteFile(temporary, data, 0o666)
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}

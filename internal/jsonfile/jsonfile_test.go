@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
 func TestAFileThatIsCutShortIsToldWithWhatWasExpected(t *testing.T) {
@@ -16,5 +18,30 @@ func TestAFileThatIsCutShortIsToldWithWhatWasExpected(t *testing.T) {
 	err := Read(path, &v)
 	if want := "campaign.json: expected a whole JSON document: "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestACompressedFileTakesThePlaceOfAPlainOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "verdict.json")
+	for _, write := range []func(string, any) error{Write, WritePacked} {
+		if err := write(path, map[string]int{"hits": 3}); err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]int
+		if err := Read(path, &v); err != nil || v["hits"] != 3 {
+			t.Errorf("%s: got %v, %v", packed.Find(path), v, err)
+		}
+	}
+	small := path + packed.Suffix
+	if packed.Find(path) != small {
+		t.Errorf("the plain file is still there")
+	}
+	info, err := os.Stat(small)
+	if err != nil || os.Truncate(small, info.Size()-1) != nil {
+		t.Fatal(err)
+	}
+	var v map[string]int
+	if err, want := Read(path, &v), "verdict.json.zst: expected a whole JSON document: "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("cut short: got %v, want %q", err, want)
 	}
 }

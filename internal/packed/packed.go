@@ -58,6 +58,18 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
+// ReadFile returns the content of the file that Find finds, as it was before compression. The
+// error of a compressed file that is cut short is io.ErrUnexpectedEOF; others are those of
+// os.ReadFile.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	return data, errors.Join(err, f.Close())
+}
+
 // Close implements io.Closer.
 func (f *File) Close() error {
 	if f.decoder != nil {
@@ -75,9 +87,12 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
+// Pack returns data compressed.
+func Pack(data []byte) []byte { return encoder().EncodeAll(data, make([]byte, 0, len(data)/4)) }
+
 // WriteFile writes data compressed into the file path + Suffix.
 func WriteFile(path string, data []byte) error {
-	return os.WriteFile(path+Suffix, encoder().EncodeAll(data, make([]byte, 0, len(data)/4)), 0o666)
+	return os.WriteFile(path+Suffix, Pack(data), 0o666)
 }
 
 // Remove removes a file in both forms, if it exists.
