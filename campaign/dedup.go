@@ -1,21 +1,49 @@
 package campaign
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Where trials are deterministic, the evidence of a violated trial is stored only if the trial
-// is the first of its cell to show one of its flaws: seed and hash in trials.jsonl reproduce the
-// others. The evidence of a trial with an unknown outcome is always stored.
+// Where trials are deterministic, seed and hash in trials.jsonl reproduce every trial. There the
+// evidence of a violated trial is stored only if the trial is the first
+//
+//   - of its recipe, under any fault, to show a flaw that the recipe declares;
+//   - of its cell to show an undeclared flaw, or to leave one in doubt;
+//   - of its cell to show so bad a verdict: the report tells the cell's story by it.
+//
+// The evidence of a trial with an unknown outcome is always stored.
 
-// shown maps each sighting to the turns of the trials whose evidence is stored.
-type shown map[sighting][]trial.Turn
+// shown lists, for each recipe, the violated trials whose evidence is stored.
+type shown map[string][]exhibit
 
-// sighting is a flaw that a trial of a cell shows (one of trial.Result.Sightings).
-type sighting struct{ lock, fault, flaw string }
+// exhibit is a stored trial, and what it shows.
+type exhibit struct {
+	at           order
+	inAny, inOne []string // sightings that count for the recipe, and for the cell alone
+	rank         int
+}
 
+// order is a trial's place among those of its recipe, in about the order in which they run.
+type order struct {
+	turn            trial.Turn
+	place           int // the fault's place in lists; -1 for a fault of another version
+	fault, workload string
+}
+
+func orderOf(s trial.Spec) order {
+	place := slices.IndexFunc(nemesis.All(), func(f nemesis.Fault) bool { return f.Name == s.Fault })
+	return order{s.Turn(), place, s.Fault, s.Workload}
+}
+
+func (o order) compare(p order) int {
+	return cmp.Or(o.turn.Compare(p.turn), cmp.Compare(o.place, p.place), cmp.Compare(o.fault, p.fault), cmp.Compare(o.workload, p.workload))
+}
+
+// add notes a violated trial whose evidence is stored.
 func (s *shown) add(t trial.Result) {
 	if t.Dir == "" || !t.Violation() {
 		return
@@ -23,24 +51,28 @@ func (s *shown) add(t trial.Result) {
 	if *s == nil {
 		*s = shown{}
 	}
-	for _, flaw := range t.Sightings() {
-		e := sighting{t.Spec.Lock, t.Spec.Fault, flaw}
-		(*s)[e] = append((*s)[e], t.Spec.Turn())
-	}
+	inAny, inOne := t.Sightings()
+	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], exhibit{orderOf(t.Spec), inAny, inOne, t.Rank()})
 }
 
-// enough lists the flaws that stored trials of the cell show. Only earlier turns count, so that
-// the choice does not depend on which trial ended first.
-func (s shown) enough(spec trial.Spec) []string {
-	var all []string
-	for e, trials := range s {
-		if e.lock != spec.Lock || e.fault != spec.Fault {
+// enough returns what stored trials show already. Only earlier trials count, so that the choice
+// does not depend on which trial ended first.
+func (s shown) enough(spec trial.Spec) (all trial.Shown) {
+	at := orderOf(spec)
+	for _, x := range s[spec.Lock] {
+		if x.at.compare(at) >= 0 {
 			continue
 		}
-		if slices.ContainsFunc(trials, func(t trial.Turn) bool { return t.Compare(spec.Turn()) < 0 }) {
-			all = append(all, e.flaw)
+		all.Flaws = append(all.Flaws, x.inAny...)
+		if x.at.fault != spec.Fault {
+			continue
+		}
+		all.Flaws = append(all.Flaws, x.inOne...)
+		if all.Rank == nil || x.rank < *all.Rank {
+			all.Rank = &x.rank
 		}
 	}
-	slices.Sort(all)
+	slices.Sort(all.Flaws)
+	all.Flaws = slices.Compact(all.Flaws)
 	return all
 }

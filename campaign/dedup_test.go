@@ -3,10 +3,11 @@ package campaign
 import (
 	"testing"
 
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-func TestOnlyTheFirstTrialThatShowsAFlawIsStored(t *testing.T) {
+func TestOnlyTheFirstTrialThatShowsAnUndeclaredFlawInItsCellIsStored(t *testing.T) {
 	violated := func(k int, causes ...string) trial.Result {
 		x := trial.Result{Spec: trial.Spec{Lock: "a", Fault: "b", Trial: k}, Outcome: trial.Violated, Dir: "x"}
 		for _, c := range causes {
@@ -27,7 +28,7 @@ func TestOnlyTheFirstTrialThatShowsAFlawIsStored(t *testing.T) {
 	}{
 		"an earlier one":  {[]trial.Result{violated(4, "race"), violated(1, "race")}, true},
 		"a named one":     {[]trial.Result{named(9, "race")}, true},
-		"others":          {[]trial.Result{elsewhere, dropped, held}, false},
+		"others":          {[]trial.Result{elsewhere, dropped, held}, false}, // undeclared: each cell needs its own
 		"later ones only": {[]trial.Result{violated(3, "race"), violated(4, "race")}, false},
 		"another flaw":    {[]trial.Result{violated(0, "late-command")}, false},
 		"more flaws":      {[]trial.Result{violated(0, "race", "late-command")}, true},
@@ -39,6 +40,48 @@ func TestOnlyTheFirstTrialThatShowsAFlawIsStored(t *testing.T) {
 		this := violated(3, "race")
 		if got := !this.ShowsMore(s.enough(this.Spec)); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestADeclaredFlawIsStoredOnceForItsRecipe: but each cell keeps the first trial with its worst
+// verdict, by which its story is told.
+func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
+	under := func(fault string, k int, kind locks.Kind, causes ...string) trial.Result {
+		x := trial.Result{Spec: trial.Spec{Lock: "a", Fault: fault, Workload: "mutex", Trial: k}, Outcome: trial.Violated, Kind: kind, Dir: "x"}
+		for _, c := range causes {
+			x.Flaws = append(x.Flaws, trial.Flaw{Oracle: "exclusion", Cause: c, Kind: kind})
+		}
+		return x
+	}
+	doubtful := under("delay", 3, locks.Limit, "race")
+	doubtful.Doubtful = []trial.Flaw{{Oracle: "ownership", Cause: "late-command"}}
+	otherLock := under("delay", 1, locks.Limit, "race")
+	otherLock.Spec.Lock = "b"
+	before := []trial.Result{
+		under("delay", 1, locks.Limit, "race"),
+		under("none", 2, locks.Limit, "race", "late-command"),
+		otherLock,
+	}
+	for _, c := range []struct {
+		name string
+		this trial.Result
+		want bool // that it is stored
+	}{
+		{"the same again", under("delay", 3, locks.Limit, "race"), false},
+		{"what another cell showed before", under("delay", 3, locks.Limit, "late-command"), false},
+		{"what another cell shows later", under("delay", 1, locks.Limit, "late-command"), true},
+		{"the first of its cell", under("reset", 3, locks.Limit, "race"), true},
+		{"the first flaw of its kind", under("delay", 3, locks.Limit, "no-expiry"), true},
+		{"a worse verdict", under("delay", 3, locks.Bug, "race"), true},
+		{"a doubt about another flaw", doubtful, true},
+	} {
+		var s shown
+		for _, x := range before {
+			s.add(x)
+		}
+		if got := c.this.ShowsMore(s.enough(c.this.Spec)); got != c.want {
+			t.Errorf("%s: stored %t, want %t", c.name, got, c.want)
 		}
 	}
 }

@@ -278,7 +278,7 @@ func (m *merging) collect() error {
 		m.info.Elapsed += s.Info.Elapsed // of processes, however many ran at a time
 	}
 	slices.SortStableFunc(m.trials, func(a, b mergedTrial) int {
-		return cmp.Or(a.Spec.Turn().Compare(b.Spec.Turn()), cmp.Compare(trial.Folder(a.Spec), trial.Folder(b.Spec)))
+		return cmp.Or(orderOf(a.Spec).compare(orderOf(b.Spec)), cmp.Compare(trial.Folder(a.Spec), trial.Folder(b.Spec)))
 	})
 	if !m.info.Deterministic || m.info.Config.Keep {
 		return nil

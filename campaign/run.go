@@ -225,18 +225,18 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 }
 
-// enough returns trial.Task.Enough for a trial; nil where trials are not deterministic.
-func (r *run) enough(s trial.Spec) []string {
+// enough returns trial.Task.Enough for a trial; nothing where trials are not deterministic.
+func (r *run) enough(s trial.Spec) (none trial.Shown) {
 	if !r.info.Deterministic {
-		return nil
+		return none
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.shown.enough(s)
 }
 
-// shownBefore says whether stored trials of the cell show what t does, so that its evidence
-// is not needed: a trial that is to be repeated was kept all the same. The caller holds mu.
+// shownBefore says whether stored trials show what t does, so that its evidence is not needed:
+// a trial that is to be repeated was kept all the same. The caller holds mu.
 func (r *run) shownBefore(t trial.Result) bool {
 	return r.info.Deterministic && !t.ShowsMore(r.shown.enough(t.Spec))
 }
@@ -256,6 +256,11 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t.Spec, t.Runs, t.Acquires = j.spec, j.runs, d.Acquires
 	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
+	}
+	if d.Kept && t.Dir == "" && !j.sampled { // an earlier trial that shows the same ended meanwhile
+		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
+			r.fail(err)
+		}
 	}
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen

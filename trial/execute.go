@@ -31,10 +31,10 @@ type Task struct {
 	Drop    bool `json:"drop,omitempty"`   // never store it
 	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
 	Probe   bool `json:"probe,omitempty"`
-	// Enough lists flaws (Result.Sightings) of which evidence is stored already: a trial
-	// that shows no other is not stored.
-	Enough []string `json:"enough,omitempty"`
-	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
+	// Enough is what stored trials show already: a violated trial that shows no more is not
+	// stored.
+	Enough Shown `json:"enough,omitzero"`
+	Log    bool  `json:"log,omitempty"` // pass commands on as they happen
 }
 
 // Done is the outcome of a task.

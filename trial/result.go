@@ -107,19 +107,42 @@ func (t Result) Shows() string {
 	return string(t.Outcome) + string(text)
 }
 
-// Sightings returns the flaws as texts, one for each.
-func (t Result) Sightings() []string {
-	all := make([]string, len(t.Flaws))
-	for i, f := range t.Flaws {
+// Sightings returns what the trial shows as texts, one for each flaw: declared flaws, of which
+// one trial of the recipe suffices as evidence, and what is evidence only in its own cell:
+// undeclared flaws, and doubts about them.
+func (t Result) Sightings() (declared, ofCell []string) {
+	for _, f := range t.Flaws {
 		text, _ := json.Marshal(f) // plain data
-		all[i] = string(text)
+		if f.Kind != "" {
+			declared = append(declared, string(text))
+		} else {
+			ofCell = append(ofCell, string(text))
+		}
 	}
-	return all
+	for _, f := range t.Doubtful {
+		if f.Kind == "" {
+			text, _ := json.Marshal(f) // plain data
+			ofCell = append(ofCell, "doubtful: "+string(text))
+		}
+	}
+	return declared, ofCell
 }
 
-// ShowsMore says whether the trial shows a flaw that is not among these sightings.
-func (t Result) ShowsMore(than []string) bool {
-	return slices.ContainsFunc(t.Sightings(), func(s string) bool { return !slices.Contains(than, s) })
+// Shown is what stored trials show already.
+type Shown struct {
+	Flaws []string `json:"flaws,omitempty"` // by Result.Sightings
+	// Rank is the lowest Result.Rank of the cell's stored trials; nil = none is stored.
+	Rank *int `json:"rank,omitempty"`
+}
+
+// ShowsMore says whether the violated trial shows a flaw that stored trials do not show, or a
+// worse verdict than those of its cell.
+func (t Result) ShowsMore(than Shown) bool {
+	if than.Rank == nil || t.Rank() < *than.Rank {
+		return true
+	}
+	declared, ofCell := t.Sightings()
+	return slices.ContainsFunc(append(declared, ofCell...), func(s string) bool { return !slices.Contains(than.Flaws, s) })
 }
 
 // Decided says whether the trial counts for or against its lock: it showed a violation,
