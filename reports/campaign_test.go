@@ -120,7 +120,7 @@ func TestNobodyIsCalledSafe(t *testing.T) {
 	all.WriteString(terminal(sampleMatrix(t), testGlossary, false, 0))
 	for _, s := range sampleTrials(t) {
 		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
-		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, ""))
+		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, "", true))
 	}
 	if strings.Contains(strings.ToLower(all.String()), "safe") {
 		t.Error(`the word "safe" appears`)

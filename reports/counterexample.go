@@ -20,8 +20,8 @@ import (
 // counterexample describes a violated trial in Markdown: the story; the verdicts; the
 // operations and commands that matter, in order; and commands to look again. folder is the
 // trial's folder as command lines name it; origin says how the trial came about, "" =
-// unknown.
-func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string) []byte {
+// unknown; porcupine says whether PorcupineFile is in the folder.
+func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, porcupine bool) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
 	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
@@ -49,9 +49,14 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	}
 	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
 	history := storedAs(folder, trial.HistoryFile)
-	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
+	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s)",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
-		history, history, PorcupineFile, PorcupineFile)
+		history, history)
+	if porcupine {
+		fmt.Fprintf(&b, ", porcupine's picture of it in [%s](%s).\n", PorcupineFile, PorcupineFile)
+	} else {
+		fmt.Fprintf(&b, "; `lockstorm check %s --timeline %s` writes porcupine's picture of it.\n", shell.Quote(folder), PorcupineFile)
+	}
 	return []byte(b.String())
 }
 

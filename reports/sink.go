@@ -22,6 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
 	"github.com/lockstorm/lockstorm/trial"
@@ -139,7 +140,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			if err == nil {
 				t.Verdicts = whole.Verdicts // the campaign's list has them in brief
 			}
-			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), t, evidence)
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.drawing(), t, evidence)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
@@ -158,29 +159,52 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
 	}
-	_, err := registries().render(folder, filepath.ToSlash(folder), "", t, e)
+	_, err := registries().render(folder, filepath.ToSlash(folder), "", drawing{porcupine: true}, t, e)
 	return err
 }
 
+// drawing says how the pictures in a trial's folder are written.
+type drawing struct {
+	porcupine bool // write porcupine's page, a fifth of the folder's size
+	compact   bool // write the timeline in half its bytes
+}
+
+// drawing returns how a campaign's pictures are written. Porcupine's pages can be drawn from
+// the evidence at any time.
+func (s *sink) drawing() drawing { return drawing{porcupine: s.full, compact: true} }
+
 // render writes the story and the pictures of one violated trial into its folder. name is
 // the folder as command lines name it; origin says how the trial came about.
-func (g glossary) render(folder, name, origin string, t trial.Result, e history.Evidence) (detail, error) {
+func (g glossary) render(folder, name, origin string, how drawing, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
-		return detail{}, nil
+		return d, nil
 	}
 	f, ok := story.FocusOn(told(t, e))
+	if ok {
+		if d, err = g.detail(t, f); err != nil {
+			return d, err
+		}
+		d.Shrunk = origin
+	} else {
+		d.Story.Note = "There is no story: the oracle that was violated names no finding."
+	}
+	if how.porcupine || !ok { // without a story, it is the only picture
+		if err := picture(folder, e); err != nil {
+			return d, err
+		}
+	}
+	_, missing := os.Stat(filepath.Join(folder, PorcupineFile))
+	d.Porcupine = missing == nil
 	if !ok {
-		return detail{Story: story.Telling{Note: "There is no story: the oracle that was violated names no finding."}}, picture(folder, e)
+		return d, nil
 	}
-	d, err := g.detail(t, f)
-	if err != nil {
-		return d, err
+	timeline := d.Timeline
+	if how.compact {
+		timeline = svg.Compact(timeline)
 	}
-	d.Shrunk = origin
 	return d, errors.Join(
-		write(filepath.Join(folder, TimelineFile), d.Timeline),
-		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin)),
-		picture(folder, e),
+		write(filepath.Join(folder, TimelineFile), timeline),
+		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Porcupine)),
 	)
 }
 

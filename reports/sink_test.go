@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,28 +65,30 @@ func writeLines[T any](t testing.TB, path string, values []T) {
 	}
 }
 
-// rendered lists the folders of trials that have all of a violated trial's files.
-func rendered(t *testing.T, dir string, trials []sampleTrial) []string {
+// rendered lists the folders of trials that have these files; no folder may have some of them.
+func rendered(t *testing.T, dir string, trials []sampleTrial, files ...string) []string {
 	t.Helper()
 	var names []string
 	for _, s := range trials {
 		found := 0
-		for _, name := range []string{TimelineFile, CounterexampleFile, PorcupineFile} {
+		for _, name := range files {
 			if _, err := os.Stat(filepath.Join(dir, s.Trial.Dir, name)); err == nil {
 				found++
 			}
 		}
 		switch found {
 		case 0:
-		case 3:
+		case len(files):
 			names = append(names, s.Trial.Dir)
 		default:
-			t.Errorf("%s has %d of 3 files", s.Trial.Dir, found)
+			t.Errorf("%s has %d of %q", s.Trial.Dir, found, files)
 		}
 	}
 	return names
 }
 
+// TestTrialsThatThePagesShowAreRendered: porcupine's page is left out unless everything is
+// asked for. Then the report links to it, and names no file that is not there.
 func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	dir, trials := storedCampaign(t)
 	// A second trial of a cell, which the pages do not show.
@@ -97,16 +100,35 @@ func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	linked := regexp.MustCompile(`(?:href="|\]\()([^"):#]+\.(?:html|svg|md))`)
 	for _, test := range []struct {
-		name string
-		sink func(string) (campaign.Sink, error)
-		want int
-	}{{"New", New, len(trials) - 1}, {"NewFull", NewFull, len(trials)}} {
+		name               string
+		sink               func(string) (campaign.Sink, error)
+		told, inPorcupines int
+	}{{"New", New, len(trials) - 1, 0}, {"NewFull", NewFull, len(trials), len(trials)}} {
 		if err := stored.Report(t.Context(), test.sink); err != nil {
 			t.Fatal(err)
 		}
-		if got := rendered(t, dir, trials); len(got) != test.want {
-			t.Errorf("%s rendered %d trials, want %d: %q", test.name, len(got), test.want, got)
+		if got := rendered(t, dir, trials, TimelineFile, CounterexampleFile); len(got) != test.told {
+			t.Errorf("%s told %d trials, want %d: %q", test.name, len(got), test.told, got)
+		}
+		if got := rendered(t, dir, trials, PorcupineFile); len(got) != test.inPorcupines {
+			t.Errorf("%s drew %d trials by porcupine, want %d: %q", test.name, len(got), test.inPorcupines, got)
+		}
+		pages := []string{filepath.Join(dir, HTMLFile)}
+		for _, s := range trials {
+			pages = append(pages, filepath.Join(dir, s.Trial.Dir, CounterexampleFile))
+		}
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil && (test.told == len(trials) || filepath.Base(page) == HTMLFile) {
+				t.Fatal(err)
+			}
+			for _, link := range linked.FindAllSubmatch(text, -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(link[1]))); err != nil {
+					t.Errorf("%s: %s links to a file that is missing: %v", test.name, page, err)
+				}
+			}
 		}
 	}
 }

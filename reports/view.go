@@ -35,6 +35,8 @@ type detail struct {
 	Told trial.Flaw
 	// Shrunk says how the trial came about (origin); "" if that is unknown.
 	Shrunk string
+	// Porcupine says whether PorcupineFile is in the trial's folder.
+	Porcupine bool
 }
 
 // view is the content of report.html and report.md.
@@ -105,6 +107,7 @@ type cellDetail struct {
 	Declared                          string
 	Timeline                          []byte
 	Dir                               string
+	Porcupine                         bool      // porcupine's page is in Dir
 	Commands                          []command // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
