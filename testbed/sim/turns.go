@@ -58,6 +58,7 @@ func (t turnstile) DialHook(next redis.DialHook) redis.DialHook {
 // ProcessHook implements redis.Hook.
 func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		roomy()
 		if err := t.enter(ctx); err != nil {
 			return err
 		}
@@ -70,6 +71,7 @@ func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements redis.Hook.
 func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
+		roomy()
 		if err := t.enter(ctx); err != nil {
 			return err
 		}
@@ -77,6 +79,16 @@ func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 		t.pass(&turn{text: func() string { return text(cmds...) }}, nil)
 		return next(ctx, cmds)
 	}
+}
+
+// roomy makes the goroutine's stack large enough for what follows. Many commands run on a
+// goroutine of their own, whose stack would otherwise grow thirty calls deeper, where it takes
+// several times as long to copy: an eighth of the time of a RedLock's trials.
+//
+//go:noinline
+func roomy() byte {
+	var room [4 << 10]byte
+	return room[now()&1]
 }
 
 func text(cmds ...redis.Cmder) string {
@@ -137,7 +149,10 @@ func (w *world) callNext() {
 
 // compare orders turns by client, node and command text.
 func (t *turn) compare(o *turn) int {
-	return cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node), cmp.Compare(t.text(), o.text()))
+	if before := cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node)); before != 0 {
+		return before
+	}
+	return cmp.Compare(t.text(), o.text()) // is needed seldom, and dear
 }
 
 // dismiss lets all waiting turns go on: the trial is over.
