@@ -216,25 +216,28 @@ func (c Cell) Words() string {
 	return string(c.Verdict)
 }
 
-// fewTrials is the minimum number of drawn trials for showing a bound.
-const fewTrials = 10
+// FewTrials is the minimum number of drawn trials for showing a bound.
+const FewTrials = 10
 
 // Bound is the upper end of the 95 % confidence interval of the share of violated
 // trials, when none of n drawn trials was violated: 1 − 0.05^(1/n), for large n the
 // rule of three, 3/n.
 func (c Cell) Bound() float64 {
-	if c.drawn() == 0 {
+	if c.Drawn() == 0 {
 		return 1
 	}
-	return 1 - math.Pow(0.05, 1/float64(c.drawn()))
+	return 1 - math.Pow(0.05, 1/float64(c.Drawn()))
 }
 
-// drawn counts the exercised trials that depend on a seed.
-func (c Cell) drawn() int { return c.Exercised - c.Enumerated }
+// Drawn counts the exercised trials that depend on a seed.
+func (c Cell) Drawn() int { return c.Exercised - c.Enumerated }
+
+// Bounded says whether enough trials were drawn to show the bound.
+func (c Cell) Bounded() bool { return c.Drawn() >= FewTrials }
 
 // BoundWords returns the bound in words for a reader.
 func (c Cell) BoundWords() string {
-	if c.drawn() < fewTrials {
+	if !c.Bounded() {
 		return "too few trials for a bound"
 	}
 	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())

@@ -145,9 +145,9 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 		over = func(int) bool { return !time.Now().Before(deadline) }
 	}
 	r.info.Further = &Further{}
-	known := knowledge{}
+	shown := knowledge{}
 	for _, t := range r.trials {
-		known.learn(t)
+		shown.learn(t)
 	}
 	for k := r.Config.Trials; ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
 		var jobs []job
@@ -163,7 +163,7 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 			k++
 		}
 		r.progress.Total = r.progress.Done + len(jobs)
-		r.digest(ctx, r.batch(ctx, jobs, over), known)
+		r.digest(ctx, r.batch(ctx, jobs, over), shown)
 		r.info.Further.sort(r.info.Plan)
 		if err := r.saveInfo(); err != nil {
 			return err
@@ -197,14 +197,13 @@ func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all
 		}
 	})
 	slices.SortFunc(all, func(a, b trial.Done) int {
-		a1, b1 := a.Trial.Spec, b.Trial.Spec
-		return cmp.Or(a1.Turn().Compare(b1.Turn()), cmp.Compare(trial.Folder(a1), trial.Folder(b1)))
+		return orderOf(a.Trial.Spec).compare(orderOf(b.Trial.Spec))
 	})
 	return all
 }
 
 // digest stores the trials that show something new, and counts the others.
-func (r *run) digest(ctx context.Context, done []trial.Done, known knowledge) {
+func (r *run) digest(ctx context.Context, done []trial.Done, shown knowledge) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.info.Further
@@ -212,7 +211,7 @@ func (r *run) digest(ctx context.Context, done []trial.Done, known knowledge) {
 		t := d.Trial
 		f.Trials++
 		f.Rounds = max(f.Rounds, t.Spec.Trial-r.Config.Trials+1)
-		news, flaw := known.learn(t)
+		news, flaw := shown.learn(t)
 		if flaw {
 			f.LastNew = f.Trials
 		}
@@ -252,16 +251,18 @@ func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
 	return jobs, nil
 }
 
-// knowledge is what the trials of each cell have shown so far: flaws and anything else that
-// learn looks at, each as a text.
-type knowledge map[sighting]bool
+// knowledge is what the trials of each cell have shown so far.
+type knowledge map[known]bool
+
+// known is a flaw of a cell, or anything else that learn looks at, as a text.
+type known struct{ lock, fault, what string }
 
 // learn adds what a trial shows. news says that its cell had not shown all of it: a flaw, a
 // doubt, an outcome, the result of an oracle, or a failure of the harness. flaw says that a
 // flaw was new.
 func (k knowledge) learn(t trial.Result) (news, flaw bool) {
 	add := func(what ...string) (is bool) {
-		at := sighting{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}
+		at := known{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}
 		is = !k[at]
 		k[at] = true
 		news = news || is
@@ -272,7 +273,8 @@ func (k knowledge) learn(t trial.Result) (news, flaw bool) {
 			flaw = true
 		}
 	}
-	for _, s := range t.Sightings() {
+	declared, ofCell := t.Sightings()
+	for _, s := range slices.Concat(declared, ofCell) {
 		add("sighting", s)
 	}
 	for _, f := range t.Doubtful {

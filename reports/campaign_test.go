@@ -73,7 +73,7 @@ func cellOfTrial(t trial.Result) campaign.Cell {
 }
 
 func TestMatrixIsPlainTextInAPipe(t *testing.T) {
-	got := terminal(sampleMatrix(t), testGlossary, false, 0)
+	got := terminal(sampleMatrix(t), testGlossary, Screen{})
 	reporttest.Golden(t, "matrix.txt", []byte(got))
 	if strings.Contains(got, "\x1b") {
 		t.Error("it has escape sequences")
@@ -88,16 +88,19 @@ func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"html": string(html), "md": string(markdownReport(r, nil)), "terminal": terminal(r.Matrix, testGlossary, false, 0),
+		"html": string(html), "md": string(markdownReport(r, nil)), "terminal": terminal(r.Matrix, testGlossary, Screen{}),
 	} {
 		if !strings.Contains(strings.ToLower(text), "interrupted: 3 of 7 planned trials") {
 			t.Errorf("%s does not say it", name)
+		}
+		if name == "terminal" && !strings.HasPrefix(text, "interrupted: 3 of 7 planned trials\n\n") {
+			t.Errorf("the matrix does not say it first:\n%.200s", text)
 		}
 	}
 }
 
 func TestMatrixIsColouredOnATerminal(t *testing.T) {
-	got := terminal(sampleMatrix(t), testGlossary, true, 80)
+	got := terminal(sampleMatrix(t), testGlossary, Screen{Color: true, Width: 80})
 	reporttest.Golden(t, "matrix-colour-80.txt", []byte(got))
 	if !strings.Contains(got, "\x1b[91;1mBUG\x1b[0m") {
 		t.Error("bugs are not red")
@@ -105,9 +108,12 @@ func TestMatrixIsColouredOnATerminal(t *testing.T) {
 }
 
 func TestMatrixFitsTheWidth(t *testing.T) {
+	m := sampleMatrix(t)
+	m.Interrupted, m.Finished, m.Planned, m.Shard = true, 3, 7, campaign.Shard{Index: 2, Count: 8}
+	m.Programs = []campaign.ProgramFlaw{{Workload: "lottery", Oracle: "draws", Shown: 3, Trials: 4, Locks: 2, Replay: "lockstorm replay --testbed sim --lock set-nx-px --fault none --workload 'a b' --seed 1"}}
 	for _, width := range []int{60, 80, 100, 125} {
-		table, _, _ := strings.Cut(terminal(sampleMatrix(t), testGlossary, false, width), "\nNEW violated")
-		for _, line := range strings.Split(table, "\n") {
+		for line := range strings.Lines(terminal(m, testGlossary, Screen{Width: width})) {
+			line = strings.TrimRight(line, "\n")
 			if n := len([]rune(line)); n > width {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
 			}
@@ -115,9 +121,22 @@ func TestMatrixFitsTheWidth(t *testing.T) {
 	}
 }
 
+func TestCommandsBeginWithTheProgramAsItWasCalled(t *testing.T) {
+	m := sampleMatrix(t)
+	m.Programs = []campaign.ProgramFlaw{{Workload: "lottery", Shown: 3, Trials: 4, Replay: "lockstorm replay --lock a --workload 'a b'"}}
+	for width, want := range map[int]string{
+		0:  ": bin/lockstorm replay --lock a --workload 'a b'\n",
+		40: "\n  bin/lockstorm replay --lock a \\\n    --workload 'a b'\n",
+	} {
+		if got := terminal(m, testGlossary, Screen{Width: width, Program: "bin/lockstorm"}); !strings.Contains(got, want) {
+			t.Errorf("at %d columns it lacks %q:\n%s", width, want, got[max(0, len(got)-300):])
+		}
+	}
+}
+
 func TestNobodyIsCalledSafe(t *testing.T) {
 	var all bytes.Buffer
-	all.WriteString(terminal(sampleMatrix(t), testGlossary, false, 0))
+	all.WriteString(terminal(sampleMatrix(t), testGlossary, Screen{}))
 	for _, s := range sampleTrials(t) {
 		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
 		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, "", true))

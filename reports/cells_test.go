@@ -36,7 +36,7 @@ func formats(t *testing.T, r result) map[string]string {
 	}
 	return map[string]string{
 		"html": string(html), "md": string(markdownReport(r, nil)), "junit": string(suites),
-		"terminal": terminal(r.Matrix, r.Glossary, false, 0),
+		"terminal": terminal(r.Matrix, r.Glossary, Screen{}),
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -39,23 +41,24 @@ func Tell(w io.Writer, t trial.Result, e history.Evidence, width int) error {
 	return err
 }
 
-func (g glossary) tell(t trial.Result, e history.Evidence, width int) string {
+func (g glossary) tell(t trial.Result, e history.Evidence, screen int) string {
 	var b strings.Builder
 	var flaws []string
 	for _, f := range t.Flaws {
 		flaws = append(flaws, flawWords(f))
 	}
-	b.WriteString(trialTitle(t) + ": " + trialWords(t))
+	head := trialTitle(t) + ": " + trialWords(t)
 	if len(flaws) > 0 {
-		b.WriteString(" (" + strings.Join(flaws, ", ") + ")")
+		head += " (" + strings.Join(flaws, ", ") + ")"
 	}
-	b.WriteString("\n")
+	b.WriteString(wording.Fill(head, "  ", screen) + "\n")
 	f, ok := story.FocusOn(told(t, e))
 	if !ok || !t.Violation() && !f.Finding.OfProgram() {
 		return b.String()
 	}
-	if width <= 0 || width > proseWidth {
-		width = proseWidth
+	width := proseWidth
+	if screen > 0 {
+		width = min(screen, proseWidth)
 	}
 	b.WriteString("\n" + story.Tell(f).Terminal(width))
 	for _, paragraph := range []string{g.declaredWords(t, f.Finding), story.Ordered} {
@@ -64,7 +67,12 @@ func (g glossary) tell(t trial.Result, e history.Evidence, width int) string {
 	b.WriteString("\n")
 	entries, more := story.Entries(f)
 	for _, x := range entries {
-		fmt.Fprintf(&b, "%11s  %-8s %s\n", prose.Stamp(x.At), x.Who, prose.Plain(x.What))
+		begin := fmt.Sprintf("%11s  %-8s ", prose.Stamp(x.At), x.Who)
+		line := begin + prose.Plain(x.What)
+		if n := utf8.RuneCountInString(begin); screen > 0 && utf8.RuneCountInString(line) > screen {
+			line = wording.Pack(strings.Fields(prose.Plain(x.What)), " ", begin, strings.Repeat(" ", n), screen)
+		}
+		b.WriteString(line + "\n")
 	}
 	if more > 0 {
 		fmt.Fprintf(&b, "%11s  and %d more\n", "", more)

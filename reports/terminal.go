@@ -1,35 +1,38 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
+// Screen is where a matrix is shown as text. The zero value is a pipe.
+type Screen struct {
+	Color bool // use ANSI escapes
+	// Width is the maximum number of columns; 0 is unlimited. Only a word that is longer, such
+	// as a path, exceeds it.
+	Width int
+	// Program is the name by which this program was called; "" = lockstorm. Command lines
+	// begin with it.
+	Program string
+}
+
 // Matrix writes the matrix as text: recipes down, faults across, the worst verdict in each
-// cell, then a legend, then the cells that could not be judged. With color it uses ANSI
-// escapes. A matrix that is wider than the terminal is split into parts.
-func Matrix(w io.Writer, m campaign.Matrix, color bool) error {
-	width := 0
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			width = n
-		}
-	}
-	_, err := io.WriteString(w, terminal(m, registries(), color, width))
+// cell, then a legend, then the cells that could not be judged. A matrix that is wider than
+// the screen is split into parts. The error is w's.
+func Matrix(w io.Writer, m campaign.Matrix, s Screen) error {
+	_, err := io.WriteString(w, terminal(m, registries(), s))
 	return err
 }
 
@@ -85,77 +88,45 @@ func plainSymbol(c campaign.Cell) symbol {
 	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
 }
 
-// boundWords explain the bound of a cell without a violation.
-const boundWords = "95 % bound: at most 1 − 0.05^(1/d) of such trials, d of the n being drawn by a seed, if d ≥ 10; named schedules do not count"
-
-// legendOf explains the symbols that a matrix uses, worst first.
-func legendOf(cells []campaign.Cell) []string {
-	words := []struct{ symbol, meaning string }{
-		{undeclaredWord, "violated: undeclared"},
-		{"BUG", "violated: the recipe breaks its own word"},
-		{"limit", "violated: no lease can promise it by itself"},
-		{"BLOCK", "blocked for ever"},
-		{"ttl", "blocked up to the lease time"},
-		{"?", "unknown"},
-		{"–", "the fault hit nothing"},
-		{"n/s", "not supported"},
-		{"0/", "0/n: no violation in n trials"},
-	}
-	used := map[string]bool{}
-	surprising, bounded := false, false
-	for _, c := range cells {
-		s := plainSymbol(c).Text
-		if strings.HasPrefix(s, "0/") {
-			s = "0/"
-			bounded = bounded || c.Bound() < 1
-		}
-		used[s] = true
-		surprising = surprising || undeclared(c) && plainSymbol(c).Text != undeclaredWord
-	}
-	var out []string
-	for _, w := range words {
-		switch {
-		case !used[w.symbol]:
-		case w.symbol == "0/":
-			out = append(out, w.meaning)
-			if bounded {
-				out = append(out, boundWords)
-			}
-		default:
-			out = append(out, w.symbol+" "+w.meaning)
-		}
-	}
-	if surprising {
-		out = append(out, "! with a flaw that the recipe does not declare")
-	}
-	return out
-}
-
-// terminal renders the matrix; width 0 is unlimited.
-func terminal(m campaign.Matrix, g glossary, color bool, width int) string {
-	paint := func(c text.Colors, s string) string {
-		if !color {
-			return s
-		}
-		return c.EscapeSeq() + s + text.Reset.EscapeSeq()
-	}
-	recipes, faults := axes(m)
-	var b strings.Builder
-	for _, part := range columns(recipes, faults, width) {
-		b.WriteString(grid(m, recipes, part, paint))
-		b.WriteString("\n")
-	}
+// terminal renders the matrix.
+func terminal(m campaign.Matrix, g glossary, s Screen) string {
 	if len(m.Cells) == 0 {
 		return "no cells: nothing was run\n"
 	}
-	wrap(&b, "", legendOf(m.Cells), width)
-	b.WriteString("\n")
-	b.WriteString(faultLegend(faults, g))
-	b.WriteString(unjudged(m))
+	paint := func(c text.Colors, word string) string {
+		if !s.Color {
+			return word
+		}
+		return c.EscapeSeq() + word + text.Reset.EscapeSeq()
+	}
+	recipes, faults := axes(m)
+	var b strings.Builder
+	if text := interrupted(m); text != "" {
+		b.WriteString(wording.Fill(text, "", s.Width) + "\n\n")
+	}
+	for _, part := range columns(recipes, faults, s.Width) {
+		b.WriteString(grid(m, recipes, part, paint))
+		b.WriteString("\n")
+	}
+	b.WriteString(legend(m.Cells, s.Width) + "\n\n")
+	b.WriteString(faultLegend(faults, g, s.Width))
+	b.WriteString(unjudged(m, s.Width))
 	for _, p := range m.Programs {
-		fmt.Fprintf(&b, "%s: %s\n", p.Words(), p.Replay)
+		b.WriteString(s.withCommand(p.Words(), p.Replay))
 	}
 	return b.String()
+}
+
+// withCommand writes words and a command line: both on one line if they fit, else the command
+// below the words.
+func (s Screen) withCommand(words, command string) string {
+	command = shell.As(command, s.Program)
+	line := words + ": " + command
+	if s.Width <= 0 || utf8.RuneCountInString(line) <= s.Width {
+		return line + "\n"
+	}
+	const indent = "    "
+	return wording.Fill(words+":", "  ", s.Width) + "\n  " + shell.Lines(command, indent, s.Width-len(indent)+2) + "\n"
 }
 
 // axes returns the recipes and the faults of a matrix, in the matrix's order.
@@ -258,135 +229,4 @@ func heading(fault string) string {
 		}
 	}
 	return strings.Join(words, "\n")
-}
-
-// wrap writes entries, separated by dots, in lines of at most width columns.
-func wrap(b *strings.Builder, indent string, entries []string, width int) {
-	if width <= 0 {
-		width = 120
-	}
-	line := indent
-	for i, e := range entries {
-		if i > 0 && len([]rune(line))+3+len([]rune(e)) > width {
-			b.WriteString(line + "\n")
-			line = indent
-		} else if i > 0 {
-			line += " · "
-		}
-		line += e
-	}
-	b.WriteString(line + "\n")
-}
-
-// faultLegend says what the faults do.
-func faultLegend(faults []string, g glossary) string {
-	var b strings.Builder
-	widest := 0
-	for _, f := range faults {
-		widest = max(widest, len(f))
-	}
-	for _, f := range faults {
-		for _, t := range g.Faults {
-			if t.Name == f {
-				fmt.Fprintf(&b, "%-*s  %s\n", widest, f, t.Doc)
-			}
-		}
-	}
-	return b.String()
-}
-
-// unjudged lists the cells and trials that were not judged, with the reasons.
-func unjudged(m campaign.Matrix) string {
-	var b strings.Builder
-	if text := interrupted(m); text != "" {
-		b.WriteString(text + "\n")
-	}
-	for _, line := range undecided(m) {
-		b.WriteString(line + "\n")
-	}
-	for _, v := range m.Varying {
-		b.WriteString(v.Words() + "\n")
-	}
-	groups := []struct {
-		verdict trial.Outcome
-		title   string
-	}{
-		{trial.Unknown, "unknown"},
-		{trial.NotExercised, "fault not exercised"},
-		{trial.NotSupported, "not supported"},
-	}
-	for _, g := range groups {
-		for _, r := range reasons(m, g.verdict) {
-			fmt.Fprintf(&b, "%s: %s\n", g.title, r)
-		}
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\n" + b.String()
-}
-
-// reasons lists the cells of a verdict, grouped by fault and reason: "failover:
-// exists-set, setnx (reason)".
-func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
-	type group struct{ fault, why string }
-	var order []group
-	recipes := map[group][]string{}
-	for _, c := range m.Cells {
-		if c.Verdict != verdict {
-			continue
-		}
-		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line names the fault already
-		if verdict == trial.Unknown && c.Undecided > 0 {
-			why = undecidedWords(c)
-		}
-		g := group{c.Fault, why}
-		if _, ok := recipes[g]; !ok {
-			order = append(order, g)
-		}
-		recipes[g] = append(recipes[g], c.Lock)
-	}
-	all, faults := axes(m)
-	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
-	var out []string
-	for _, g := range order {
-		who := strings.Join(recipes[g], ", ")
-		if len(recipes[g]) == len(all) && len(all) > 1 {
-			who = "all recipes"
-		}
-		line := g.fault + ": " + who
-		if g.why != "" {
-			line += " (" + g.why + ")"
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
-// undecidedWords says how many of the cell's trials are undecided, and why.
-func undecidedWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, wording.Plural(c.Trials, "trial"))
-	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
-		text += ": " + why
-	}
-	return text
-}
-
-// undecided lists the cells that have a verdict although some of their trials are
-// undecided.
-func undecided(m campaign.Matrix) []string {
-	var out []string
-	for _, c := range m.Cells {
-		if isOpen(c) {
-			out = append(out, openWords(c))
-		}
-	}
-	return out
-}
-
-// isOpen reports whether a cell has a verdict although some of its trials are undecided.
-func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != trial.Unknown }
-
-func openWords(c campaign.Cell) string {
-	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
 }

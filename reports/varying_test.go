@@ -20,7 +20,7 @@ func TestALockThatIsNotReplayableByteForByteIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{
-		"terminal": terminal(m, registries(), false, 0),
+		"terminal": terminal(m, registries(), Screen{}),
 		"markdown": string(markdownReport(result{Matrix: m}, nil)),
 		"html":     string(page),
 	} {

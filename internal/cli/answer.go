@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
@@ -97,18 +96,11 @@ func (a *app) answer(ctx context.Context, id string, f answerFlags) error {
 	if f.json {
 		return printJSON(a.stdout, result)
 	}
-	fmt.Fprintf(a.stdout, "%s\n%s\n\n", plainText(e.Asks), plainText(e.How))
-	t := plainTable(result.Columns...)
-	for _, row := range result.Rows {
-		var cells table.Row
-		for _, c := range row {
-			cells = append(cells, c)
-		}
-		t.AppendRow(cells)
-	}
-	fmt.Fprintf(a.stdout, "%s\n\n", t.Render())
+	a.say(a.stdout, "%s", plainText(e.Asks))
+	a.say(a.stdout, "%s", plainText(e.How))
+	fmt.Fprintf(a.stdout, "\n%s\n\n", fittedTable(result.Columns, result.Rows, a.width(a.stdout)))
 	for _, figure := range slices.Sorted(maps.Keys(result.Says)) {
-		fmt.Fprintln(a.stdout, plainText(result.Says[figure]))
+		a.say(a.stdout, "%s", plainText(result.Says[figure]))
 	}
 	return nil
 }

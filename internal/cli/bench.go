@@ -142,7 +142,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool)
 	if f.json {
 		return printJSON(a.stdout, r)
 	}
-	return printBench(a.stdout, r, terminalWidth(a.stdout))
+	return printBench(a.stdout, r, a.width(a.stdout))
 }
 
 // measure runs the trials on the open testbed.

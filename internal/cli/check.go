@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
@@ -176,11 +175,13 @@ func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
 	}
 	a.verdicts(result)
 	if why := readingsDiffer(result.Verdicts); why != "" {
-		fmt.Fprintf(a.stdout, "\n%s\n", why)
+		fmt.Fprintln(a.stdout)
+		a.say(a.stdout, "%s", why)
 	}
-	told.print(a.stdout)
+	told.print(a.stdout, a.width(a.stdout))
 	if h.limits != "" {
-		fmt.Fprintf(a.stdout, "\n%s\n", h.limits)
+		fmt.Fprintln(a.stdout)
+		a.say(a.stdout, "%s", h.limits)
 	}
 	return checkExit(result.Verdicts)
 }
@@ -286,10 +287,10 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 // verdicts prints a table: a row for each finding, undeclared ones first, or the reason why
 // there is none.
 func (a *app) verdicts(result trial.Result) {
-	t := plainTable("oracle", "result", "cause", "what happened")
+	var rows [][]string
 	for _, v := range result.Verdicts {
 		if len(v.Findings) == 0 {
-			t.AppendRow(table.Row{v.Oracle, v.Result, "", v.Why})
+			rows = append(rows, []string{v.Oracle, string(v.Result), "", v.Why})
 		}
 		shown, more := reports.Listed(result, v)
 		for _, f := range shown {
@@ -297,13 +298,13 @@ func (a *app) verdicts(result trial.Result) {
 			if !reports.Declared(result, v.Oracle, f.Cause) {
 				cause += " (not declared)"
 			}
-			t.AppendRow(table.Row{v.Oracle, v.Result, cause, f.Summary})
+			rows = append(rows, []string{v.Oracle, string(v.Result), cause, f.Summary})
 		}
 		if more > 0 {
-			t.AppendRow(table.Row{v.Oracle, v.Result, "", fmt.Sprintf("and %d more", more)})
+			rows = append(rows, []string{v.Oracle, string(v.Result), "", fmt.Sprintf("and %d more", more)})
 		}
 	}
-	fmt.Fprintln(a.stdout, t.Render())
+	fmt.Fprintln(a.stdout, fittedTable([]string{"oracle", "result", "cause", "what happened"}, rows, a.width(a.stdout)))
 }
 
 // checkExit returns nil if something held and nothing was violated or unknown.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -87,8 +88,9 @@ func (t telling) entryLines() (lines []int) {
 	return lines
 }
 
-// print shows the entries and a picture of the time around them.
-func (t telling) print(w io.Writer) {
+// print shows the entries and a picture of the time around them, for a terminal of that width;
+// 0 is unlimited.
+func (t telling) print(w io.Writer, width int) {
 	if t.oracle == "" || len(t.ops) == 0 {
 		return
 	}
@@ -119,7 +121,7 @@ func (t telling) print(w io.Writer) {
 		rows.AppendRow(r.cells)
 	}
 	fmt.Fprintln(w, rows.Render())
-	fmt.Fprint(w, t.picture())
+	fmt.Fprint(w, t.picture(width))
 }
 
 func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
@@ -190,12 +192,18 @@ const (
 	// pictureWidth is the number of columns for the time, mostLanes the maximum number of
 	// lanes for clients that the finding does not concern.
 	pictureWidth, mostLanes = 64, 8
+	laneIndent              = "      " // as wide as a client's name
 
 	holding, waiting, unsure, idle = '█', '░', '?', '·'
 )
 
-// picture draws a lane for each client around the finding, in text.
-func (t telling) picture() string {
+// picture draws a lane for each client around the finding, in text, for a terminal of that
+// width; 0 is unlimited.
+func (t telling) picture(width int) string {
+	columns, label := pictureWidth, t.oracle+" violated"
+	if width > 0 {
+		columns = min(columns, max(2*len(instant(0)), width-len(laneIndent)-len(label)-1))
+	}
 	from, to := t.finding.From, max(t.finding.From, t.finding.To)
 	for _, op := range t.ops {
 		from, to = min(from, op.Time), max(to, op.Time)
@@ -204,7 +212,7 @@ func (t telling) picture() string {
 	from, to = max(0, from-margin), min(to+margin, max(t.end, to))
 	column := func(at time.Duration) int {
 		at = min(max(at, from), to)
-		return min(int(float64(at-from)/float64(max(to-from, 1))*pictureWidth), pictureWidth-1)
+		return min(int(float64(at-from)/float64(max(to-from, 1))*float64(columns)), columns-1)
 	}
 	lanes := map[int][]rune{}
 	fill := func(client int, a, b time.Duration, with rune) {
@@ -212,7 +220,7 @@ func (t telling) picture() string {
 			return
 		}
 		if lanes[client] == nil {
-			lanes[client] = []rune(strings.Repeat(string(idle), pictureWidth))
+			lanes[client] = []rune(strings.Repeat(string(idle), columns))
 		}
 		for i := column(a); i <= column(b); i++ {
 			lanes[client][i] = with
@@ -220,16 +228,19 @@ func (t telling) picture() string {
 	}
 	t.lanes(fill)
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-6s%-*s%s\n", "", pictureWidth-len(instant(to)), instant(from), instant(to))
+	fmt.Fprintf(&b, "\n%-6s%-*s%s\n", "", columns-len(instant(to)), instant(from), instant(to))
 	for _, c := range t.shown(lanes) {
 		fmt.Fprintf(&b, "%-6s%s\n", fmt.Sprintf("c%d", c), string(lanes[c]))
 	}
-	mark := []rune(strings.Repeat(" ", pictureWidth))
+	mark := []rune(strings.Repeat(" ", columns))
 	for i := column(t.finding.From); i <= column(max(t.finding.From, t.finding.To)); i++ {
 		mark[i] = '^'
 	}
-	fmt.Fprintf(&b, "%-6s%s %s\n", "", strings.TrimRight(string(mark), " "), t.oracle+" violated")
-	fmt.Fprintf(&b, "%-6s%c believes it holds %s  %c asks for it  %c asked, outcome unknown\n", "", holding, t.finding.Lock, waiting, unsure)
+	fmt.Fprintf(&b, "%-6s%s %s\n", "", strings.TrimRight(string(mark), " "), label)
+	meanings := []string{
+		fmt.Sprintf("%c believes it holds %s", holding, t.finding.Lock), fmt.Sprintf("%c asks for it", waiting), fmt.Sprintf("%c asked, outcome unknown", unsure),
+	}
+	b.WriteString(wording.Pack(meanings, "  ", laneIndent, laneIndent, width) + "\n")
 	return b.String()
 }
 

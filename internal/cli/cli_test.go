@@ -18,8 +18,19 @@ import (
 // lockstorm runs the program in this process.
 func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return lockstormIn(t, nil, args...)
+}
+
+// lockstormIn runs the program in this process, called as bin/lockstorm with these environment
+// variables.
+func lockstormIn(t *testing.T, environment map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	a := app{args: args, stdout: &out, stderr: &errs, testbeds: append(testbeds, testbedChoice{
+	lookup := func(variable string) (string, bool) {
+		value, ok := environment[variable]
+		return value, ok
+	}
+	a := app{args: args, stdout: &out, stderr: &errs, lookup: lookup, program: "bin/lockstorm", testbeds: append(testbeds, testbedChoice{
 		Name: "absent", Doc: "a testbed that this machine lacks",
 		New: func(context.Context, testbedFlags) (testbed.Testbed, error) {
 			return nil, errors.New("no redis-server on PATH")
@@ -171,7 +182,7 @@ func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
 func TestListsAreAsWideAsTheTerminal(t *testing.T) {
 	for _, l := range listings {
 		rows := l.rows(&app{testbeds: testbeds})
-		for _, width := range []int{80, 120} {
+		for _, width := range []int{60, 80, 120} {
 			table := l.table(rows, width)
 			for _, line := range strings.Split(table, "\n") {
 				if n := len([]rune(line)); n > width {

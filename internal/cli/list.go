@@ -2,18 +2,16 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -113,7 +111,7 @@ func (a *app) list(l listing, asJSON bool) error {
 		}
 		return printJSON(a.stdout, objects)
 	}
-	width := terminalWidth(a.stdout)
+	width := a.width(a.stdout)
 	if width == 0 {
 		width = l.width
 	}
@@ -138,32 +136,28 @@ func told(columns []string, rows [][]string) (names []string, cells [][]string) 
 // table renders rows for a terminal of that width; 0 is unlimited. It drops empty columns.
 func (l listing) table(rows [][]string, width int) string {
 	columns, rows := told(l.columns, rows)
+	return fittedTable(columns, rows, width)
+}
+
+// fittedTable renders rows for a terminal of that width; 0 is unlimited. Where the columns do
+// not fit beside each other, they stand below each other.
+func fittedTable(columns []string, rows [][]string, width int) string {
+	if width > 0 && !fits(columns, rows, width) {
+		return blocks(columns, rows, width)
+	}
 	t := plainTable(columns...)
 	t.SetColumnConfigs(fitted(columns, rows, width))
 	for _, row := range rows {
-		var cells table.Row
-		for _, c := range row {
-			cells = append(cells, c)
-		}
-		t.AppendRow(cells)
+		t.AppendRow(tableRow(row))
 	}
 	return t.Render()
-}
-
-// terminalWidth returns the width of the terminal w; 0 if w is no terminal.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return n
-		}
-	}
-	return 0
 }
 
 // widestColumn and narrowestColumn bound a column of text.
 const (
 	widestColumn    = 64
 	narrowestColumn = 12
+	columnGap       = 2 // spaces between two columns
 )
 
 // fitted narrows columns, the widest first, until they fit the terminal's width, if
@@ -177,7 +171,7 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 			widths[i] = max(widths[i], text.LongestLineLen(row[i]))
 		}
 		widths[i] = min(widths[i], widestColumn)
-		total += widths[i] + 2 // the space between two columns
+		total += widths[i] + columnGap
 	}
 	for ; width > 0 && total > width; total-- {
 		w := slices.Index(widths, slices.Max(widths))
@@ -191,6 +185,52 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: wrapLines})
 	}
 	return configs
+}
+
+// fits says whether the columns fit the width although no word of the first column, which
+// names things, is broken.
+func fits(columns []string, rows [][]string, width int) bool {
+	if len(rows) == 0 {
+		return true
+	}
+	needs := text.StringWidth(columns[0])
+	for _, row := range rows {
+		needs = max(needs, text.LongestLineLen(row[0]))
+	}
+	configs, total := fitted(columns, rows, width), 0
+	for _, c := range configs {
+		total += c.WidthMax + columnGap
+	}
+	return total <= width && configs[0].WidthMax >= min(needs, widestColumn)
+}
+
+// blocks renders each row as its first cell with the others, named, below.
+func blocks(columns []string, rows [][]string, width int) string {
+	widest := 0
+	for _, c := range columns[1:] {
+		widest = max(widest, len(c))
+	}
+	indent := strings.Repeat(" ", 2+widest+2)
+	var b strings.Builder
+	for i, row := range rows {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(row[0])
+		for j, cell := range row[1:] {
+			for k, line := range strings.Split(cell, "\n") {
+				begin := indent
+				switch {
+				case line == "":
+					continue
+				case k == 0:
+					begin = fmt.Sprintf("  %-*s  ", widest, columns[j+1])
+				}
+				b.WriteString("\n" + wording.Pack(strings.Fields(line), " ", begin, indent, width))
+			}
+		}
+	}
+	return b.String()
 }
 
 // wrapLines wraps each line of a text separately: existing line breaks stay.

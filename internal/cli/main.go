@@ -31,7 +31,7 @@ func Main(recipes ...locks.Recipe) {
 		cancel(interruption{<-signals})
 		signal.Stop(signals) // a second signal ends the program at once
 	}()
-	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds, lookup: os.LookupEnv}
+	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds, lookup: os.LookupEnv, program: calledAs(os.Args)}
 	if len(recipes) > 0 {
 		a.testbeds = forGuests(testbeds)
 	}
@@ -70,8 +70,10 @@ type app struct {
 	args           []string
 	stdout, stderr io.Writer
 	testbeds       []testbedChoice
-	// lookup reads the environment for what tells which shard this is; nil = nothing does.
+	// lookup reads the environment; nil = no variable is set.
 	lookup func(variable string) (string, bool)
+	// program is the program's name as it was called; "" = lockstorm.
+	program string
 }
 
 // run executes the command line and returns the exit code. Errors are one line

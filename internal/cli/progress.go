@@ -3,11 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/lockstorm/lockstorm/campaign"
 )
@@ -86,12 +84,3 @@ func (p *progress) left(s campaign.Progress) time.Duration {
 	each := time.Since(p.started) / time.Duration(s.Done)
 	return (each * time.Duration(s.Total-s.Done)).Round(time.Second)
 }
-
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// colour says whether output to w may be coloured: w must be a terminal, and the user must
-// not have opted out (https://no-color.org).
-func colour(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }

@@ -311,19 +311,22 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 		}
 		return printJSON(a.stdout, r)
 	}
-	fmt.Fprintf(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands\n",
+	a.say(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands",
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
-	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
+	a.say(a.stdout, "hash %s", t.Hash)
+	a.say(a.stdout, "%s", x.words())
+	fmt.Fprintln(a.stdout)
 	a.verdicts(t)
 	if t.Progress != nil {
 		if cost := reports.Cost(*t.Progress); cost != "" {
-			fmt.Fprintf(a.stdout, "cost: %s\n", cost)
+			a.say(a.stdout, "cost: %s", cost)
 		}
 	}
 	fmt.Fprintln(a.stdout)
-	err := reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
+	err := reports.Tell(a.stdout, t, e, a.width(a.stdout))
 	if f.out != "" {
-		fmt.Fprintf(a.stdout, "\nwritten to %s\n", f.out)
+		fmt.Fprintln(a.stdout)
+		a.say(a.stdout, "written to %s", f.out)
 	}
 	return err
 }

@@ -81,7 +81,8 @@ func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
 	}
 	if !asJSON {
 		a.surprises(a.stdout, stored)
-		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, reports.HTMLFile))
+		a.say(a.stdout, "report: %s", filepath.Join(dir, reports.HTMLFile))
+		a.firstLook(a.stdout, stored)
 	}
 	return nil
 }

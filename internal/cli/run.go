@@ -244,7 +244,7 @@ func (a *app) print(m campaign.Matrix, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.stdout, m)
 	}
-	return reports.Matrix(a.stdout, m, colour(a.stdout))
+	return reports.Matrix(a.stdout, m, a.screen(a.stdout))
 }
 
 // outcome prints what users should know besides the matrix, and returns the exit code.
@@ -255,14 +255,15 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 	}
 	a.surprises(out, s)
 	for _, line := range pace(s) {
-		fmt.Fprintln(out, line)
+		a.say(out, "%s", line)
 	}
 	if !asJSON {
-		fmt.Fprintf(out, "report: %s\n", filepath.Join(s.Dir, reports.HTMLFile))
+		a.say(out, "report: %s", filepath.Join(s.Dir, reports.HTMLFile))
 	}
+	a.firstLook(out, s)
 	var why interruption
 	if s.Matrix.Interrupted && errors.As(context.Cause(ctx), &why) {
-		fmt.Fprintf(a.stderr, "lockstorm: %v; what was finished is in %s: %s\n", why, s.Dir, count(len(s.Trials), "trial"))
+		a.say(a.stderr, "lockstorm: %v; what was finished is in %s: %s", why, s.Dir, count(len(s.Trials), "trial"))
 		return exit(why.code())
 	}
 	if code := s.Matrix.ExitCode(expect); code != campaign.ExitExpected {
@@ -275,16 +276,16 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 // also says if there are none.
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
-		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
+		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
 	}
 	for _, d := range s.Matrix.Doubtful {
-		fmt.Fprintf(w, "undecided: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
+		a.say(w, "undecided: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
 	for _, d := range s.Matrix.Settled {
-		fmt.Fprintf(w, "settled: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
+		a.say(w, "settled: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
 	if n, of := s.Confirmed(); of > 0 {
-		fmt.Fprintf(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too\n", n, of)
+		a.say(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too", n, of)
 	}
 	if s.Info.Config.Expect {
 		for _, m := range s.Matrix.Missed {
@@ -299,17 +300,17 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 			if m.Hidden {
 				found, hint = "undecided", ": "+campaign.Hiding
 			}
-			fmt.Fprintf(w, "declared but %s: %s: %s (%s), looked for under %s%s\n", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
+			a.say(w, "declared but %s: %s: %s (%s), looked for under %s%s", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
 		for _, c := range s.Matrix.NotExercised() {
-			fmt.Fprintf(w, "not exercised: %s under %s: the fault hit nothing in %s\n", c.Lock, c.Fault, count(c.Trials, "trial"))
+			a.say(w, "not exercised: %s under %s: the fault hit nothing in %s", c.Lock, c.Fault, count(c.Trials, "trial"))
 		}
 		if s.Matrix.ExitCode(true) == campaign.ExitExpected && !s.Matrix.Interrupted {
-			fmt.Fprintln(w, asExpected(s.Matrix.Shard))
+			a.say(w, "%s", asExpected(s.Matrix.Shard))
 		}
 	}
 	for _, t := range s.Matrix.Failed {
-		fmt.Fprintf(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s\n",
+		a.say(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s",
 			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
 	}
 }

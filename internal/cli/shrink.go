@@ -97,10 +97,12 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", result.Shrinking.Words())
-	if err := reports.Tell(a.stdout, result, evidence, terminalWidth(a.stdout)); err != nil {
+	a.say(a.stdout, "%s", result.Shrinking.Words())
+	fmt.Fprintln(a.stdout)
+	if err := reports.Tell(a.stdout, result, evidence, a.width(a.stdout)); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\nwritten to %s; to run it again: %s\n", out, shell.Join("lockstorm", "replay", out))
+	fmt.Fprintln(a.stdout)
+	a.say(a.stdout, "written to %s; to run it again: %s", out, shell.As(shell.Join("lockstorm", "replay", out), a.program))
 	return nil
 }

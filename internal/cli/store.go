@@ -72,17 +72,38 @@ func (a *app) listCampaigns(all []campaign.Holding, asJSON bool, now time.Time) 
 		fmt.Fprintln(a.stdout, "no campaigns")
 		return nil
 	}
+	var rows [][]string
+	for _, h := range all {
+		rows = append(rows, []string{h.Name, h.Started.UTC().Format(time.DateTime), age(now.Sub(h.Started)), size(h.Bytes), strconv.Itoa(h.Trials), h.Outcome, h.Dir})
+	}
+	fmt.Fprintln(a.stdout, campaignTable(rows, a.width(a.stdout)))
+	return nil
+}
+
+// campaignTable renders rows of campaigns: as a table, or below each other where a table would
+// be wider than that; 0 is unlimited.
+func campaignTable(rows [][]string, width int) string {
+	columns := []string{"name", "started", "age", "size", "trials", "outcome", "directory"}
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"name", "started", "age", "size", "trials", "outcome", "directory"})
+	t.AppendHeader(tableRow(columns))
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
-	for _, h := range all {
-		t.AppendRow(table.Row{h.Name, h.Started.UTC().Format(time.DateTime), age(now.Sub(h.Started)), size(h.Bytes), strconv.Itoa(h.Trials), h.Outcome, h.Dir})
+	for _, row := range rows {
+		t.AppendRow(tableRow(row))
 	}
-	fmt.Fprintln(a.stdout, t.Render())
-	return nil
+	if out := t.Render(); width <= 0 || text.LongestLineLen(out) <= width {
+		return out
+	}
+	return blocks(columns, rows, width)
+}
+
+func tableRow(cells []string) (row table.Row) {
+	for _, c := range cells {
+		row = append(row, c)
+	}
+	return row
 }
 
 // age returns a duration in its largest whole unit.

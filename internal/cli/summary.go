@@ -1,18 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
-	"github.com/lockstorm/lockstorm/trial"
 )
 
 // pace says how many trials a campaign ran in how much time; on virtual time also how much
-// virtual time passed, and which command reproduces a violation.
+// virtual time passed.
 func pace(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
@@ -25,9 +27,6 @@ func pace(s campaign.Stored) []string {
 	}
 	if v := s.Virtual(); v > 0 {
 		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", reports.Roughly(v), reports.Roughly(took), v.Seconds()/took.Seconds()))
-	}
-	if c, ok := worst(s.Matrix); ok && s.Info.Deterministic {
-		lines = append(lines, fmt.Sprintf("to see a violation again, %s under %s for one: %s", c.Lock, c.Fault, c.Replay))
 	}
 	return lines
 }
@@ -52,28 +51,59 @@ func repeated(s campaign.Stored) string {
 	return identical + "; other trials of " + differed + " differed"
 }
 
-// worst returns the violated cell to look at first: an unexpected one, else the first with
-// a bug, else the first.
-func worst(m campaign.Matrix) (worst campaign.Cell, ok bool) {
-	rank := func(c campaign.Cell) int {
-		switch {
-		case c.Verdict != trial.Violated && c.Verdict != trial.Blocked || c.Replay == "":
-			return 0
-		case c.Verdict == trial.Violated && c.Kind == "":
-			return 4
-		case c.Verdict == trial.Violated && c.Kind == locks.Bug:
-			return 3
-		case c.Verdict == trial.Violated:
-			return 2
+// firstLook names the violations to look at first, each with its story in one sentence and the
+// command that shows it again.
+func (a *app) firstLook(w io.Writer, s campaign.Stored) {
+	intro := "look at this first"
+	for _, f := range worstFlaws(s) {
+		kind := "which the recipe does not declare"
+		if f.Kind != "" {
+			kind = fmt.Sprintf("a declared %s", f.Kind)
 		}
-		return 1
+		a.say(w, "%s: %s under %s: %s violated by %s, %s", intro, f.Lock, f.Fault, f.Oracle, f.Cause, kind)
+		if story := storyOf(f); story != "" {
+			a.say(w, "  %s", story)
+		}
+		a.sayCommand(w, f.Replay)
+		intro = "then at this"
 	}
-	for _, c := range m.Cells {
-		if rank(c) > rank(worst) {
-			worst = c
+}
+
+// worstFlaws returns the worst flaw that its recipe does not declare, then the worst that is
+// declared, as far as the trials showed such.
+func worstFlaws(s campaign.Stored) (worst []campaign.ShownFlaw) {
+	shown := slices.DeleteFunc(s.ShownFlaws(), func(f campaign.ShownFlaw) bool { return checker.OracleNamed(f.Oracle).OfProgram })
+	slices.SortStableFunc(shown, compareShown)
+	for _, f := range shown {
+		if len(worst) == 0 || worst[0].Kind == "" && f.Kind != "" {
+			worst = append(worst, f)
+		}
+		if f.Kind != "" {
+			break
 		}
 	}
-	return worst, rank(worst) > 0
+	return worst
+}
+
+// compareShown orders flaws worst first: undeclared ones, bugs, limits; then by how direct the
+// harm is; then the one with the shorter history.
+func compareShown(a, b campaign.ShownFlaw) int {
+	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
+	return cmp.Or(cmp.Compare(kind[a.Kind], kind[b.Kind]),
+		cmp.Compare(checker.OracleNamed(a.Oracle).Rank, checker.OracleNamed(b.Oracle).Rank),
+		cmp.Compare(a.Trial.Ops+a.Trial.Commands, b.Trial.Ops+b.Trial.Commands))
+}
+
+// storyOf returns what happened, in one sentence; "" if the trial does not tell.
+func storyOf(f campaign.ShownFlaw) string {
+	for _, v := range f.Trial.Verdicts {
+		for _, x := range v.Findings {
+			if v.Oracle == f.Oracle && string(x.Cause) == f.Cause {
+				return x.Summary
+			}
+		}
+	}
+	return ""
 }
 
 func count(n int, word string) string {

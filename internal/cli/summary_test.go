@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -18,25 +22,19 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 		}
 		return all
 	}
-	cells := []campaign.Cell{
-		{Lock: "a", Fault: "none", Verdict: trial.Holds, Replay: "lockstorm replay a"},
-		{Lock: "b", Fault: "delay", Verdict: trial.Violated, Kind: locks.Limit, Replay: "lockstorm replay b"},
-		{Lock: "c", Fault: "reset", Verdict: trial.Violated, Kind: locks.Bug, Replay: "lockstorm replay c"},
-	}
 	tests := []struct {
 		name string
 		s    campaign.Stored
 		want []string
 	}{
 		{"an interrupted campaign", campaign.Stored{}, nil},
-		{"real time", campaign.Stored{Info: campaign.Info{Elapsed: 400 * time.Second}, Trials: trials(1300, 0), Matrix: campaign.Matrix{Cells: cells}},
+		{"real time", campaign.Stored{Info: campaign.Info{Elapsed: 400 * time.Second}, Trials: trials(1300, 0)},
 			[]string{"1300 trials in 6m40s, 3.25 a second"}},
 		{"virtual time", campaign.Stored{
-			Info: campaign.Info{Elapsed: 41 * time.Second, Deterministic: true}, Trials: trials(1920, 6*time.Second), Repeated: 40, Matrix: campaign.Matrix{Cells: cells},
+			Info: campaign.Info{Elapsed: 41 * time.Second, Deterministic: true}, Trials: trials(1920, 6*time.Second), Repeated: 40,
 		}, []string{
 			"1920 trials in 41 s, 46.8 a second; 40 trials repeated: identical",
 			"virtual time: 3h12m in 41 s (281x)",
-			"to see a violation again, c under reset for one: lockstorm replay c",
 		}},
 		{"a lock that varies", campaign.Stored{
 			Info: campaign.Info{Elapsed: time.Second, Varying: []campaign.Varying{{Lock: "b"}, {Lock: "a"}, {Lock: "b"}}}, Trials: trials(1, 0), Repeated: 4,
@@ -58,4 +56,85 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", test.name, got, test.want)
 		}
 	}
+}
+
+func TestTheWorstUndeclaredViolationIsLookedAtFirstThenTheWorst(t *testing.T) {
+	shows := func(lock, oracle, cause string, kind locks.Kind, story string) trial.Result {
+		return trial.Result{
+			Spec:     trial.Spec{Lock: lock, Fault: "delay", Workload: "mutex", Testbed: "sim", Trial: 3},
+			Flaws:    []trial.Flaw{{Oracle: oracle, Cause: cause, Kind: kind}},
+			Verdicts: []checker.Verdict{{Oracle: oracle, Findings: []checker.Finding{{Cause: checker.Cause(cause), Summary: story}}}},
+		}
+	}
+	limit := shows("a", "exclusion", "lease-outlived", locks.Limit, "c1 outlived its lease.")
+	bug := shows("b", "liveness", "no-expiry", locks.Bug, "the key of c1 never expires.")
+	worseBug := shows("c", "exclusion", "race", locks.Bug, "c1 and c2 both got it.")
+	ttl := shows("d", "liveness", "late-command", "", "c2 waited for a lease.")
+	overlap := shows("e", "exclusion", "foreign-delete", "", "c2 deleted the key of c1.")
+	const limitWords = `look at this first: a under delay: exclusion violated by lease-outlived, a declared limit
+  c1 outlived its lease.
+  bin/lockstorm replay --testbed sim --lock a --fault delay --workload mutex --seed 1 --trial 3
+`
+	for name, test := range map[string]struct {
+		trials []trial.Result
+		want   string
+	}{
+		"nothing": {nil, ""},
+		"a limit": {[]trial.Result{limit}, limitWords},
+		"the worse of two bugs": {[]trial.Result{limit, bug, worseBug}, `look at this first: c under delay: exclusion violated by race, a declared bug
+  c1 and c2 both got it.
+  bin/lockstorm replay --testbed sim --lock c --fault delay --workload mutex --seed 1 --trial 3
+`},
+		"the worse of two that are not declared": {[]trial.Result{limit, ttl, overlap}, `look at this first: e under delay: exclusion violated by foreign-delete, which the recipe does not declare
+  c2 deleted the key of c1.
+  bin/lockstorm replay --testbed sim --lock e --fault delay --workload mutex --seed 1 --trial 3
+` + strings.Replace(limitWords, "look at this first", "then at this", 1)},
+	} {
+		config := campaign.DefaultConfig()
+		config.Seed = 1
+		var out bytes.Buffer
+		a := app{program: "bin/lockstorm"}
+		a.firstLook(&out, campaign.Stored{Info: campaign.Info{Config: config, Deterministic: true}, Trials: test.trials})
+		if out.String() != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, out.String(), test.want)
+		}
+	}
+}
+
+func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store := "s"
+	fits := func(what, text string) {
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\n")
+			if n := len([]rune(line)); n > 60 && strings.Contains(strings.TrimSpace(line), " ") {
+				t.Errorf("%s: a line has %d columns: %s", what, n, line)
+			}
+		}
+	}
+	narrow := map[string]string{"COLUMNS": "60"}
+	code, stdout, stderr := lockstormIn(t, narrow, "run", "--locks", "set-nx-px,setnx", "--faults", "none,client-pause,failover", "--trials", "1", "--shrink", "0", "--store", store)
+	if code != 0 || !strings.Contains(stdout, "look at this first: ") || !strings.Contains(stdout, "\n  bin/lockstorm replay ") {
+		t.Errorf("run: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	}
+	fits("run", stdout+stderr)
+	latest := filepath.Join(store, "latest")
+	kept, err := filepath.Glob(filepath.Join(latest, "trials", "setnx", "failover", "*"))
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("no trial of setnx was kept: %v", err)
+	}
+	for _, args := range append([][]string{{"report", latest}, {"store", "ls", "--store", store}, {"check", kept[0]}, {"replay", kept[0]}, {"answer", "renewal"}}, lists()...) {
+		code, stdout, stderr := lockstormIn(t, narrow, args...)
+		if want := map[string]int{"check": campaign.ExitUnexpected}[args[0]]; code != want {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+		fits(strings.Join(args, " "), stdout+stderr)
+	}
+}
+
+func lists() (all [][]string) {
+	for _, name := range listingNames() {
+		all = append(all, []string{"list", name})
+	}
+	return all
 }

@@ -4,6 +4,9 @@ package shell
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // Join quotes words where needed and puts spaces between them.
@@ -26,4 +29,55 @@ func Quote(word string) string {
 // special says whether a shell may give r a special meaning.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:=@,", r)
+}
+
+// As returns the command line with another program as its first word; with the same if program
+// is "".
+func As(command, program string) string {
+	_, rest, _ := strings.Cut(command, " ")
+	if program == "" || command == "" {
+		return command
+	}
+	return strings.TrimRight(Quote(program)+" "+rest, " ")
+}
+
+// Lines breaks a command line, as Join writes it, into lines of at most width characters. All
+// lines but the last end with a backslash, so that a shell takes them as one command; the
+// further lines begin with indent. A word that is longer stands whole on its line. Width 0 is
+// unlimited.
+func Lines(command, indent string, width int) string {
+	if width <= 0 || utf8.RuneCountInString(command) <= width {
+		return command
+	}
+	const more = ` \` // the end of a line that goes on
+	lines := strings.Split(wording.Pack(pairs(split(command)), " ", "", indent, width-len(more)), "\n"+indent)
+	return strings.Join(lines, more+"\n"+indent)
+}
+
+// pairs joins flags with their values, which read better on one line.
+func pairs(words []string) (all []string) {
+	for i, w := range words {
+		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") {
+			all[len(all)-1] += " " + w
+			continue
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// split returns the quoted words of a command line.
+func split(command string) (words []string) {
+	quoted, start := false, 0
+	for i := 0; i < len(command); i++ {
+		switch {
+		case command[i] == '\\' && !quoted:
+			i++ // the next character is no quote
+		case command[i] == '\'':
+			quoted = !quoted
+		case command[i] == ' ' && !quoted:
+			words, start = append(words, command[start:i]), i+1
+		}
+	}
+	return append(words, command[start:])
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,32 @@ func TestJoinCanBePastedIntoAShell(t *testing.T) {
 	}
 	if string(out) != all {
 		t.Errorf("a shell reads %s, want %s", out, all)
+	}
+}
+
+func TestLinesAreOneCommandToAShell(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no sh to try it in")
+	}
+	command := Join("printf", "<%s>", "--locks", "rw-*", "it's so", "a  b", "--hash", "345e2259538f7564", "c")
+	whole, err := exec.Command(sh, "-c", command).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{30, 34, 48} {
+		lines := Lines(command, "  ", width)
+		for line := range strings.Lines(lines) {
+			if n := len(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("at %d columns a line has %d: %s", width, n, line)
+			}
+		}
+		got, err := exec.Command(sh, "-c", lines).Output()
+		if err != nil || string(got) != string(whole) {
+			t.Errorf("at %d columns a shell reads %s (%v), want %s:\n%s", width, got, err, whole, lines)
+		}
+	}
+	if got := Lines(command, "  ", 0); got != command {
+		t.Errorf("without a limit: %s", got)
 	}
 }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+// environment returns the value of an environment variable; "" if it is not set.
+func (a *app) environment(variable string) string {
+	if a.lookup == nil {
+		return ""
+	}
+	value, _ := a.lookup(variable)
+	return value
+}
+
+// width returns the number of columns of w: those of its terminal; where w is no terminal,
+// those that COLUMNS tells; 0, no limit, if nothing tells.
+func (a *app) width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	n, err := strconv.Atoi(a.environment("COLUMNS"))
+	if err != nil {
+		return 0
+	}
+	return max(0, n)
+}
+
+// colour says whether output to w may be coloured: w must be a terminal, and the user must
+// not have opted out (https://no-color.org).
+func (a *app) colour(w io.Writer) bool { return a.environment("NO_COLOR") == "" && terminal(w) }
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// screen describes where w shows a matrix.
+func (a *app) screen(w io.Writer) reports.Screen {
+	return reports.Screen{Color: a.colour(w), Width: a.width(w), Program: a.program}
+}
+
+// say prints a line, whose further lines are indented if it is wider than w.
+func (a *app) say(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, wording.Fill(fmt.Sprintf(format, args...), "  ", a.width(w)))
+}
+
+// sayCommand prints, indented, a command line that can be pasted. It begins with the program
+// as it was called.
+func (a *app) sayCommand(w io.Writer, command string) {
+	const indent = "  "
+	width := a.width(w)
+	if width > 0 {
+		width = max(1, width-len(indent))
+	}
+	lines := shell.Lines(shell.As(command, a.program), indent, width)
+	fmt.Fprintln(w, indent+strings.ReplaceAll(lines, "\n", "\n"+indent))
+}
+
+// calledAs returns the program's name for command lines: as it was called, or "lockstorm" for
+// a program that go run builds, which is gone when it ends.
+func calledAs(args []string) string {
+	if len(args) == 0 || args[0] == "" || strings.Contains(filepath.ToSlash(args[0]), "/go-build") {
+		return ""
+	}
+	return args[0]
+}

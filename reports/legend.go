@@ -1,0 +1,128 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// meanings explain the symbols of a matrix, worst first. The meaning of numbers has the symbol
+// in it.
+var meanings = []struct{ symbol, meaning string }{
+	{undeclaredWord, "violated: undeclared"},
+	{"BUG", "violated: the recipe breaks its own word"},
+	{"limit", "violated: no lease can promise it by itself"},
+	{"BLOCK", "blocked for ever"},
+	{"ttl", "blocked up to the lease time"},
+	{"?", "unknown"},
+	{"–", "the fault hit nothing"},
+	{"n/s", "not supported"},
+	{"0/", "0/n: no violation in n trials"},
+}
+
+// legend explains the symbols that a matrix uses, and what its cells without a violation
+// bound.
+func legend(cells []campaign.Cell, width int) string {
+	used, surprising := map[string]bool{}, false
+	for _, c := range cells {
+		s := plainSymbol(c).Text
+		if strings.HasPrefix(s, "0/") {
+			s = "0/"
+		}
+		used[s] = true
+		surprising = surprising || undeclared(c) && plainSymbol(c).Text != undeclaredWord
+	}
+	var entries []string
+	for _, m := range meanings {
+		switch {
+		case !used[m.symbol]:
+		case m.symbol == "0/":
+			entries = append(entries, m.meaning)
+		default:
+			entries = append(entries, m.symbol+" "+m.meaning)
+		}
+	}
+	if surprising {
+		entries = append(entries, "! with a flaw that the recipe does not declare")
+	}
+	text := packEntries(entries, width)
+	if bound := boundWords(cells); bound != "" {
+		text += "\n" + wording.Fill(bound, "", width)
+	}
+	return text
+}
+
+// boundWords says how often trials may be violated where none was; "" if no trial of such a
+// cell was drawn.
+func boundWords(cells []campaign.Cell) string {
+	var least, most campaign.Cell // of the cells with a bound: those with the fewest and the most drawn trials
+	drawn := false
+	for _, c := range cells {
+		if c.Verdict != trial.Holds || c.Drawn() == 0 {
+			continue
+		}
+		drawn = true
+		if !c.Bounded() {
+			continue
+		}
+		if !least.Bounded() || c.Drawn() < least.Drawn() {
+			least = c
+		}
+		if c.Drawn() > most.Drawn() {
+			most = c
+		}
+	}
+	switch {
+	case !drawn:
+		return ""
+	case !least.Bounded():
+		return fmt.Sprintf("95 %% bound: none, since no cell without a violation has %d drawn trials; named schedules do not count", campaign.FewTrials)
+	}
+	text := fmt.Sprintf("95 %% bound: no violation in %d drawn trials means that at most %.2g %% of such trials are violated", least.Drawn(), 100*least.Bound())
+	if most.Drawn() > least.Drawn() {
+		text += fmt.Sprintf(", in %d at most %.2g %%", most.Drawn(), 100*most.Bound())
+	}
+	return text + "; named schedules do not count"
+}
+
+// pageColumns is the width of a legend where the screen has no limit.
+const pageColumns = 120
+
+func orPage(width int) int {
+	if width <= 0 {
+		return pageColumns
+	}
+	return width
+}
+
+// packEntries puts entries into lines, with dots between them. An entry that is wider than the
+// screen is broken.
+func packEntries(entries []string, width int) string {
+	width = orPage(width)
+	lines := strings.Split(wording.Pack(entries, " · ", "", "", width), "\n")
+	for i := range lines {
+		lines[i] = wording.Fill(lines[i], "  ", width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// faultLegend says what the faults do.
+func faultLegend(faults []string, g glossary, width int) string {
+	var b strings.Builder
+	widest := 0
+	for _, f := range faults {
+		widest = max(widest, len(f))
+	}
+	for _, f := range faults {
+		for _, t := range g.Faults {
+			if t.Name == f {
+				begin := fmt.Sprintf("%-*s  ", widest, f)
+				b.WriteString(wording.Pack(strings.Fields(t.Doc), " ", begin, strings.Repeat(" ", len(begin)), width) + "\n")
+			}
+		}
+	}
+	return b.String()
+}

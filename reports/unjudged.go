@@ -1,0 +1,107 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// unjudged lists the cells and trials that were not judged, with the reasons.
+func unjudged(m campaign.Matrix, width int) string {
+	var b strings.Builder
+	line := func(text string) { b.WriteString(wording.Fill(text, "  ", width) + "\n") }
+	for _, text := range undecided(m) {
+		line(text)
+	}
+	for _, v := range m.Varying {
+		line(v.Words())
+	}
+	groups := []struct {
+		verdict trial.Outcome
+		title   string
+	}{
+		{trial.Unknown, "unknown"},
+		{trial.NotExercised, "fault not exercised"},
+		{trial.NotSupported, "not supported"},
+	}
+	for _, g := range groups {
+		for _, r := range reasons(m, g.verdict) {
+			line(g.title + ": " + r)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
+}
+
+// reasons lists the cells of a verdict, grouped by fault and reason: "failover:
+// exists-set, setnx (reason)".
+func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
+	type group struct{ fault, why string }
+	var order []group
+	recipes := map[group][]string{}
+	for _, c := range m.Cells {
+		if c.Verdict != verdict {
+			continue
+		}
+		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line names the fault already
+		if verdict == trial.Unknown && c.Undecided > 0 {
+			why = undecidedWords(c)
+		}
+		g := group{c.Fault, why}
+		if _, ok := recipes[g]; !ok {
+			order = append(order, g)
+		}
+		recipes[g] = append(recipes[g], c.Lock)
+	}
+	all, faults := axes(m)
+	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
+	var out []string
+	for _, g := range order {
+		who := strings.Join(recipes[g], ", ")
+		if len(recipes[g]) == len(all) && len(all) > 1 {
+			who = "all recipes"
+		}
+		line := g.fault + ": " + who
+		if g.why != "" {
+			line += " (" + g.why + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// undecidedWords says how many of the cell's trials are undecided, and why.
+func undecidedWords(c campaign.Cell) string {
+	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, wording.Plural(c.Trials, "trial"))
+	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// undecided lists the cells that have a verdict although some of their trials are
+// undecided.
+func undecided(m campaign.Matrix) []string {
+	var out []string
+	for _, c := range m.Cells {
+		if isOpen(c) {
+			out = append(out, openWords(c))
+		}
+	}
+	return out
+}
+
+// isOpen reports whether a cell has a verdict although some of its trials are undecided.
+func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != trial.Unknown }
+
+func openWords(c campaign.Cell) string {
+	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
+}
