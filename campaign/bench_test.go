@@ -136,10 +136,10 @@ func BenchmarkWorker(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := &run{store: st, planner: newPlanner(DefaultConfig(), tb), workers: w}
+	r := &run{store: st, planner: newPlanner(DefaultConfig(), tb), workers: w, under: b.Context()}
 	k, before := 0, spent(b)
 	for b.Loop() {
-		r.trial(b.Context(), job{spec: next()})
+		r.trial(job{spec: next()})
 		k++
 	}
 	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "own-µs/trial")

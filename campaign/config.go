@@ -277,6 +277,11 @@ type Progress struct {
 	Done, Total int // trials
 	Violations  int // trials with a violated oracle
 	Failed      int // trials that the harness could not finish
+	// Virtual is the virtual time of all trials together; 0 on real time.
+	Virtual time.Duration
 	// After the last trial, ToShrink trials are to be shrunk; Shrunk counts those done.
 	Shrunk, ToShrink int
+	// Trial is the trial that has just ended; nil while trials are shrunk. It must not be
+	// changed.
+	Trial *trial.Result
 }

@@ -163,7 +163,7 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 			k++
 		}
 		r.progress.Total = r.progress.Done + len(jobs)
-		r.digest(ctx, r.batch(ctx, jobs, over), shown)
+		r.digest(r.batch(ctx, jobs, over), shown)
 		r.info.Further.sort(r.info.Plan)
 		if err := r.saveInfo(); err != nil {
 			return err
@@ -182,12 +182,12 @@ func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all
 		if over(j.spec.Trial) || r.failed() {
 			return
 		}
-		d, err := r.workers.Run(ctx, trial.Task{Spec: j.spec, Folder: r.folder(j.spec), Compress: true, Enough: r.enough(j.spec)}, nil)
+		d, err := r.workers.Run(r.under, trial.Task{Spec: j.spec, Folder: r.folder(j.spec), Compress: true, Enough: r.enough(j.spec)}, nil)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		var left *testbed.TeardownError
 		switch {
-		case ctx.Err() != nil && !errors.As(err, &left): // the trial was interrupted
+		case r.under.Err() != nil && !errors.As(err, &left): // the trial was interrupted
 		case err != nil:
 			r.fail(err)
 		default:
@@ -203,7 +203,7 @@ func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all
 }
 
 // digest stores the trials that show something new, and counts the others.
-func (r *run) digest(ctx context.Context, done []trial.Done, shown knowledge) {
+func (r *run) digest(done []trial.Done, shown knowledge) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.info.Further
@@ -223,7 +223,7 @@ func (r *run) digest(ctx context.Context, done []trial.Done, shown knowledge) {
 			}
 		}
 		if news {
-			r.keep(ctx, t)
+			r.keep(r.under, t)
 		} else {
 			f.count(t)
 		}

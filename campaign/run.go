@@ -37,6 +37,9 @@ type Campaign struct {
 	NewSink func(dir string) (Sink, error)
 	// Progress is called after each trial, one call at a time; may be nil.
 	Progress func(Progress)
+	// Stop, once closed, lets no more trials start: those under way are finished, and the
+	// campaign is interrupted; nil = never.
+	Stop <-chan struct{}
 	// over says whether Config.Budget is used up before drawn trial number k; nil = the clock
 	// says it.
 	over func(k int) bool
@@ -44,8 +47,9 @@ type Campaign struct {
 
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If
 // ctx ends, no more trials start, running ones are torn down, and finished ones are stored
-// and returned with Matrix.Interrupted, without an error. A failed trial is part of the
-// result (Matrix.Failed), not an error. An input.Error says that nothing could be tested.
+// and returned with Matrix.Interrupted, without an error; Stop lets running ones finish first.
+// A failed trial is part of the result (Matrix.Failed), not an error. An input.Error says that
+// nothing could be tested.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)
@@ -83,15 +87,37 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),
 		Deterministic: !trial.RealTime(c.Testbed), Plan: planned(cells),
 	}}
-	r.workers = worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel)
-	err = r.all(ctx, cells)
+	r.workers, r.under = worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel), ctx
+	starting, end := c.untilStop(ctx)
+	err = r.all(starting, cells)
+	end()
 	r.workers.Close()
 	return r.result, errors.Join(err, st.close())
+}
+
+// untilStop returns a context that ends with ctx or when Stop is closed. The caller must call
+// end.
+func (c Campaign) untilStop(ctx context.Context) (starting context.Context, end func()) {
+	starting, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-c.Stop:
+			cancel()
+		case <-starting.Done():
+		}
+	})
+	return starting, func() {
+		cancel()
+		waiting.Wait()
+	}
 }
 
 // run is a campaign under way.
 type run struct {
 	Campaign
+	// under is the context of the trials under way: it may outlast that in which trials start.
+	under   context.Context
 	store   *store
 	planner *planner
 	workers worker.Pool
@@ -173,7 +199,7 @@ func (r *run) saveInfo() error {
 func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
 	each(ctx, jobs, parallel, func(j job) {
 		if !r.failed() {
-			r.trial(ctx, j)
+			r.trial(j)
 		}
 	})
 }
@@ -208,8 +234,10 @@ func (r *run) failed() bool {
 	return r.err != nil
 }
 
-// trial runs one trial and counts it, or sets it aside if the machine spoilt it.
-func (r *run) trial(ctx context.Context, j job) {
+// trial runs one trial and counts it, or sets it aside if the machine spoilt it. It ends early
+// only with r.under.
+func (r *run) trial(j job) {
+	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
@@ -309,8 +337,11 @@ func (r *run) advance(t trial.Result) {
 	if t.Err != "" {
 		r.progress.Failed++
 	}
+	r.progress.Virtual += t.Virtual
 	if r.Progress != nil {
-		r.Progress(r.progress)
+		now := r.progress
+		now.Trial = &t
+		r.Progress(now)
 	}
 }
 

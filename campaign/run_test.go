@@ -194,6 +194,29 @@ func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
 	})
 }
 
+// TestAStoppedCampaignFinishesTheTrialsUnderWay: one that has begun is judged and stored.
+func TestAStoppedCampaignFinishesTheTrialsUnderWay(t *testing.T) {
+	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
+	c.Config.Trials, c.Config.Parallel = 50, 1
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		c.Stop = stop
+		begun := 0
+		c.Progress = func(p Progress) {
+			if begun++; begun == 3 {
+				time.AfterFunc(time.Millisecond, func() { close(stop) }) // the fourth trial is under way
+			}
+		}
+		s, err := c.Run(t.Context())
+		if err != nil || !s.Matrix.Interrupted {
+			t.Fatalf("interrupted %v, %v", s.Matrix.Interrupted, err)
+		}
+		if n := len(s.Trials); n != 4 || s.Matrix.Finished != 4 || len(s.Matrix.Failed) > 0 {
+			t.Errorf("%d trials, %d finished, %d failed; want 4, 4 and none", n, s.Matrix.Finished, len(s.Matrix.Failed))
+		}
+	})
+}
+
 // littering leaves something behind when it is interrupted.
 type littering struct{ *fakebed.Bed }
 

@@ -150,8 +150,8 @@ func (a *app) measure(ctx context.Context, tb testbed.Testbed, c bench.Config) (
 	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
 		return r, err
 	}
-	p := newProgress(a.stderr)
-	p.words = func(s campaign.Progress) string { return fmt.Sprintf("%v left", p.left(s)) }
+	p := a.newProgress(normal)
+	p.words = func(s campaign.Progress) []string { return []string{fmt.Sprintf("%v left", p.left(s))} }
 	defer p.end()
 	r, err = bench.Run(ctx, tb, c, func(done, all int) { p.show(campaign.Progress{Done: done, Total: all}) })
 	if why := context.Cause(ctx); err != nil && why != nil {

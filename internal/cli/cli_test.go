@@ -75,6 +75,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"unknown testbed", []string{"run", "--testbed", "proces"}, `unknown testbed "proces": did you mean process`},
 		{"several testbeds", []string{"run", "--testbed", "all"}, `unknown testbed "all": did you mean`},
 		{"several models", []string{"check", history, "--model", "all"}, `--model "all": expected one of mutex`},
+		{"quiet and verbose", []string{"run", "--quiet", "--verbose"}, "--quiet: --verbose asks for more; expected one of them"},
 		{"testbed that is not there", []string{"run", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
 		{"two pages at once", []string{"report", "--recipes", "x.md", "--json"}, "--json: --recipes x.md writes another page"},
 		{"monitor of no server", []string{"run", "--monitor"}, "--monitor: testbed "},
@@ -231,7 +232,7 @@ func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 	for _, test := range tests {
 		var out bytes.Buffer
 		a := app{stderr: &out}
-		a.surprises(&out, campaign.Stored{Info: campaign.Info{Config: campaign.Config{Expect: test.expect}}, Matrix: test.matrix})
+		a.asExpected(&out, campaign.Stored{Info: campaign.Info{Config: campaign.Config{Expect: test.expect}}, Matrix: test.matrix})
 		if strings.Contains(out.String(), line) != test.want {
 			t.Errorf("%s: said %q", test.name, out.String())
 		}

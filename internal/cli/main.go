@@ -3,15 +3,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +21,6 @@ import (
 // beside the registered ones, and ends the process with the command's exit code. Processes
 // that it starts are this program again.
 func Main(recipes ...locks.Recipe) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		cancel(interruption{<-signals})
-		signal.Stop(signals) // a second signal ends the program at once
-	}()
 	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds, lookup: os.LookupEnv, program: calledAs(os.Args)}
 	if len(recipes) > 0 {
 		a.testbeds = forGuests(testbeds)
@@ -39,24 +29,7 @@ func Main(recipes ...locks.Recipe) {
 		fmt.Fprintf(a.stderr, "lockstorm: %s\n", oneLine(err))
 		os.Exit(campaign.ExitUsage)
 	}
-	os.Exit(a.run(ctx))
-}
-
-// interruption is the cause of the program's ended context: a signal.
-type interruption struct{ os.Signal }
-
-// Error names the signal.
-func (i interruption) Error() string {
-	name := map[os.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[i.Signal]
-	return "interrupted by " + cmp.Or(name, i.String())
-}
-
-// code returns the exit code as in shells: 128 and the signal's number.
-func (i interruption) code() int {
-	if s, ok := i.Signal.(syscall.Signal); ok {
-		return 128 + int(s)
-	}
-	return 128
+	os.Exit(a.run(a.interrupts.listen(context.Background())))
 }
 
 // exit is an outcome that is not an error: nothing is printed about it.
@@ -74,6 +47,8 @@ type app struct {
 	lookup func(variable string) (string, bool)
 	// program is the program's name as it was called; "" = lockstorm.
 	program string
+	// interrupts are the signals that the process gets.
+	interrupts interrupts
 }
 
 // run executes the command line and returns the exit code. Errors are one line

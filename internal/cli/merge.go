@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 func (a *app) mergeCommand() *cobra.Command {
 	c := campaign.DefaultConfig()
 	var asJSON bool
+	var f volumeFlags
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the shards of a campaign together",
@@ -29,27 +29,30 @@ shards are missing; 254 if the directories are not shards of one campaign.`,
   lockstorm merge --name nightly --json a/store/latest b/store/latest`,
 		Args: expectArgs(1, -1, "the directories of stored shards"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			return a.merge(cmd.Context(), dirs, c.Store, c.Name, asJSON)
+			return a.merge(cmd.Context(), dirs, c.Store, c.Name, asJSON, f)
 		},
 	}
 	cmd.Flags().StringVar(&c.Store, "store", c.Store, "directory that the merged campaign is stored in")
 	cmd.Flags().StringVar(&c.Name, "name", "merged", "the merged campaign's name in the store")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
+	f.register(cmd, "print only what is not as expected: no matrix", "")
 	return cmd
 }
 
-func (a *app) merge(ctx context.Context, dirs []string, store, name string, asJSON bool) error {
+func (a *app) merge(ctx context.Context, dirs []string, store, name string, asJSON bool, f volumeFlags) error {
 	m, err := campaign.Merge(ctx, dirs, store, name, shell.Join(append([]string{"lockstorm"}, a.args...)...),
 		func(dir string) (campaign.Sink, error) { return reports.New(dir) })
 	if err != nil {
 		return err
 	}
-	if err := a.print(m.Matrix, asJSON); err != nil {
-		return err
+	if asJSON || !f.quiet {
+		if err := a.print(m.Matrix, asJSON); err != nil {
+			return err
+		}
 	}
-	outcome := a.outcome(ctx, m.Stored, m.Info.Config.Expect, asJSON)
+	outcome := a.outcome(ctx, m.Stored, asJSON, f.volume())
 	if why := m.Words(); why != "" {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: the matrix has holes\n", why)
+		a.say(a.stderr, "lockstorm: %s: the matrix has holes", why)
 		if outcome == nil {
 			return exit(campaign.ExitUnknown)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,19 +25,27 @@ const longEnough = "8s"
 // TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or
 // temporary file is left, and the stored trials are judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
-	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
+	for signals, want := range map[[2]syscall.Signal]int{{syscall.SIGTERM}: 143, {syscall.SIGINT, syscall.SIGINT}: 130, {syscall.SIGINT, syscall.SIGTERM}: 143} {
 		for _, clients := range []string{trial.Goroutines, trial.Processes} {
-			t.Run(signal.String()+" with "+clients, func(t *testing.T) {
+			t.Run(fmt.Sprint(signals)+" with "+clients, func(t *testing.T) {
 				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 				p.underWay(t, "none", 1)
 				children := processes(t, p.Process.Pid, "")
-				if err := p.Process.Signal(signal); err != nil {
+				last := signals[0]
+				if err := p.Process.Signal(last); err != nil {
 					t.Fatal(err)
+				}
+				if signals[1] != 0 {
+					time.Sleep(500 * time.Millisecond) // until it has taken the first
+					last = signals[1]
+					if err := p.Process.Signal(last); err != nil {
+						t.Fatal(err)
+					}
 				}
 				if code := p.code(t); code != want {
 					t.Errorf("exit code %d, want %d", code, want)
 				}
-				if said := (interruption{signal}).Error() + "; what was finished is in " + p.store; !strings.Contains(p.stderr.String(), said) {
+				if said := (interruption{last}).Error() + "; what was finished is in " + p.store; !strings.Contains(p.stderr.String(), said) {
 					t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
 				}
 				awaitDeath(t, children)
@@ -47,6 +56,27 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTheFirstSIGINTLetsTheTrialUnderWayFinish: it is judged like the others, and no more
+// trials start.
+func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
+	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
+	p.underWay(t, "none", 1)
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.code(t); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	for _, want := range []string{"those under way finish; another Ctrl-C stops them", "interrupted by SIGINT; what was finished is in " + p.store} {
+		if !strings.Contains(p.stderr.String(), want) {
+			t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), want)
+		}
+	}
+	empty(t, p.temp)
+	readable(t, p.folder("none", 1), "exclusion")
+	reported(t, p.store, "interrupted: 2 of 3 planned trials")
 }
 
 // TestAKilledRunCanBeRead: all its child processes die with it, the stored trials are read

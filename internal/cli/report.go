@@ -81,6 +81,7 @@ func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
 	}
 	if !asJSON {
 		a.surprises(a.stdout, stored)
+		a.asExpected(a.stdout, stored)
 		a.say(a.stdout, "report: %s", filepath.Join(dir, reports.HTMLFile))
 		a.firstLook(a.stdout, stored)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -30,10 +31,11 @@ type runFlags struct {
 	shard                    string
 	shards                   int
 	json                     bool
-	namedChosen              bool // --named was given; if not, the testbed's default counts
-	shrinkChosen             bool
-	ttlChosen                bool
-	durationChosen           bool
+	volumeFlags
+	namedChosen    bool // --named was given; if not, the testbed's default counts
+	shrinkChosen   bool
+	ttlChosen      bool
+	durationChosen bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -82,7 +84,7 @@ not replayable byte for byte. Without --expect, finding violations is the job do
 					return err
 				}
 			}
-			if err := checkTestbedFlags(cmd.Flags(), f.Testbed); err != nil {
+			if err := cmp.Or(f.check(), checkTestbedFlags(cmd.Flags(), f.Testbed)); err != nil {
 				return err
 			}
 			chosen := cmd.Flags().Changed
@@ -128,6 +130,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
+	f.register(cmd, "print only what is not as expected: no progress, no matrix", "also print a line for each trial")
 	f.testbed.register(flags)
 	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
 }
@@ -152,19 +155,36 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 		_ = done() // the error already says more
 		return err
 	}
-	p := newProgress(a.stderr)
-	ready.Progress = p.show
-	result, err := ready.Run(ctx)
-	p.end()
+	result, err := a.watch(ctx, ready, f.volume())
 	closing := done()
-	if err == nil {
+	if err == nil && (f.json || !f.quiet) {
 		err = a.print(result.Matrix, f.json)
 	}
 	if err != nil {
 		return withStored(errors.Join(err, closing), result)
 	}
 	// The trials' result is reported even if closing the testbed fails.
-	return cmp.Or(closing, a.outcome(ctx, result, c.Expect, f.json))
+	return cmp.Or(closing, a.outcome(ctx, result, f.json, f.volume()))
+}
+
+// watch runs the campaign and shows its progress. The first SIGINT lets trials under way finish.
+func (a *app) watch(ctx context.Context, ready campaign.Campaign, v volume) (campaign.Stored, error) {
+	p := a.newProgress(v)
+	ready.Progress, ready.Stop = p.show, a.interrupts.gently()
+	done := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-ready.Stop:
+			p.note("lockstorm: no more trials start; those under way finish; another Ctrl-C stops them")
+		case <-done:
+		}
+	})
+	result, err := ready.Run(ctx)
+	close(done)
+	waiting.Wait()
+	p.end()
+	return result, err
 }
 
 // chosen returns the configuration that the flags choose, completed with the testbed's
@@ -248,32 +268,33 @@ func (a *app) print(m campaign.Matrix, asJSON bool) error {
 }
 
 // outcome prints what users should know besides the matrix, and returns the exit code.
-func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON bool) error {
+func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v volume) error {
 	out := a.stdout
 	if asJSON {
 		out = a.stderr // stdout is for other programs
 	}
 	a.surprises(out, s)
-	for _, line := range pace(s) {
-		a.say(out, "%s", line)
+	if v != quiet {
+		a.asExpected(out, s)
+		for _, line := range pace(s) {
+			a.say(out, "%s", line)
+		}
+		if !asJSON {
+			a.say(out, "report: %s", filepath.Join(s.Dir, reports.HTMLFile))
+		}
+		a.firstLook(out, s)
 	}
-	if !asJSON {
-		a.say(out, "report: %s", filepath.Join(s.Dir, reports.HTMLFile))
-	}
-	a.firstLook(out, s)
-	var why interruption
-	if s.Matrix.Interrupted && errors.As(context.Cause(ctx), &why) {
+	if why, ok := a.interrupts.cause(ctx); ok && s.Matrix.Interrupted {
 		a.say(a.stderr, "lockstorm: %v; what was finished is in %s: %s", why, s.Dir, count(len(s.Trials), "trial"))
 		return exit(why.code())
 	}
-	if code := s.Matrix.ExitCode(expect); code != campaign.ExitExpected {
+	if code := s.Matrix.ExitCode(s.Info.Config.Expect); code != campaign.ExitExpected {
 		return exit(code)
 	}
 	return nil
 }
 
-// surprises lists failures, and differences from what recipes declare. With --expect it
-// also says if there are none.
+// surprises lists failures, and differences from what recipes declare.
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
@@ -305,9 +326,6 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 		for _, c := range s.Matrix.NotExercised() {
 			a.say(w, "not exercised: %s under %s: the fault hit nothing in %s", c.Lock, c.Fault, count(c.Trials, "trial"))
 		}
-		if s.Matrix.ExitCode(true) == campaign.ExitExpected && !s.Matrix.Interrupted {
-			a.say(w, "%s", asExpected(s.Matrix.Shard))
-		}
 	}
 	for _, t := range s.Matrix.Failed {
 		a.say(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s",
@@ -315,12 +333,15 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	}
 }
 
-// asExpected says what an exit code of 0 means with --expect.
-func asExpected(s campaign.Shard) string {
-	if s.Part() {
-		return fmt.Sprintf("as expected: shard %s found no flaw that is not declared; lockstorm merge tells whether a declared one was missed", s)
+// asExpected says of a campaign with --expect that it came out as recipes declare.
+func (a *app) asExpected(w io.Writer, s campaign.Stored) {
+	switch {
+	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
+	case s.Matrix.Shard.Part():
+		a.say(w, "as expected: shard %s found no flaw that is not declared; lockstorm merge tells whether a declared one was missed", s.Matrix.Shard)
+	default:
+		a.say(w, "as expected: every declared flaw that was looked for was found, and no other")
 	}
-	return "as expected: every declared flaw that was looked for was found, and no other"
 }
 
 func at(store, dir string) string {
