@@ -65,10 +65,7 @@ the share of each part.
 In the simulation latencies are virtual: a round trip takes 0.1 to 0.4 ms, and
 scripts cost a node no time. The same seed prints the same figures on any machine,
 byte for byte, but for the last lines about speed ("speed" in --json). On real
-Redis all figures are of this machine and this moment.
-
-Exit codes: 0 it was measured; 254 bad usage or configuration; 255 the harness
-failed. Whether a lock is safe is what lockstorm run tells.`,
+Redis all figures are of this machine and this moment.`,
 		Example: `  lockstorm bench --locks set-nx-px,redlock,fenced
   lockstorm bench --locks libraries --clients 20 --json
   lockstorm bench --testbed process --duration 2s`,

@@ -82,10 +82,7 @@ name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :clie
 With --export the history is written, not judged: edn as Jepsen writes it (what
 Jepsen has no word for stands in keys of its own, such as :deadline), jsonl as
 Lockstorm does, or knossos: only the believed holds, as acquires and releases,
-which Knossos's mutex can judge.
-
-Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told, 254 no
-history that can be read.`
+which Knossos's mutex can judge.`
 
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags

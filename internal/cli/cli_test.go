@@ -55,6 +55,10 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 	unknown := file(t, "unknown.json", `{"lokcs": "all"}`)
 	wrong := file(t, "wrong.json", `{"trials": "many"}`)
 	history := file(t, "history.jsonl", "")
+	yamlUnknown := file(t, "unknown.yaml", "# nightly\nlocks: all\nfalts: [none]\n")
+	yamlWrong := file(t, "wrong.yaml", "locks: all\nttl: soon\n")
+	yamlTwice := file(t, "twice.yaml", "seed: 1\nseed: 2\n")
+	yamlBroken := file(t, "broken.yaml", "locks: all\nfaults: [none\n")
 	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
 	stored := func(spec string) string { return filepath.Dir(file(t, trial.SpecFile, spec)) }
 	same := stored(`{"lock":"set-nx-px","testbed":"process"}`)
@@ -82,10 +86,14 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"impossible number", []string{"run", "--clients", "-1"}, "--clients -1: expected at least 1"},
 		{"impossible number of trials", []string{"run", "--trials", "-1"}, "--trials -1: expected at least 1, or 0 for the default"},
 		{"no configuration file", []string{"run", "--config", "/nonexistent"}, "--config /nonexistent: no such file"},
-		{"broken configuration file", []string{"run", "--config", broken}, "expected a JSON object of flag names and values"},
-		{"unknown name in it", []string{"run", "--config", unknown}, `unknown name "lokcs": did you mean "locks"?`},
-		{"wrong value in it", []string{"run", "--config", wrong}, `trials: `},
-		{"nested value in it", []string{"run", "--config", nested}, `locks: expected a string, a number`},
+		{"broken configuration file", []string{"run", "--config", broken}, broken + ": expected flag names and values, in YAML or JSON"},
+		{"unknown name in it", []string{"run", "--config", unknown}, unknown + `:1: unknown name "lokcs": did you mean "locks"?`},
+		{"wrong value in it", []string{"run", "--config", wrong}, wrong + `:1: trials: expected a whole number, got "many"`},
+		{"nested value in it", []string{"run", "--config", nested}, nested + `:1: locks: expected a string, a number`},
+		{"unknown name in YAML", []string{"run", "--config", yamlUnknown}, yamlUnknown + `:3: unknown name "falts": did you mean "faults"?`},
+		{"wrong value in YAML", []string{"run", "--config", yamlWrong}, yamlWrong + `:2: ttl: expected a duration, as 500ms or 2s, got "soon"`},
+		{"name that comes twice", []string{"run", "--config", yamlTwice}, yamlTwice + `:2: seed is set on line 1 already`},
+		{"broken YAML", []string{"run", "--config", yamlBroken}, yamlBroken + `: expected flag names and values, in YAML or JSON, such as "ttl: 2s": line `},
 		{"impossible selection", []string{"run", "--locks", "set-nx-px", "--workloads", "read-write", "--expect", "--store", t.TempDir()}, "nothing can be tested: no chosen recipe supports"},
 		{"unknown topology", []string{"run", "--topology", "foo"}, `--topology "foo": expected one of single, `},
 		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
@@ -190,23 +198,6 @@ func TestListsAreAsWideAsTheTerminal(t *testing.T) {
 					t.Errorf("list %s on %d columns has a line of %d: %s", l.name, width, n, line)
 				}
 			}
-		}
-	}
-}
-
-func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
-	path := file(t, "config.json", `{"locks": ["getset", "setnx"], "ttl": "3s", "trials": 9, "expect": true, "seed": 9007199254740990}`)
-	a := app{testbeds: testbeds}
-	cmd := a.runCommand()
-	if err := cmd.Flags().Parse([]string{"--ttl", "7s"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := configFlags(cmd.Flags(), path); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"locks": "getset,setnx", "ttl": "7s", "trials": "9", "expect": "true", "seed": "9007199254740990"} {
-		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
-			t.Errorf("--%s is %s, want %s", name, got, want)
 		}
 	}
 }

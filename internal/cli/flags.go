@@ -1,13 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,56 +49,9 @@ func flagNames(flags *pflag.FlagSet) []string {
 	return names
 }
 
-// configFlags sets flags from a JSON file of flag names and values. Flags that
-// were given on the command line win.
-func configFlags(flags *pflag.FlagSet, path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return input.Errorf("--config %s: %w", path, errors.Unwrap(err))
-	}
-	values := map[string]any{}
-	in := json.NewDecoder(bytes.NewReader(data))
-	in.UseNumber()
-	if err := in.Decode(&values); err != nil {
-		return input.Errorf("--config %s: expected a JSON object of flag names and values: %w", path, err)
-	}
-	offered := slices.DeleteFunc(flagNames(flags), func(n string) bool { return n == "config" || n == "help" })
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(offered, name) {
-			return input.Errorf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
-		}
-		if flags.Changed(name) {
-			continue
-		}
-		text, err := flagText(values[name])
-		if err == nil {
-			err = flags.Set(name, text)
-		}
-		if err != nil {
-			return input.Errorf("--config %s: %s: %w", path, name, err)
-		}
-	}
-	return nil
-}
-
-func flagText(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case bool, json.Number:
-		return fmt.Sprint(v), nil
-	case []any:
-		var words []string
-		for _, e := range v {
-			w, ok := e.(string)
-			if !ok {
-				return "", fmt.Errorf("expected strings in the list, got %v", e)
-			}
-			words = append(words, w)
-		}
-		return strings.Join(words, ","), nil
-	}
-	return "", fmt.Errorf("expected a string, a number, true, false or a list of strings")
+// groupTrialFlags says where the help shows the flags that shape each trial.
+func groupTrialFlags(flags *pflag.FlagSet) {
+	group(flags, "Each trial", "topology", "nodes", "clients", "keys", "lock-tokens", "ttl", "hold", "rest", "command-timeout", "overrun", "duration", "timeout", "share-links", "clients-trust", "clients-as")
 }
 
 // trialFlags declares the flags that shape each trial, with c's values as defaults.

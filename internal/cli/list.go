@@ -83,8 +83,10 @@ func listingNames() []string {
 func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:       "list " + strings.Join(listingNames(), "|"),
-		Short:     "List locks, documents, faults, workloads, oracles, causes or testbeds",
+		Use:   "list " + strings.Join(listingNames(), "|"),
+		Short: "List locks, documents, faults, workloads, oracles, causes or testbeds",
+		Example: `  lockstorm list locks
+  lockstorm list faults --json`,
 		ValidArgs: listingNames(),
 		Args:      expectArgs(1, 1, "one of "+strings.Join(listingNames(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -89,10 +89,9 @@ func (a *app) root() *cobra.Command {
 		Short: "Compare Redis locks under faults",
 		Long: `Lockstorm runs Redis lock recipes under faults, records what every client and
 every command did, and judges it: who held a lock that somebody else held, who
-waited in vain, and why.
-
-Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
-130 or 143 interrupted, 254 bad usage or configuration, 255 the harness failed.`,
+waited in vain, and why.`,
+		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
+  lockstorm list locks`,
 		Version:       versions().Lockstorm,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -111,8 +110,13 @@ Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand())
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(a.stdout, a.help(cmd, a.width(a.stdout))) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := fmt.Fprint(a.stderr, a.usage(cmd, a.width(a.stderr)))
+		return err
+	})
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand(), a.exitCodesCommand())
+	a.complete(root)
 	return root
 }
 

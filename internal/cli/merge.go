@@ -21,10 +21,7 @@ func (a *app) mergeCommand() *cobra.Command {
 and one report: those of the undivided campaign. It checks that the shards have
 the same version, configuration and seed, and that each trial comes once. The
 shards stay as they are. Missing shards, and shards that did not run to their end,
-are named, and leave cells undecided.
-
-Exit codes: those of lockstorm run, with --expect if the shards ran with it; 2 also if
-shards are missing; 254 if the directories are not shards of one campaign.`,
+are named, and leave cells undecided.`,
 		Example: `  lockstorm merge shards/*/store/latest
   lockstorm merge --name nightly --json a/store/latest b/store/latest`,
 		Args: expectArgs(1, -1, "the directories of stored shards"),

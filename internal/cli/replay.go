@@ -50,14 +50,7 @@ the hash of its history and commands says so. On real Redis no two histories
 are alike: the plan is the same, what comes of it may differ.
 
 With a folder, its verdict.json holds the hash to compare with, also with that
-of the files stored beside it; else --hash.
-
-Exit codes: 0 the trial ran, and came out as stored if that is known, violated
-or not (lockstorm check judges); 2 the stored files are not what the run judged:
-they were cut short or changed since; or the history of a lock that is not
-Lockstorm's own differs on a testbed with virtual time; 254 bad usage or
-configuration, 255 the history of one of its own recipes differs there, or the
-harness failed.`,
+of the files stored beside it; else --hash.`,
 		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
   lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
   lockstorm replay --lock setnx-expire --fault client-crash --schedule acquire.n0.1.replied-1of2
@@ -86,6 +79,9 @@ harness failed.`,
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
+	groupTrialFlags(flags)
+	group(flags, "What is compared and told", "hash", "out", "verbose", "json")
 	return cmd
 }
 

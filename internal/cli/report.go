@@ -28,6 +28,8 @@ it came. With --recipes it writes a page instead: every recipe with its algorith
 its claims and its flaws, each with the command that shows it. With --beside it prints
 one matrix of several campaigns instead, in Markdown, and the flaws that only some
 of them showed.`,
+		Example: `  lockstorm report store/latest
+  lockstorm report --all store/compare/20260301T123000Z`,
 		Args: expectArgs(0, 1, "the directory of a stored campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := filepath.Join(store, campaign.Latest)

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -60,23 +61,11 @@ is not chosen.
 
 Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
 workloads "standard" is. Of locks, "libraries" are other projects' libraries, which
-"all" leaves out.
-
-Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
-1 with --expect: a declared flaw was not found under a fault that has to show it
-(on real Redis: under none of them) although nothing hid it and --workloads and
---command-timeout are the default, for which recipes declare flaws; a violation
-is not declared for its fault, or a fault hit nothing; 2 somewhere it cannot be told
-whether a property holds; with --expect also what a stall of the machine, or an
-election that no fault provoked, left in doubt: a violation that is not declared,
-or a declared flaw that did not show; 254 bad usage or configuration; 255 the
-harness failed: a trial could not be finished, the testbed could not be closed,
-two checkers disagree, or a trial of one of Lockstorm's own recipes in the
-simulation, run again, did something else: another lock is marked for that as
-not replayable byte for byte. Without --expect, finding violations is the job done: 0.`,
+"all" leaves out.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
-  lockstorm run --testbed process --expect`,
+  lockstorm run --testbed process --expect
+  lockstorm run --config campaign.yaml --seed 7`,
 		Args: expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.config != "" {
@@ -132,7 +121,16 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
 	f.register(cmd, "print only what is not as expected: no progress, no matrix", "also print a line for each trial")
 	f.testbed.register(flags)
-	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
+	flags.StringVar(&f.config, "config", "", "file of these names and their values, in YAML or JSON; flags win")
+	groupRunFlags(flags)
+}
+
+// groupRunFlags says where the help shows each flag of run.
+func groupRunFlags(flags *pflag.FlagSet) {
+	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
+	group(flags, "How many trials", "trials", "named", "named-only", "seed", "parallel", "shard", "shards")
+	groupTrialFlags(flags)
+	group(flags, "What is kept and told", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
 }
 
 // campaign runs what the flags ask for and prints the outcome.

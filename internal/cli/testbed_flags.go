@@ -29,32 +29,36 @@ type testbedFlags struct {
 const passwordVariable = external.PasswordVariable
 
 func (f *testbedFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.container.Image, imageFlag, "", "--testbed container: image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
+	flags.StringVar(&f.container.Image, imageFlag, "", "image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
 	_ = flags.SetAnnotation(imageFlag, testbedAnnotation, []string{container.Name})
+	group(flags, "Only with --testbed "+container.Name, imageFlag)
 	f.registerExternal(flags)
 }
 
 // registerExternal declares the flags of testbed external.
 func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	e := &f.external
-	of := func(name string) { _ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name}) }
-	flags.StringSliceVar(&e.Addrs, "addr", nil, "--testbed external: where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
+	of := func(name string) {
+		_ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name})
+		group(flags, "Only with --testbed "+external.Name, name)
+	}
+	flags.StringSliceVar(&e.Addrs, "addr", nil, "where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
 	of("addr")
-	flags.StringVar(&e.User, "user", "", "--testbed external: user of Redis's access control; the password comes from $"+passwordVariable+" or --password-file")
+	flags.StringVar(&e.User, "user", "", "user of Redis's access control; the password comes from $"+passwordVariable+" or --password-file")
 	of("user")
-	flags.StringVar(&f.passwordFile, "password-file", "", "--testbed external: file that holds the password")
+	flags.StringVar(&f.passwordFile, "password-file", "", "file that holds the password")
 	of("password-file")
-	flags.IntVar(&e.DB, "db", 0, "--testbed external: number of the database")
+	flags.IntVar(&e.DB, "db", 0, "number of the database")
 	of("db")
-	flags.BoolVar(&e.TLS, "tls", false, "--testbed external: speak TLS")
+	flags.BoolVar(&e.TLS, "tls", false, "speak TLS")
 	of("tls")
-	flags.StringVar(&e.CA, "tls-ca", "", "--testbed external: file with certificates of authorities to believe (default the system's)")
+	flags.StringVar(&e.CA, "tls-ca", "", "file with certificates of authorities to believe (default the system's)")
 	of("tls-ca")
-	flags.StringVar(&e.Cert, "tls-cert", "", "--testbed external: file with our own certificate")
+	flags.StringVar(&e.Cert, "tls-cert", "", "file with our own certificate")
 	of("tls-cert")
-	flags.StringVar(&e.Key, "tls-key", "", "--testbed external: file with its key")
+	flags.StringVar(&e.Key, "tls-key", "", "file with its key")
 	of("tls-key")
-	flags.BoolVar(&e.Really, consentFlag, false, "--testbed external: "+external.Harms)
+	flags.BoolVar(&e.Really, consentFlag, false, external.Harms)
 	of(consentFlag)
 }
 

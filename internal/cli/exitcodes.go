@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
+)
+
+// exitCode is what an exit code of a command means.
+type exitCode struct{ code, meaning string }
+
+// first returns the first code, for the order of tables.
+func (c exitCode) first() int {
+	text, _, _ := strings.Cut(c.code, ",")
+	n, _ := strconv.Atoi(text) // the tables have nothing but numbers
+	return n
+}
+
+// exitCodes has the codes of each command, by its path. A command that is not here has only
+// those of all.
+var exitCodes = []struct {
+	command string
+	codes   []exitCode
+}{
+	{"run", []exitCode{
+		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
+		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
+		{"2", "Somewhere it cannot be told whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt because of a stall of the machine, an election that no fault provoked, or a reply that nobody saw."},
+		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again. Another lock is then marked as not replayable byte for byte."},
+	}},
+	{"merge", []exitCode{
+		{"0, 1", "Those of run, with --expect if the shards ran with it."},
+		{"2", "As of run, or shards are missing."},
+		{"254", "The directories are not shards of one campaign."},
+	}},
+	{"replay", []exitCode{
+		{"0", "The trial ran, and came out as stored if that is known, violated or not: check judges."},
+		{"2", "The stored files are not what the run judged: they were cut short or changed since. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
+		{"255", "The history of one of Lockstorm's own recipes differs there, or the harness failed."},
+	}},
+	{"check", []exitCode{
+		{"0", "Nothing is violated."},
+		{"1", "Something is violated."},
+		{"2", "It cannot be told."},
+		{"254", "There is no history that can be read."},
+	}},
+	{"bench", []exitCode{{"0", "The costs were measured. Whether a lock is safe is what run tells."}}},
+}
+
+// commonCodes are those of every command that has no other meaning for them.
+var commonCodes = []exitCode{
+	{"0", "As expected."},
+	{"254", "Bad usage or configuration."},
+	{"255", "The harness failed."},
+	{"130, 143", "Interrupted by SIGINT or SIGTERM."},
+}
+
+// codesOf returns the codes of a command, in their order.
+func codesOf(command string) (all []exitCode) {
+	for _, c := range exitCodes {
+		if c.command == command {
+			all = append(all, c.codes...)
+		}
+	}
+	for _, c := range commonCodes {
+		known := false
+		for _, other := range all {
+			known = known || strings.HasPrefix(other.code, c.code)
+		}
+		if !known {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b exitCode) int { return cmp.Compare(a.first(), b.first()) })
+	return all
+}
+
+// codesTable renders exit codes for a screen of that width; 0 is unlimited.
+func codesTable(codes []exitCode, width int) string {
+	const indent = "            "
+	var b strings.Builder
+	for _, c := range codes {
+		begin := "  " + c.code + strings.Repeat(" ", len(indent)-2-len(c.code))
+		b.WriteString(wording.Pack(strings.Fields(c.meaning), " ", begin, indent, width) + "\n")
+	}
+	return b.String()
+}
+
+// exitCodesCommand is the topic of lockstorm help exit-codes.
+func (a *app) exitCodesCommand() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean"}
+}
+
+// exitCodesText has the codes of all commands.
+func (a *app) exitCodesText(width int) string {
+	var b strings.Builder
+	for _, c := range exitCodes {
+		b.WriteString("lockstorm " + c.command + ":\n" + codesTable(codesOf(c.command), width) + "\n")
+	}
+	return b.String() + "Every other command:\n" + codesTable(codesOf(""), width)
+}
