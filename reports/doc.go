@@ -1,6 +1,6 @@
 // Package reports turns stored results into reports for people and programs. Its input is
 // a campaign's trials and matrix, through the sink or from disk. It writes the matrix on a
-// terminal, report.html, report.md, junit.xml, a few plots and the page of recipes. For
+// terminal, report.html, report.md, junit.xml, results.csv, a few plots and the page of recipes. For
 // each violated trial in the reports it writes a timeline, a counterexample in plain words
 // and porcupine's interactive picture.
 //

@@ -14,5 +14,6 @@ const (
 	// FullMarkdownFile is the whole report in Markdown, which NewFull writes.
 	FullMarkdownFile = "report-full.md"
 	JUnitFile        = "junit.xml"
+	CSVFile          = "results.csv"
 	PlotsDir         = "plots"
 )

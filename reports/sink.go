@@ -98,6 +98,10 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	if err != nil {
 		return err
 	}
+	table, err := csvReport(m)
+	if err != nil {
+		return err
+	}
 	if s.full {
 		if err := write(filepath.Join(s.dir, FullMarkdownFile), markdownReport(r, plots)); err != nil {
 			return err
@@ -107,6 +111,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 		write(filepath.Join(s.dir, HTMLFile), html),
 		write(filepath.Join(s.dir, MarkdownFile), summaryReport(r)),
 		write(filepath.Join(s.dir, JUnitFile), suites),
+		write(filepath.Join(s.dir, CSVFile), table),
 	)
 }
 

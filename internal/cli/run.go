@@ -282,6 +282,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 		}
 		a.firstLook(out, s)
 	}
+	a.github(s)
 	if why, ok := a.interrupts.cause(ctx); ok && s.Matrix.Interrupted {
 		a.say(a.stderr, "lockstorm: %v; what was finished is in %s: %s", why, s.Dir, count(len(s.Trials), "trial"))
 		return exit(why.code())

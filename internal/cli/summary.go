@@ -72,9 +72,7 @@ func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 // worstFlaws returns the worst flaw that its recipe does not declare, then the worst that is
 // declared, as far as the trials showed such.
 func worstFlaws(s campaign.Stored) (worst []campaign.ShownFlaw) {
-	shown := slices.DeleteFunc(s.ShownFlaws(), func(f campaign.ShownFlaw) bool { return checker.OracleNamed(f.Oracle).OfProgram })
-	slices.SortStableFunc(shown, compareShown)
-	for _, f := range shown {
+	for _, f := range flawsWorstFirst(s) {
 		if len(worst) == 0 || worst[0].Kind == "" && f.Kind != "" {
 			worst = append(worst, f)
 		}
@@ -83,6 +81,13 @@ func worstFlaws(s campaign.Stored) (worst []campaign.ShownFlaw) {
 		}
 	}
 	return worst
+}
+
+// flawsWorstFirst lists the shown flaws of locks, the worst first.
+func flawsWorstFirst(s campaign.Stored) []campaign.ShownFlaw {
+	shown := slices.DeleteFunc(s.ShownFlaws(), func(f campaign.ShownFlaw) bool { return checker.OracleNamed(f.Oracle).OfProgram })
+	slices.SortStableFunc(shown, compareShown)
+	return shown
 }
 
 // compareShown orders flaws worst first: undeclared ones, bugs, limits; then by how direct the

@@ -1,0 +1,67 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
+)
+
+// csvColumns are the columns of results.csv, in their order: other programs rely on it. New
+// columns come last.
+var csvColumns = []struct {
+	name  string
+	value func(campaign.Cell) string
+}{
+	{"lock", func(c campaign.Cell) string { return c.Lock }},
+	{"fault", func(c campaign.Cell) string { return c.Fault }},
+	{"verdict", func(c campaign.Cell) string { return string(c.Verdict) }},
+	{"kind", func(c campaign.Cell) string { return string(c.Kind) }},
+	{"undeclared", func(c campaign.Cell) string { return wording.YesNo(undeclared(c)) }},
+	{"causes", func(c campaign.Cell) string { return strings.Join(c.Causes, " ") }},
+	{"trials", func(c campaign.Cell) string { return strconv.Itoa(c.Trials) }},
+	{"violations", func(c campaign.Cell) string { return strconv.Itoa(c.Violations) }},
+	{"exercised", func(c campaign.Cell) string { return strconv.Itoa(c.Exercised) }},
+	{"enumerated", func(c campaign.Cell) string { return strconv.Itoa(c.Enumerated) }},
+	{"undecided", func(c campaign.Cell) string { return strconv.Itoa(c.Undecided) }},
+	{"bound", bound},
+	{"seed", func(c campaign.Cell) string { return strconv.FormatUint(c.Seed, 10) }},
+	{"hash", func(c campaign.Cell) string { return c.Hash }},
+	{"replay", func(c campaign.Cell) string { return c.Replay }},
+}
+
+// bound is the upper end of the 95 % interval of the share of violated trials, from 0 to 1;
+// "" if the cell has none.
+func bound(c campaign.Cell) string {
+	if c.Violations > 0 || !c.Bounded() {
+		return ""
+	}
+	return strconv.FormatFloat(c.Bound(), 'f', 4, 64)
+}
+
+// csvReport returns the cells of the matrix as a table with a header, in the matrix's order.
+func csvReport(m campaign.Matrix) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	var rows [][]string
+	var header []string
+	for _, c := range csvColumns {
+		header = append(header, c.name)
+	}
+	rows = append(rows, header)
+	for _, cell := range m.Cells {
+		var row []string
+		for _, c := range csvColumns {
+			row = append(row, c.value(cell))
+		}
+		rows = append(rows, row)
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return nil, fmt.Errorf("write %s: %w", CSVFile, err)
+	}
+	return b.Bytes(), nil
+}
