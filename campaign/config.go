@@ -225,6 +225,9 @@ type Versions struct {
 	Lockstorm string `json:"lockstorm"`
 	Go        string `json:"go"`
 	Redis     string `json:"redis,omitempty"`
+	// Libraries are the versions of the Redis clients and lock libraries that recipes use,
+	// by module path.
+	Libraries map[string]string `json:"libraries,omitempty"`
 }
 
 // Info is the content of campaign.json: the request, the plan, and the versions that ran

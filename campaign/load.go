@@ -88,7 +88,7 @@ func Load(dir string) (Stored, error) {
 	if s.Info.Format > trial.Format {
 		return s, trial.Newer(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
-	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // a campaign always writes versions
+	if s.Info.Format < trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes versions
 		return s, trial.Older(dir, s.Info.Command)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)

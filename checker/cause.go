@@ -86,3 +86,6 @@ func (c Cause) Assumption() string {
 	}
 	return ""
 }
+
+// OfRenewal reports whether only a lock that renews its leases can show the cause.
+func (c Cause) OfRenewal() bool { return c == RenewalFailed || c == HungHolder }

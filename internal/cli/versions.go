@@ -3,14 +3,21 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
 // module is the path of this program's module.
 const module = "github.com/lockstorm/lockstorm"
 
-// versions returns the versions of this program and of Go.
+// client is the path of the Redis client that recipes use.
+const client = "github.com/redis/go-redis/v9"
+
+// versions returns the versions of this program, of Go, and of the libraries that the
+// registered recipes use.
 func versions() campaign.Versions {
 	v := campaign.Versions{Lockstorm: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -21,6 +28,19 @@ func versions() campaign.Versions {
 		if m.Path == module && m.Version != "" {
 			v.Lockstorm = m.Version
 		}
+		if m.Path == client || usedByRecipe(m.Path) {
+			if v.Libraries == nil {
+				v.Libraries = map[string]string{}
+			}
+			v.Libraries[m.Path] = m.Version
+		}
 	}
 	return v
+}
+
+// usedByRecipe reports whether a registered recipe uses a package of the module.
+func usedByRecipe(module string) bool {
+	return slices.ContainsFunc(locks.All(), func(r locks.Recipe) bool {
+		return r.Library == module || strings.HasPrefix(r.Library, module+"/")
+	})
 }
