@@ -243,6 +243,14 @@ func (c Cell) BoundWords() string {
 	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())
 }
 
+// BoundSentence returns the bound in a sentence for a reader.
+func (c Cell) BoundSentence() string {
+	if !c.Bounded() {
+		return fmt.Sprintf("%d %s drawn by a seed: too few to say how often others would show one.", c.Drawn(), map[bool]string{true: "was", false: "were"}[c.Drawn() == 1])
+	}
+	return fmt.Sprintf("%d were drawn by a seed: with 95 %% confidence, at most %.2g of 100 trials drawn like them would show one.", c.Drawn(), 100*c.Bound())
+}
+
 // compareTrials sorts first the trial that shows its cell's verdict best; among equals, the
 // earliest, named before drawn.
 func compareTrials(a, b trial.Result) int {

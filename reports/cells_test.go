@@ -47,10 +47,10 @@ func TestEveryFormShowsFencesAndFaultsThatHitNothing(t *testing.T) {
 		want   []string
 	}{
 		{"html", false, []string{
-			`<td class="limit" title="violated: limit: fence-regressed"><a href="#fenced--failover">limit <small>2/5</small></a>`,
+			`<td class="limit"><a href="#fenced--failover" title="violated: limit: fence-regressed">limit <small>2/5</small></a>`,
 			`<li>fencing by <b>fence-regressed</b> (limit): `, `<tr><td>fencing</td><td>`,
-			`<td class="idle" title="fault not exercised"><span>–</span>`, `<h3>Fault not exercised</h3>` + "\n" + `<ul class="reasons"><li>eviction: fenced</li></ul>`,
-			`<span class="badge idle">fault not exercised</span> <b>1</b>`,
+			`<td class="idle"><button type="button" value="fenced--eviction" title="fault not exercised">–</button>`, `<h3>Fault not exercised</h3>` + "\n" + `<ul class="reasons"><li>eviction: fenced</li></ul>`,
+			`<span class="badge idle">–</span> fault not exercised <b>1</b>`,
 			`title="no violation in 50 trials (95 % bound: at most 9.5 % of trials)"`, `Named schedules are enumerated, not drawn`,
 		}},
 		{"md", false, []string{

@@ -12,21 +12,32 @@ import (
 
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
+// pageSize is how many bytes report.html may have. What has no room is only in the folders of
+// the trials; the stories and the timelines always have.
+const pageSize = 1_950_000
+
 // exhibits is the page's data: pieces of HTML that the page's script puts in place. Pieces of
-// one kind are stored together, because they compress better. Story and timeline i belong
-// together; either may be "".
+// one kind are stored together, because they compress better. Story, timeline, entries and
+// stored of one number belong together; each may be "".
 type exhibits struct {
 	Stories   []string `json:"stories"`
 	Timelines []string `json:"timelines"`
+	Entries   []string `json:"entries"` // the commands around the violation
+	Stored    []string `json:"stored"`  // what needs the campaign's folder
 	Plots     []string `json:"plots"`
+	// Notes are about the cells without a violation, by cell.
+	Notes map[string]string `json:"notes"`
 }
 
 // evidence collects what report.html holds compressed, since pictures and stories are nine
 // tenths of it; and the texts that many stories share, which stand in the page once.
 type evidence struct {
 	exhibits
+	pages     [][]byte // porcupine's, by exhibit; nil = there is none
+	ranks     []int    // of each exhibit's verdict, worst first
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
 	sheet     *svg.Sheet
@@ -60,38 +71,116 @@ func (e *evidence) remedies() []sharedText {
 	return out
 }
 
-// add puts a cell's story and timeline into the data, and sets c.Exhibit. The story of
+// note puts the text about a cell without a violation into the data.
+func (e *evidence) note(c viewCell) error {
+	if c.Class == "" || c.Anchor != "" {
+		return nil
+	}
+	text, err := piece("note", c)
+	if err != nil {
+		return err
+	}
+	if e.Notes == nil {
+		e.Notes = map[string]string{}
+	}
+	e.Notes[c.ID] = text
+	return nil
+}
+
+// add puts a cell's story and pictures into the data, and sets c.Exhibit. The story of
 // what is not declared becomes part of the page itself: nobody needs a script to read it.
-func (e *evidence) add(c *cellDetail) error {
+func (e *evidence) add(c *cellDetail, d detail) error {
 	var remedies []sharedText
 	for _, p := range c.Story.Prevented {
 		remedies = append(remedies, e.share(prose.Sentence(p)))
 	}
-	var b bytes.Buffer
-	if err := page.ExecuteTemplate(&b, "story", struct {
+	text, err := piece("story", struct {
 		cellDetail
 		Remedies []sharedText
-	}{*c, remedies}); err != nil {
-		return fmt.Errorf("write the story of %s: %w", c.Title, err)
+	}{*c, remedies})
+	if err != nil {
+		return err
 	}
-	text, timeline := b.String(), ""
+	stored, err := piece("stored", struct {
+		cellDetail
+		Picture bool
+	}{*c, len(d.Picture) > 0})
+	if err != nil {
+		return err
+	}
+	entries, timeline := "", ""
+	if len(d.Entries) > 0 {
+		if entries, err = piece("entries", struct {
+			Entries []story.Entry
+			More    int
+		}{d.Entries, d.MoreEntries}); err != nil {
+			return err
+		}
+	}
 	if c.Undeclared() {
-		c.Plain, text = template.HTML(text), ""
+		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
 	}
 	if len(c.Timeline) > 0 {
 		timeline = string(e.sheet.Compact([]byte(svg.Inline(c.Timeline))))
 	}
 	c.Exhibit = len(e.Stories)
 	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, timeline)
+	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
+	e.pages = append(e.pages, d.Picture)
+	e.ranks = append(e.ranks, slices.IndexFunc(verdictWords, func(w wordText) bool { return w.Class == c.Class }))
 	return nil
 }
 
-// data returns the exhibits as JSON, compressed with gzip, in base64: every browser since
-// 2023 expands that without a library.
-func (e *evidence) data() (template.HTML, error) {
-	if len(e.Stories)+len(e.Plots) == 0 {
-		return "", nil
+// piece returns a part of the page's template as text.
+func piece(name string, data any) (string, error) {
+	var b bytes.Buffer
+	if err := page.ExecuteTemplate(&b, name, data); err != nil {
+		return "", fmt.Errorf("write the %s of %s: %w", name, HTMLFile, err)
 	}
+	return b.String(), nil
+}
+
+// data returns the exhibits and porcupine's pictures, each compressed; "" if there are
+// none. If they have more bytes than the budget, the pictures of the least violations are
+// left out, and then the commands around these.
+func (e *evidence) data(budget int) (exhibited, pictures template.HTML, err error) {
+	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
+		return "", "", nil
+	}
+	for worst := len(verdictWords); ; worst-- {
+		if exhibited, err = compressed(e.within(worst)); err != nil {
+			return "", "", err
+		}
+		if len(exhibited) <= budget || worst < 0 {
+			break
+		}
+	}
+	kept, err := e.pictures(budget - len(exhibited))
+	if err != nil || len(kept.Middles) == 0 {
+		return exhibited, "", err
+	}
+	pictures, err = compressed(kept)
+	return exhibited, pictures, err
+}
+
+// elsewhere replaces the commands that the page has no room for.
+const elsewhere = `<p class="note">This page has no room for the commands around it: they are in the trial's counterexample.md.</p>` + "\n"
+
+// within returns the exhibits with the commands of verdicts up to a rank.
+func (e *evidence) within(worst int) exhibits {
+	out := e.exhibits
+	out.Entries = slices.Clone(out.Entries)
+	for i, rank := range e.ranks {
+		if rank > worst && out.Entries[i] != "" {
+			out.Entries[i] = elsewhere
+		}
+	}
+	return out
+}
+
+// compressed returns a value as JSON, compressed with gzip, in base64: every browser since
+// 2023 expands that without a library.
+func compressed(value any) (template.HTML, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
@@ -99,7 +188,7 @@ func (e *evidence) data() (template.HTML, error) {
 	}
 	plain := json.NewEncoder(w)
 	plain.SetEscapeHTML(false)
-	if err := plain.Encode(e.exhibits); err != nil {
+	if err := plain.Encode(value); err != nil {
 		return "", fmt.Errorf("compress the evidence: %w", err)
 	}
 	if err := w.Close(); err != nil {

@@ -5,7 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +47,10 @@ func expanded(t *testing.T, html []byte) []byte {
 	var text strings.Builder
 	all := exhibitsOf(t, html)
 	for i, told := range all.Stories {
-		text.WriteString("\n" + told + all.Timelines[i])
+		text.WriteString("\n" + told + all.Timelines[i] + all.Entries[i] + all.Stored[i])
+	}
+	for _, id := range slices.Sorted(maps.Keys(all.Notes)) {
+		text.WriteString("\n" + id + ": " + all.Notes[id])
 	}
 	text.WriteString("\n" + strings.Join(all.Plots, "\n"))
 	return packedEvidence.ReplaceAllFunc(html, func(whole []byte) []byte {
@@ -139,6 +145,63 @@ func TestCellsAreReadableWithoutScripts(t *testing.T) {
 		}
 		if want := withCode(c.Replay); !bytes.Contains(plain, []byte(want)) {
 			t.Errorf("%s under %s: the page itself lacks %s", c.Lock, c.Fault, want)
+		}
+	}
+}
+
+func TestPageHasNoLinkToAnotherFile(t *testing.T) {
+	html, err := htmlReport(sampleResult(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(string(expanded(t, html)), -1) {
+		if !strings.HasPrefix(link[1], "#") {
+			t.Errorf("the page links to %s", link[1])
+		}
+	}
+}
+
+func TestEvidenceStaysWithinItsBudget(t *testing.T) {
+	e := evidence{}
+	for i := range 40 {
+		random := make([]byte, 3000)
+		rand.NewChaCha8([32]byte{byte(i)}).Read(random)
+		text := base64.StdEncoding.EncodeToString(random)
+		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, "")
+		e.Entries, e.Stored = append(e.Entries, text), append(e.Stored, "")
+		e.pages = append(e.pages, []byte("<html>head "+text+" tail</html>"))
+		e.ranks = append(e.ranks, i%len(verdictWords))
+	}
+	for _, c := range []struct {
+		budget            int
+		entries, pictures int // at least
+		all               bool
+	}{{1_000_000, 40, 40, true}, {250_000, 40, 1, false}, {120_000, 1, 0, false}, {1, 0, 0, false}} {
+		exhibited, drawn, err := e.data(c.budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(exhibited) + len(drawn); n > c.budget && c.budget > 1 {
+			t.Errorf("budget %d: %d bytes", c.budget, n)
+		}
+		whole := exhibitsOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(exhibited)+`</script>`))
+		entries := 0
+		for _, text := range whole.Entries {
+			if text != elsewhere {
+				entries++
+			}
+		}
+		kept, err := e.pictures(max(0, c.budget-len(exhibited)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(kept.Middles); entries < c.entries || n < c.pictures || (entries+n == 80) != c.all {
+			t.Errorf("budget %d: %d of 40 lists of commands, %d of 40 pictures", c.budget, entries, n)
+		}
+		for i, middle := range kept.Middles {
+			if got := kept.Head + middle + kept.Tail; got != string(e.pages[i]) {
+				t.Errorf("picture %d differs from porcupine's page", i)
+			}
 		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"path"
+	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
@@ -14,6 +17,9 @@ import (
 
 //go:embed report.html.tmpl
 var pageText string
+
+//go:embed cell.html.tmpl
+var cellText string
 
 //go:embed report.css
 var pageStyle string
@@ -23,24 +29,106 @@ var pageScript string
 
 // page is the template of report.html. It escapes everything but pictures, whose texts are
 // escaped already.
-var page = template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
+var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
 	"prose":        withCode,
 	"sentence":     prose.Sentence,
 	"instant":      prose.Instant,
+	"stamp":        prose.Stamp,
 	"anchor":       anchor,
+	"plural":       plural,
+	"inFolder":     inFolder,
 	"color":        func(s string) template.CSS { return template.CSS(svg.Hex(svg.Color(s))) },
 	"whatBroke":    func() string { return story.WhatBroke },
 	"whatPrevents": func() string { return story.WhatPrevents },
-}).Parse(pageText))
+	"ordered":      func() string { return story.Ordered },
+}).Parse(pageText)).Parse(cellText))
 
-// htmlReport returns a campaign as one self-contained page.
+// plural returns the word for n things: with an s for the plural, unless that is given.
+func plural(n int, word string, words ...string) string {
+	if n != 1 && len(words) > 0 {
+		return words[0]
+	}
+	return wording.Plural(n, word)
+}
+
+// inFolder says where a file is that the page has not. It is no link: a page that was sent
+// by itself would lead nowhere.
+func inFolder(name string) string { return "in the campaign's folder, " + path.Clean(name) }
+
+// pageRow is a recipe's row of the page's matrix, with the answer.
+type pageRow struct {
+	viewRow
+	Answer advice
+}
+
+// htmlReport returns a campaign as one self-contained page. Its recipes come in the order
+// of the answers, best first.
 func htmlReport(r result, plots []plotView) ([]byte, error) {
 	v := newView(r)
 	v.Plots = plots
-	var sheet svg.Sheet
-	told := evidence{sheet: &sheet}
-	for _, p := range plots {
-		told.Plots = append(told.Plots, string(sheet.Compact([]byte(svg.Inline(p.Picture)))))
+	_, faults := axes(r.Matrix)
+	answers := r.adviceRows(v.Rows, faults)
+	place := map[string]int{}
+	var rows []pageRow
+	for i, a := range answers {
+		place[a.Recipe] = i
+		at := slices.IndexFunc(v.Rows, func(row viewRow) bool { return row.Recipe == a.Recipe })
+		rows = append(rows, pageRow{v.Rows[at], a.Advice})
+	}
+	slices.SortStableFunc(v.Details, func(a, b recipeDetails) int { return place[a.Recipe] - place[b.Recipe] })
+	told, err := r.evidence(v)
+	if err != nil {
+		return nil, err
+	}
+	content := pageContent{
+		view: v, Rows: rows, Answers: answers, Tested: r.tested(v), Remedies: told.remedies(),
+		Style: template.CSS(pageStyle + told.sheet.Rules()), Script: cdata(pageScript),
+		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
+	}
+	plain, err := content.write()
+	if err != nil {
+		return nil, err
+	}
+	if content.Evidence, content.Pictures, err = told.data(pageSize - len(plain)); err != nil {
+		return nil, err
+	}
+	return content.write()
+}
+
+// pageContent is the input of the page's template.
+type pageContent struct {
+	view
+	Rows               []pageRow
+	Answers            []adviceRow
+	Tested             []fact
+	Remedies           []sharedText
+	Style              template.CSS
+	Script             template.JS
+	Evidence, Pictures template.HTML
+	UndecidedAdvice    string
+	RenewalWords       string
+}
+
+func (c pageContent) write() ([]byte, error) {
+	var b bytes.Buffer
+	if err := page.Execute(&b, c); err != nil {
+		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
+	}
+	return b.Bytes(), nil
+}
+
+// evidence collects the stories and pictures of a page.
+func (r result) evidence(v view) (*evidence, error) {
+	told := &evidence{sheet: &svg.Sheet{}}
+	for _, p := range v.Plots {
+		told.Plots = append(told.Plots, string(told.sheet.Compact([]byte(svg.Inline(p.Picture)))))
+	}
+	for _, row := range v.Rows {
+		for _, c := range row.Cells {
+			if err := told.note(c); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for _, d := range v.Details {
 		for i := range d.Cells {
@@ -48,29 +136,12 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 			if !c.Told() {
 				continue
 			}
-			if err := told.add(c); err != nil {
+			if err := told.add(c, r.Details[c.Dir]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	data, err := told.data()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = page.Execute(&b, struct {
-		view
-		Style           template.CSS
-		Script          template.JS
-		Evidence        template.HTML
-		Remedies        []sharedText
-		UndecidedAdvice string
-		RenewalWords    string
-	}{v, template.CSS(pageStyle + sheet.Rules()), cdata(pageScript), data, told.remedies(), undecidedAdvice, renewalWords})
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
-	}
-	return b.Bytes(), nil
+	return told, nil
 }
 
 // cdata hides a script's < and & from readers of XML, in comments of the script.

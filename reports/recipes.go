@@ -21,6 +21,9 @@ const (
 	pageNodes = 5
 )
 
+// recipeSteps name the parts of a recipe's summary.
+var recipeSteps = []string{"acquire", "release", "renew"}
+
 // Recipes returns docs/recipes.md: every registered recipe with its commands, claims and
 // flaws. shown returns the command that shows a flaw of a lock, "" if none is known. The
 // result depends on shown and the registry only.
@@ -65,7 +68,7 @@ func countFlaws(r locks.Recipe, kind locks.Kind) int {
 func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Flaw) string) {
 	fmt.Fprintf(b, "\n## %s\n\nFrom %s.\n\n", r.ID, documentTitles(r))
 	for i, step := range strings.Split(r.Summary, " · ") {
-		fmt.Fprintf(b, "- **%s**: %s\n", []string{"acquire", "release", "renew"}[min(i, 2)], step)
+		fmt.Fprintf(b, "- **%s**: %s\n", recipeSteps[min(i, len(recipeSteps)-1)], step)
 	}
 	fmt.Fprintf(b, "- **claims**: %s\n", claimWords(r.Claims(pageLease, pageNodes)))
 	if len(r.Flaws) == 0 {

@@ -190,11 +190,15 @@ func (g glossary) render(folder, name, origin string, how drawing, t trial.Resul
 			return d, err
 		}
 		d.Shrunk = origin
+		d.Entries, d.MoreEntries = story.Entries(f)
 	} else {
 		d.Story.Note = "There is no story: the oracle that was violated names no finding."
 	}
+	if d.Picture, err = picture(e); err != nil {
+		return d, err
+	}
 	if how.porcupine || !ok { // without a story, it is the only picture
-		if err := picture(folder, e); err != nil {
+		if err := write(filepath.Join(folder, PorcupineFile), d.Picture); err != nil {
 			return d, err
 		}
 	}
@@ -222,13 +226,11 @@ func told(t trial.Result, e history.Evidence) story.Trial {
 	return s
 }
 
-// picture writes porcupine's picture of the history.
-func picture(folder string, e history.Evidence) error {
+// picture returns porcupine's picture of the history: a page.
+func picture(e history.Evidence) ([]byte, error) {
 	var b bytes.Buffer
-	if err := checker.Visualize(context.Background(), &b, e, story.WindowWords); err != nil {
-		return err
-	}
-	return write(filepath.Join(folder, PorcupineFile), b.Bytes())
+	err := checker.Visualize(context.Background(), &b, e, story.WindowWords)
+	return b.Bytes(), err
 }
 
 // detail returns the story and the timeline of one violated trial.

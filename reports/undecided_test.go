@@ -20,7 +20,7 @@ func TestUndecidedTrialsCanBeLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, page := range map[string]string{"HTML": string(html), "Markdown": string(markdownReport(r, nil))} {
-		for _, want := range []string{"trials/a/b/mutex-2/history.jsonl", "lockstorm replay store/demo/trials/a/b/mutex-2", "lockstorm check store/demo/trials/a/b/mutex-2", "run it again"} {
+		for _, want := range []string{"trials/a/b/mutex-2", "lockstorm replay store/demo/trials/a/b/mutex-2", "lockstorm check store/demo/trials/a/b/mutex-2", "run it again"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q", name, want)
 			}

@@ -35,7 +35,13 @@ type detail struct {
 	Told trial.Flaw
 	// Shrunk says how the trial came about (origin); "" if that is unknown.
 	Shrunk string
-	// Porcupine says whether PorcupineFile is in the trial's folder.
+	// Entries are the commands and operations around the violation, without MoreEntries
+	// earlier ones.
+	Entries     []story.Entry
+	MoreEntries int
+	// Picture is porcupine's picture of the history: a page. Porcupine says whether it is in
+	// the trial's folder, too (PorcupineFile).
+	Picture   []byte
 	Porcupine bool
 }
 
@@ -73,6 +79,7 @@ type fact struct{ Label, Value string }
 // tally counts the cells of one verdict.
 type tally struct {
 	Class, Words string
+	Short        string // as in the matrix
 	Count        int
 }
 
@@ -84,6 +91,9 @@ type viewRow struct {
 // viewCell is one cell of the matrix; Class is "" if no trial was planned.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
+	// ID identifies the cell in the page. Sentence says what the trials showed, and Replay
+	// runs one of them again.
+	ID, Sentence, Replay string
 }
 
 // declaredFlaws are one recipe's declared flaws that no trial showed.
@@ -112,9 +122,10 @@ type cellDetail struct {
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Exhibit is the number of the story and the timeline in the page's data, if Told.
-	// Plain is a story that stands in the page itself.
-	Exhibit int
-	Plain   template.HTML
+	// Plain is a story that stands in the page itself, and PlainStored what needs the
+	// campaign's folder.
+	Exhibit            int
+	Plain, PlainStored template.HTML
 }
 
 // Told reports whether there is a story, or a note in its place.
@@ -183,22 +194,23 @@ type plotView struct {
 // wordText explains a verdict word.
 type wordText struct {
 	Class, Word, Meaning string
+	Short                string // in the matrix
 }
 
 // verdictWords explains every verdict, worst first.
 var verdictWords = []wordText{
-	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look."},
-	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept."},
+	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look.", "new"},
+	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept.", "bug"},
 	{"limit", "violated: limit", "No lease on this topology can promise it by itself; the paragraph names the assumption that broke in that trial. " +
-		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter."},
-	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, a renewal that outlives its owner, or one for a holder that never comes back from its work. A post-mortem of the nodes shows it."},
-	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease."},
-	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
-	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
-	{"unsupported", "not supported", "Testbed or topology cannot do it."},
+		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter.", "limit"},
+	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, a renewal that outlives its owner, or one for a holder that never comes back from its work. A post-mortem of the nodes shows it.", "block"},
+	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease.", "ttl"},
+	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass.", "?"},
+	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested.", "–"},
+	{"unsupported", "not supported", "Testbed or topology cannot do it.", "n/s"},
 	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof. " +
 		"Of the d among them that were drawn by a seed: with 95 % confidence, at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d if d is large; " +
-		"below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them."},
+		"below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them.", "0/n"},
 }
 
 // newView returns the content of the pages of a result.
@@ -253,7 +265,7 @@ func (v *view) arrange(r result, recipes, faults []string) {
 	for _, w := range verdictWords {
 		if n := used[w.Class]; n > 0 {
 			v.Words = append(v.Words, w)
-			v.Tally = append(v.Tally, tally{w.Class, w.Word, n})
+			v.Tally = append(v.Tally, tally{w.Class, w.Word, w.Short, n})
 		}
 	}
 }

@@ -40,7 +40,7 @@ func classOf(c campaign.Cell) string {
 }
 
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
+	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words(), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
 	switch c.Verdict {
 	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
@@ -57,6 +57,32 @@ func newViewCell(c campaign.Cell) viewCell {
 		v.Title += "; " + undecidedWords(c)
 	}
 	return v
+}
+
+// judgedWords says in sentences what the trials of a cell without a violation showed.
+func judgedWords(c campaign.Cell) string {
+	text := ""
+	switch c.Verdict {
+	case trial.Holds:
+		text = fmt.Sprintf("None of %d %s that the fault struck showed a violation.", c.Exercised, wording.Plural(c.Exercised, "trial"))
+		if c.Enumerated > 0 {
+			text += fmt.Sprintf(" %d of them were named schedules, each of which strikes at one certain place of the protocol.", c.Enumerated)
+		}
+		text += " " + c.BoundSentence() + " That is no proof."
+	case trial.NotExercised:
+		text = fmt.Sprintf("In none of %d %s did the fault strike anything, so nothing was tested.", c.Trials, wording.Plural(c.Trials, "trial"))
+	case trial.NotSupported:
+		text = "This was not tested."
+	case trial.Unknown:
+		text = "The evidence does not decide. That counts neither for nor against the recipe."
+	}
+	if c.Why != "" && c.Verdict != trial.Holds {
+		text += " " + prose.Sentence(prose.FirstLine(c.Why))
+	}
+	if c.Undecided > 0 && c.Verdict != trial.Unknown {
+		text += " " + prose.Sentence(undecidedWords(c))
+	}
+	return text
 }
 
 func anchor(lock, fault string) string { return lock + "--" + fault }

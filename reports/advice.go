@@ -1,0 +1,230 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// answer says whether to use a recipe.
+type answer int
+
+// Answers, best first.
+const (
+	useIt answer = iota
+	useOnlyIf
+	notJudged
+	doNotUse
+)
+
+// advice is the answer for one recipe, with its reasons as data. Words makes a sentence of
+// it.
+type advice struct {
+	Answer answer
+	// Broken are the assumptions on which the answer rests: of a recipe not to be used,
+	// those that make it so; else those that its user has to make sure of. The first
+	// decides.
+	Broken []brokenAssumption
+	// Fenced: the recipe relies on a resource that refuses older fencing tokens.
+	Fenced bool
+	// Reentrant: an owner enters the lock again, which no recipe in Instead allows.
+	Reentrant bool
+	// Instead are the recipes to take instead; where the answer is "use it only if", those
+	// that do not make the first assumption.
+	Instead []locks.Pick
+	// Trials and Faults count what was judged: decided trials, and faults that have some.
+	// Undecided counts the cells in which the evidence did not decide.
+	Trials, Faults, Undecided int
+}
+
+// brokenAssumption is an assumption of a recipe that did not hold.
+type brokenAssumption struct {
+	Cause checker.Cause
+	Kind  locks.Kind // "" = the recipe does not declare it
+	// Faults are those under which it broke, in the order of the matrix; if Seen is false,
+	// those under which the recipe declares that it breaks.
+	Faults []string
+	Seen   bool // in this campaign
+	// Undisturbed: it broke in trials without a fault, and Faults[0] names these.
+	Undisturbed bool
+	rank        int // of the oracle that shows the most direct harm
+}
+
+// advise derives the answer for a recipe from the verdicts and from what the recipe
+// declares and claims. faults are the matrix's, in order.
+func (r result) advise(recipe string, faults []string) advice {
+	known, _ := r.Glossary.recipe(recipe)
+	var claims history.Claims
+	if known.Claims != nil {
+		claims = known.Claims(pageLease, pageNodes)
+	}
+	a := advice{Fenced: claims.Fenced, Reentrant: claims.Reentrant}
+	var cells []campaign.Cell
+	for _, fault := range faults {
+		if c, ok := cellOf(r.Matrix, recipe, fault); ok {
+			cells = append(cells, c)
+			a.count(c)
+		}
+	}
+	all := brokenList{claims: claims, glossary: r.Glossary, faults: faults}
+	for _, c := range cells {
+		all.addCell(c)
+	}
+	for _, f := range known.Flaws {
+		all.addDeclared(f, cells)
+	}
+	sorted := all.sorted()
+	for i, b := range sorted {
+		sorted[i].Undisturbed = b.Seen && slices.ContainsFunc(r.Trials, func(t trial.Result) bool {
+			return t.Spec.Fault == b.Faults[0] && len(t.Spec.Plan) == 0 && !t.Probe && t.Violation()
+		})
+	}
+	a.decide(sorted)
+	a.Instead = insteadOf(known, claims, a)
+	return a
+}
+
+// count adds a cell to what was judged.
+func (a *advice) count(c campaign.Cell) {
+	a.Trials += c.Exercised
+	if c.Exercised > 0 {
+		a.Faults++
+	}
+	if c.Verdict == trial.Unknown {
+		a.Undecided++
+	}
+}
+
+// decide sets the answer. all is sorted, worst first.
+func (a *advice) decide(all []brokenAssumption) {
+	isLimit := func(b brokenAssumption) bool { return b.Kind == locks.Limit }
+	bugs := slices.DeleteFunc(slices.Clone(all), isLimit)
+	switch {
+	case len(bugs) > 0:
+		a.Answer, a.Broken = doNotUse, bugs
+	case a.Trials == 0:
+		a.Answer, a.Broken = notJudged, all
+	case len(all) > 0 || a.Fenced || a.Undecided > 0:
+		a.Answer, a.Broken = useOnlyIf, all
+	}
+}
+
+// insteadOf returns the recipes to take instead of one.
+func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick {
+	if a.Answer == doNotUse {
+		return locks.PicksLike(known.ID, claims, known.Topology)
+	}
+	if a.Answer != useOnlyIf || len(a.Broken) == 0 {
+		return nil
+	}
+	first := a.Broken[0]
+	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
+		other, ok := locks.ByID(p.ID)
+		if !ok || p.ID == known.ID {
+			return true
+		}
+		promised := other.Claims(pageLease, pageNodes)
+		return promised.ReadWrite != claims.ReadWrite || slices.ContainsFunc(other.Flaws, func(f locks.Flaw) bool {
+			return f.Cause == string(first.Cause) && matters(promised, f.Oracle, f.Kind, false) &&
+				slices.ContainsFunc(first.Faults, func(fault string) bool { return slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault) })
+		})
+	})
+}
+
+// matters reports whether a flaw bears on the choice of a lock with these claims. A wait that
+// ends is the price of every lease. That two clients believe that they hold a lock is
+// harmless if the resource refuses the older fencing token.
+func matters(claims history.Claims, oracle string, kind locks.Kind, forever bool) bool {
+	if kind != locks.Limit {
+		return true
+	}
+	switch checker.OracleNamed(oracle).Harm {
+	case checker.HarmBlockage:
+		return forever
+	case checker.HarmOverlap:
+		return !claims.Fenced
+	}
+	return true
+}
+
+// brokenList collects the broken assumptions of one recipe, one for each cause and kind.
+type brokenList struct {
+	claims   history.Claims
+	glossary glossary
+	faults   []string
+	all      []brokenAssumption
+}
+
+// addCell adds what a cell showed. A limit that only a mix of faults shows takes several
+// faults at once, and decides nothing.
+func (l *brokenList) addCell(c campaign.Cell) {
+	for _, f := range c.Flaws {
+		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {
+			continue
+		}
+		l.add(brokenAssumption{Cause: checker.Cause(f.Cause), Kind: f.Kind, Faults: []string{c.Fault}, Seen: true, rank: checker.OracleNamed(f.Oracle).Rank})
+	}
+}
+
+// addDeclared adds a flaw that the recipe declares: a bug in any case; a limit if it shows
+// under faults that were not judged here.
+func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
+	cause := checker.Cause(f.Cause)
+	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }
+	faults := slices.DeleteFunc(slices.Concat(f.Faults, f.Also), mix)
+	if f.Kind == locks.Limit {
+		tried := slices.ContainsFunc(cells, func(c campaign.Cell) bool { return c.Exercised > 0 && slices.Contains(faults, c.Fault) })
+		if tried || len(faults) == 0 || !matters(l.claims, f.Oracle, f.Kind, false) || cause.OfRenewal() && !l.claims.Renews {
+			return
+		}
+	}
+	if len(faults) == 0 { // a bug that takes several faults
+		faults = slices.Concat(f.Faults, f.Also)
+	}
+	l.add(brokenAssumption{Cause: cause, Kind: f.Kind, Faults: faults, rank: checker.OracleNamed(f.Oracle).Rank})
+}
+
+// add adds an assumption, or its faults to the same assumption. What was seen replaces what
+// is only declared.
+func (l *brokenList) add(b brokenAssumption) {
+	i := slices.IndexFunc(l.all, func(x brokenAssumption) bool { return x.Cause == b.Cause && x.Kind == b.Kind })
+	switch {
+	case i < 0:
+		l.all = append(l.all, b)
+	case l.all[i].Seen == b.Seen:
+		x := &l.all[i]
+		x.rank = min(x.rank, b.rank)
+		for _, fault := range b.Faults {
+			if !slices.Contains(x.Faults, fault) {
+				x.Faults = append(x.Faults, fault)
+			}
+		}
+	}
+}
+
+// sorted returns the assumptions: what is not declared, bugs, limits; of a kind first those
+// that were seen, and under the most ordinary fault, which stands first in the matrix; of a
+// fault by the harm.
+func (l *brokenList) sorted() []brokenAssumption {
+	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
+	seen := map[bool]int{true: 0, false: 1}
+	first := func(b brokenAssumption) int {
+		at := len(l.faults)
+		for _, f := range b.Faults {
+			if i := slices.Index(l.faults, f); i >= 0 {
+				at = min(at, i)
+			}
+		}
+		return at
+	}
+	slices.SortStableFunc(l.all, func(a, b brokenAssumption) int {
+		return cmp.Or(cmp.Compare(kind[a.Kind], kind[b.Kind]), cmp.Compare(seen[a.Seen], seen[b.Seen]), cmp.Compare(first(a), first(b)),
+			cmp.Compare(a.rank, b.rank), cmp.Compare(slices.Index(checker.Causes(), a.Cause), slices.Index(checker.Causes(), b.Cause)))
+	})
+	return l.all
+}

@@ -1,0 +1,170 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// answerWords are the words and the class of each answer. The sentence goes on after them.
+var answerWords = map[answer]struct{ Words, Class, Brief string }{
+	useIt:     {"Use it", "holds", "use it"},
+	useOnlyIf: {"Use it only if", "limit", "only if"},
+	notJudged: {"Not judged:", "unknown", "not judged"},
+	doNotUse:  {"Do not use it:", "bug", "do not use"},
+}
+
+// mostAssumptions is how many assumptions a sentence names.
+const mostAssumptions = 3
+
+// Label returns the answer's words.
+func (a advice) Label() string { return answerWords[a.Answer].Words }
+
+// Brief returns the answer in two or three words, for a row of the matrix.
+func (a advice) Brief() string { return answerWords[a.Answer].Brief }
+
+// Class returns the answer's class in the page's style sheet.
+func (a advice) Class() string { return answerWords[a.Answer].Class }
+
+// Words returns the sentence after the answer's words, with names in backticks. It never
+// says that a recipe is safe.
+func (a advice) Words() string {
+	switch a.Answer {
+	case doNotUse:
+		return a.refusal()
+	case notJudged:
+		return "no trial decided anything about it."
+	case useIt:
+		return fmt.Sprintf("under these faults: none of %d %s under %d %s showed more than a wait, which is no proof.",
+			a.Trials, wording.Plural(a.Trials, "trial"), a.Faults, wording.Plural(a.Faults, "fault"))
+	}
+	text := a.conditions()
+	if len(a.Instead) > 0 {
+		text += "; where the first is not sure, take " + takeWords(a.Instead) + a.reentrantWords()
+	}
+	return text + "." + a.undecidedWords()
+}
+
+// conditions lists what the user has to make sure of.
+func (a advice) conditions() string {
+	var all []string
+	for _, b := range a.Broken {
+		if x := b.Cause.Assumption(); x != "" && !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	if n := len(all) - mostAssumptions; n > 0 {
+		all = append(all[:mostAssumptions], fmt.Sprintf("%d more assumptions hold", n))
+	}
+	if a.Fenced {
+		all = append([]string{"the guarded resource refuses an older fencing token"}, all...)
+	}
+	if len(all) == 0 {
+		return "the undecided cells turn out well"
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return strings.Join(all[:len(all)-1], ", ") + ", and " + all[len(all)-1]
+}
+
+// refusal says on which assumption a recipe that is not to be used relies.
+func (a advice) refusal() string {
+	b := a.Broken[0]
+	text, failed := "it assumes that "+b.Cause.Assumption()+", which ", "failed "
+	if b.Cause.Assumption() == "" {
+		text, failed = "it showed "+b.Cause.Meaning()+", ", ""
+	}
+	where := underWords(b)
+	switch {
+	case !b.Seen:
+		text += "by its own declaration fails " + where + "; this run did not show it"
+	case b.Kind == "":
+		text += failed + where + ", and it declares no such flaw"
+	default:
+		text += failed + where
+	}
+	if len(a.Instead) > 0 {
+		text += "; instead take " + takeWords(a.Instead) + a.reentrantWords()
+	}
+	return text + "." + a.undecidedWords()
+}
+
+func (a advice) reentrantWords() string {
+	if !a.Reentrant {
+		return ""
+	}
+	return ", which no owner can enter twice"
+}
+
+func (a advice) undecidedWords() string {
+	if a.Undecided == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" In %d %s the evidence did not decide.", a.Undecided, wording.Plural(a.Undecided, "cell"))
+}
+
+// underWords names the first fault, and counts the others.
+func underWords(b brokenAssumption) string {
+	text, joint := "under "+b.Faults[0], "and"
+	if b.Undisturbed {
+		text, joint = "even where nothing was disturbed", "and under"
+	}
+	if n := len(b.Faults) - 1; n > 0 {
+		text += fmt.Sprintf(" %s %d more %s", joint, n, wording.Plural(n, "fault"))
+	}
+	return text
+}
+
+// takeWords names recipes with their conditions, the first that applies to be taken.
+func takeWords(picks []locks.Pick) string {
+	var all []string
+	for _, p := range picks {
+		text := "`" + p.ID + "`"
+		if p.If != "" {
+			text += " if " + strings.ReplaceAll(p.If, "`", "")
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", else ")
+}
+
+// adviceRow is a recipe's line of the answers.
+type adviceRow struct {
+	Recipe, Does string
+	Advice       advice
+}
+
+// adviceRows returns the answers for the rows of a matrix, best first; among equal answers,
+// the recipe with fewer broken assumptions, then with the better verdicts.
+func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
+	worst := worstFirst(rows)
+	place := func(x adviceRow) int {
+		return slices.IndexFunc(worst, func(row viewRow) bool { return row.Recipe == x.Recipe })
+	}
+	var out []adviceRow
+	for _, row := range rows {
+		out = append(out, adviceRow{Recipe: row.Recipe, Does: doesWords(row.Summary), Advice: r.advise(row.Recipe, faults)})
+	}
+	slices.SortStableFunc(out, func(a, b adviceRow) int {
+		return cmp.Or(cmp.Compare(a.Advice.Answer, b.Advice.Answer), cmp.Compare(place(b), place(a)))
+	})
+	return out
+}
+
+// doesWords says in a line what a recipe does, of its summary.
+func doesWords(summary string) string {
+	if summary == "" {
+		return ""
+	}
+	var all []string
+	for i, step := range strings.Split(summary, " · ") {
+		all = append(all, recipeSteps[min(i, len(recipeSteps)-1)]+": "+step)
+	}
+	return prose.Sentence(strings.Join(all, "; "))
+}

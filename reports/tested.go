@@ -1,0 +1,231 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// tested lists what a campaign tested, and on what.
+func (r result) tested(v view) []fact {
+	facts := []fact{
+		{"result", countWords(v)},
+		{"operations", r.amountWords()},
+		{"faults", r.struckWords()},
+		{"seed", seedWords(r)},
+		{"testbed", r.testbedWords()},
+		{"topology", r.topologyWords()},
+		{"persistence", r.durabilityWords()},
+		{"TTL", ttlWords(r.Info.Config)},
+		{"clients", clientWords(r.Info.Config)},
+		{"versions", versionWords(v.Versions, r.Info.Versions)},
+		{"when", whenWords(v, r)},
+	}
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+// durabilityMeanings say what a restarted node keeps.
+var durabilityMeanings = []struct {
+	testbed.Durability
+	keeps string
+}{
+	{testbed.Volatile, "nothing"},
+	{testbed.EverySec, "all but the last second (appendfsync everysec)"},
+	{testbed.Always, "everything (appendfsync always)"},
+}
+
+func countWords(v view) string {
+	return fmt.Sprintf("%d %s, %d with a violation", v.TrialCount, wording.Plural(v.TrialCount, "trial"), v.ViolationCount)
+}
+
+// amountWords counts what the clients of all trials did.
+func (r result) amountWords() string {
+	var ops, commands int
+	for _, t := range r.Trials {
+		ops += t.Ops
+		commands += t.Commands
+	}
+	if ops == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s entries of histories, %s Redis commands", grouped(ops), grouped(commands))
+}
+
+// struckWords counts the trials whose fault struck something.
+func (r result) struckWords() string {
+	var disturbed, struck int
+	for _, t := range r.Trials {
+		if len(t.Spec.Plan) > 0 {
+			disturbed++
+			if t.Hits > 0 {
+				struck++
+			}
+		}
+	}
+	if disturbed == 0 {
+		return "no trial was disturbed"
+	}
+	return fmt.Sprintf("struck something in %d of %d disturbed %s", struck, disturbed, wording.Plural(disturbed, "trial"))
+}
+
+func seedWords(r result) string {
+	text := strconv.FormatUint(r.Matrix.Seed, 10)
+	named := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Enumerated > 0 })
+	if named {
+		text += "; named schedules need none"
+	}
+	if n := r.Info.Config.Trials; n > 0 {
+		text += fmt.Sprintf("; it drew %d %s for each cell and workload", n, wording.Plural(n, "trial"))
+	}
+	return text
+}
+
+func (r result) testbedWords() string {
+	switch {
+	case r.Info.Versions.Redis != "":
+		return fmt.Sprintf("%s, on Redis %s", r.Matrix.Testbed, r.Info.Versions.Redis)
+	case r.Info.Deterministic:
+		return r.Matrix.Testbed + ": nodes that answer as Redis does, in virtual time; no redis-server took part, and each trial can be run again, byte for byte"
+	}
+	return r.Matrix.Testbed
+}
+
+// topologyWords lists the arrangements of nodes that the trials ran on.
+func (r result) topologyWords() string {
+	nodes := map[testbed.Topology]int{}
+	for _, t := range r.Trials {
+		if t.Spec.Topology != "" {
+			nodes[t.Spec.Topology] = max(nodes[t.Spec.Topology], t.Spec.Nodes)
+		}
+	}
+	var all []string
+	for _, topology := range slices.Sorted(maps.Keys(nodes)) {
+		text := string(topology)
+		if n := nodes[topology]; n > 0 {
+			text += fmt.Sprintf(" (%d nodes)", n)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// durabilityWords lists what restarted nodes kept.
+func (r result) durabilityWords() string {
+	seen := map[testbed.Durability]bool{}
+	for _, t := range r.Trials {
+		for _, a := range t.Spec.Plan {
+			seen[a.Durability] = true
+		}
+	}
+	var all []string
+	for _, d := range durabilityMeanings {
+		if seen[d.Durability] {
+			all = append(all, d.keeps)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "restarted nodes kept " + strings.Join(all, ", or ")
+}
+
+// ttlWords says what the lease time is, and which other times follow it.
+func ttlWords(c campaign.Config) string {
+	if c.TTL <= 0 {
+		return ""
+	}
+	text := prose.Length(c.TTL)
+	var follow []string
+	for _, x := range []struct {
+		what    string
+		follows bool
+	}{
+		{fmt.Sprintf("work under the lock (%s)", prose.Length(cmp.Or(c.Hold, c.TTL/10))), c.Hold == 0},
+		{fmt.Sprintf("pauses between attempts (%s)", prose.Length(cmp.Or(c.Rest, c.TTL/20))), c.Rest == 0},
+		{fmt.Sprintf("the clients' patience for a reply (%s)", prose.Length(cmp.Or(c.CommandTimeout, c.TTL/2))), c.CommandTimeout == 0},
+		{"the lengths of faults", true},
+	} {
+		if x.follows {
+			follow = append(follow, x.what)
+		}
+	}
+	return text + "; " + prose.List(follow) + " are multiples of it, so that a schedule strikes at the same point of the protocol under another TTL"
+}
+
+func clientWords(c campaign.Config) string {
+	if c.Clients <= 0 && !c.Trusting {
+		return ""
+	}
+	var all []string
+	if c.Clients > 0 {
+		all = append(all, fmt.Sprintf("%d on %d %s", c.Clients, c.Keys, wording.Plural(c.Keys, "key")))
+	}
+	if c.Trusting {
+		all = append(all, "trusting: they ignore deadlines and lost leases")
+	}
+	return strings.Join(all, "; ")
+}
+
+func versionWords(facts []fact, v campaign.Versions) string {
+	var all []string
+	for _, f := range facts {
+		if f.Label != "Redis" {
+			all = append(all, f.Label+" "+f.Value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Libraries)) {
+		all = append(all, name+" "+v.Libraries[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+func whenWords(v view, r result) string {
+	text := v.Started
+	for _, f := range timeFacts(r) {
+		text = joinWords(", ", text, f.Label+" "+f.Value)
+	}
+	return text
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Unjudged counts what was not judged; "" = nothing.
+func (v view) Unjudged() string {
+	var all []string
+	add := func(n int, words string) {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, words))
+		}
+	}
+	cells := map[string]int{}
+	for _, t := range v.Tally {
+		cells[t.Class] = t.Count
+	}
+	add(len(v.Failed), wording.Plural(len(v.Failed), "trial")+" that the harness could not finish")
+	add(len(v.Varying), wording.Plural(len(v.Varying), "recipe")+" not replayable byte for byte")
+	add(cells["unknown"], wording.Plural(cells["unknown"], "cell")+" unknown")
+	add(len(v.Undecided), wording.Plural(len(v.Undecided), "cell")+" with undecided trials")
+	add(cells["idle"], wording.Plural(cells["idle"], "cell")+" whose fault struck nothing")
+	add(cells["unsupported"], wording.Plural(cells["unsupported"], "cell")+" not supported")
+	return strings.Join(all, ", ")
+}
+
+// Doubts reports whether something was tried and not judged.
+func (v view) Doubts() bool {
+	return len(v.Failed)+len(v.Varying)+len(v.Unknown)+len(v.Undecided) > 0
+}
