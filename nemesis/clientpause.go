@@ -22,6 +22,7 @@ var clientPause = Fault{
 	Topologies: sameTopology,
 	Plans:      pausePlans,
 	named:      namedPauses,
+	sweep:      frozen,
 	freezes:    true,
 	effect:     history.Paused,
 	aim:        aimAtClient,

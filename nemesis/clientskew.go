@@ -22,6 +22,7 @@ var clientSkew = Fault{
 	Topologies: sameTopology,
 	Plans:      skewPlans,
 	named:      namedSkews,
+	sweep:      skewed,
 	effect:     history.ClockSet,
 	aim:        aimAtClient,
 	inject:     injectSkew,

@@ -37,6 +37,8 @@ type Fault struct {
 	// named enumerates the fault's schedules (see Named); nil = none. An action that names
 	// no fault is the fault's own.
 	named func(w World) []Schedule
+	// sweep varies the fault's size (see Sweep); the zero value = it has none.
+	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string
 	// deadly says that the client takes no step any more: it is dead, or hangs. A mix aims

@@ -16,7 +16,9 @@ type Schedule struct {
 	Clients int // that take part
 	// Writers says that all clients of a read-write lock write.
 	Writers bool
-	Plan    Plan
+	// Size of the fault in lease times, in a schedule of a sweep; else 0.
+	Size float64
+	Plan Plan
 }
 
 // Named enumerates the schedules of a fault in a world: one for each spot of the protocol,

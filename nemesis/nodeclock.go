@@ -33,6 +33,7 @@ var nodeClock = Fault{
 	},
 	Plans:  nodeClockPlans,
 	named:  namedNodeClocks,
+	sweep:  jumped,
 	effect: history.ClockSet,
 	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {

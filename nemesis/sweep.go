@@ -1,0 +1,97 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// sweep says how a fault is enlarged step by step, to see from which size on a lock breaks.
+// The zero value means that the fault has no size to vary.
+type sweep struct {
+	axis  string    // the meaning of a size: "pause ÷ TTL"
+	sizes []float64 // multiples of the lease time, ascending, never 0
+	spots func(World) []spot
+	idea  string // in the words of Action.Idea; %s stands for the size
+	// shape completes an action whose size is d.
+	shape func(w World, l lineup, d time.Duration) func(*Action)
+}
+
+// Lengths and offsets of sweeps, in lease times. They are denser around 1, where a lease
+// ends.
+var (
+	lengths = []float64{0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 3}
+	offsets = []float64{-3, -2, -1.25, -1, -0.75, -0.5, -0.1, 0.1, 0.5, 0.75, 1, 1.25, 2, 3}
+)
+
+// Axis returns the meaning of the sizes in the fault's sweep: "pause ÷ TTL"; "" if the fault
+// has no sweep.
+func (f Fault) Axis() string { return f.sweep.axis }
+
+// Sizes returns the sizes of the fault in its sweep, in lease times, ascending; none if the
+// fault has no sweep.
+func (f Fault) Sizes() []float64 { return slices.Clone(f.sweep.sizes) }
+
+// Sweep enumerates the schedules of a fault's sweep: each size strikes at each spot of the
+// protocol once per round, and nothing else differs between sizes. A schedule keeps its
+// place in the list if there are more rounds. Like those of Named, the schedules depend only
+// on the world. The list is empty if the fault has no sweep. The error wraps ErrNotSupported
+// if the fault has nothing to strike.
+func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
+	f, ok := ByName(fault)
+	if !ok {
+		return nil, fmt.Errorf("enumerate a sweep: no fault is called %q", fault)
+	}
+	if w.TTL <= 0 || len(w.Nodes) == 0 {
+		return nil, errors.New("enumerate a sweep: a world without a lease time or nodes")
+	}
+	if f.sweep.axis == "" {
+		return nil, nil
+	}
+	w.Duration = 10 * (w.lease() + w.TTL + w.timeout())
+	if why, is := f.impossible(w); is {
+		return nil, why
+	}
+	e := w.enumerate()
+	l := w.one()
+	for round := range rounds {
+		for _, size := range f.sweep.sizes {
+			d := time.Duration(size * float64(w.TTL))
+			for _, s := range f.sweep.spots(w) {
+				number := strconv.FormatFloat(size, 'g', -1, 64)
+				e.add(l, s, fmt.Sprintf("size%s.round%d", number, round+1), fmt.Sprintf(f.sweep.idea, number+" TTL"), f.sweep.shape(w, l, d))
+				e.all[len(e.all)-1].Size = size
+			}
+		}
+	}
+	for _, s := range e.all {
+		s.Plan.of(f)
+		s.Plan.wholeMicroseconds()
+	}
+	return e.all, nil
+}
+
+// frozen, skewed and jumped are the sweeps of the faults that have a size.
+var (
+	frozen = sweep{
+		axis: "pause ÷ TTL", sizes: lengths, idea: "freezes for %s",
+		spots: func(w World) []spot { return slices.Concat(w.requests(), w.granted(), believing) },
+		shape: func(_ World, _ lineup, d time.Duration) func(*Action) {
+			return func(a *Action) { a.Nodes, a.For = nil, d }
+		},
+	}
+	skewed = sweep{
+		axis: "error of a client's clock ÷ TTL", sizes: offsets, idea: "its clock is off by %s",
+		spots: func(w World) []spot { return w.everywhere() },
+		shape: func(w World, _ lineup, d time.Duration) func(*Action) {
+			return func(a *Action) { a.Nodes, a.Offset, a.For = nil, d, w.severalTurns() }
+		},
+	}
+	jumped = sweep{
+		axis: "jump of the nodes' clocks ÷ TTL", sizes: offsets, idea: "the nodes' clocks jump by %s",
+		spots: func(w World) []spot { return slices.Concat(w.granted(), believing, w.releases()) },
+		shape: func(w World, l lineup, d time.Duration) func(*Action) { return w.jump(w.together().nodes, d, l) },
+	}
+)
