@@ -53,6 +53,9 @@ type Config struct {
 	Named bool `json:"named,omitempty"`
 	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
 	NamedOnly bool `json:"namedOnly,omitempty"`
+	// Sweep is how often each size of a fault strikes at each place of the protocol, for faults
+	// that have sizes (nemesis.Sweep); 0 = never. The trials count as named ones.
+	Sweep int `json:"sweep,omitempty"`
 	// Confirm is the directory of a stored campaign whose flaws this campaign tries to
 	// reproduce on its own testbed: for each flaw, it runs up to Trials of the trials that
 	// showed it; for a cell without flaws, as many drawn trials. Clients, times and seed
@@ -121,6 +124,9 @@ func (c Config) filled(d Defaults) Config {
 	return c
 }
 
+// mostSweep is the maximum of Config.Sweep.
+const mostSweep = 100
+
 // Bounds of Config.CommandTimeout. Below the minimum, clients of the simulation give up
 // before any reply can arrive.
 const (
@@ -188,6 +194,10 @@ func (c Config) check() error {
 		return input.Errorf("%s: expected the named schedules to be run: no %s=false, no %s", input.Setting("named-only"), input.Setting("named"), input.Setting("confirm"))
 	case c.NamedOnly && c.Trials != 0:
 		return input.Errorf("%s %d: expected none beside %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
+	case c.Sweep < 0 || c.Sweep > mostSweep:
+		return input.Errorf("%s %d: expected 0 to %d", input.Setting("sweep"), c.Sweep, mostSweep)
+	case c.Sweep > 0 && !c.Named:
+		return input.Errorf("%s %d: expected the named schedules to be run: no %s=false, no %s", input.Setting("sweep"), c.Sweep, input.Setting("named"), input.Setting("confirm"))
 	case c.Trials < 1 && !c.NamedOnly:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("trials"), c.Trials)
 	case c.Budget < 0:

@@ -76,10 +76,17 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	case err != nil:
 		return nil, fmt.Errorf("name schedules for %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
 	}
+	swept, err := nemesis.Sweep(s.Fault, world, p.config.Sweep)
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported): // as above
+	case err != nil:
+		return nil, fmt.Errorf("plan a sweep of %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
+	}
+	all = slices.Concat(all, swept)
 	specs := make([]trial.Spec, 0, len(all))
 	for k, n := range all {
 		t := s
-		t.Schedule, t.Trial = n.Name, k
+		t.Schedule, t.Trial, t.Size = n.Name, k, n.Size
 		t.Seed = scheduleSeed(t.Lock, t.Fault, workload, n.Name)
 		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
 		t.Options.Seed, t.Options.Clients, t.Options.Writers = t.Seed, n.Clients, n.Writers
@@ -126,11 +133,16 @@ func strikesInside(p nemesis.Plan) bool {
 }
 
 // PlanNamed returns the spec of a named schedule of a cell, as a campaign with this
-// configuration runs it, whatever its seed. The fault-free trial that finds the
-// schedules runs first. The error is an input.Error if there is no such schedule or the
-// cell is not supported.
+// configuration runs it, whatever its seed. It also knows the schedules of sweeps, whatever
+// c.Sweep. The fault-free trial that finds the schedules runs first. The error is an
+// input.Error if there is no such schedule or the cell is not supported.
 func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
-	specs, err := NamedTrials(ctx, tb, c, lock, fault, workload)
+	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
+	if err != nil {
+		return trial.Spec{}, err
+	}
+	p.config.Sweep = mostSweep
+	specs, err := p.schedules(cell, workload)
 	if err != nil {
 		return trial.Spec{}, err
 	}
@@ -139,7 +151,9 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 		if s.Schedule == schedule {
 			return s, nil
 		}
-		names = append(names, s.Schedule)
+		if s.Size == 0 { // a sweep has thousands, and their names differ only in numbers
+			names = append(names, s.Schedule)
+		}
 	}
 	if len(names) == 0 {
 		return trial.Spec{}, input.Errorf("%s %q: %s under %s (%s) has no named schedules", input.Setting("schedule"), schedule, lock, fault, workload)

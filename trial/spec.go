@@ -39,6 +39,9 @@ type Spec struct {
 	// Schedule is the name of the trial's nemesis.Schedule; "" = the trial is drawn from
 	// Seed.
 	Schedule string `json:"schedule,omitempty"`
+	// Size of the fault in lease times, if the trial belongs to a sweep (nemesis.Sweep); else
+	// 0.
+	Size float64 `json:"size,omitempty"`
 	// ClientsAs says how clients run: Goroutines or Processes; "" = Goroutines.
 	ClientsAs string `json:"clientsAs,omitempty"`
 	// Trial is the trial's number in its cell and workload, from 0; named schedules

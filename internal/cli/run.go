@@ -105,6 +105,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
+	flags.IntVar(&f.Sweep, "sweep", 0, "also vary pauses and errors of clocks, from a quarter of a lease to three, and strike so often with each size at each place: the report shows from which size on each recipe breaks")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
 	flags.DurationVar(&f.Budget, "budget", f.Budget, "go on after these trials and draw more, in rounds, until so much time is over, such as 8h; in the simulation only")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
