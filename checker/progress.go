@@ -77,6 +77,14 @@ type Progress struct {
 	// all locks.
 	HeldCommands int           `json:"heldCommands,omitempty"`
 	HeldTime     time.Duration `json:"heldTime,omitempty"`
+
+	// Updates counts the writes of guarded resources. LostUpdates counts those that another
+	// client overwrote with a value that it had computed from an earlier read. Both are 0 for
+	// locks that let several clients in at once.
+	Updates     int `json:"updates,omitempty"`
+	LostUpdates int `json:"lostUpdates,omitempty"`
+	// Lasted is the time of the last entry of a history with updates.
+	Lasted time.Duration `json:"lasted,omitempty"`
 }
 
 // Measure returns a trial's progress. It is a pure function of the evidence, in O(n log
@@ -96,6 +104,7 @@ func (c *Case) Measure() Progress {
 	m.leftovers()
 	m.recoveries()
 	m.costs()
+	m.updates()
 	return m.Progress
 }
 

@@ -177,18 +177,9 @@ func (w *watch) enter(at seat, op history.Op) {
 // operations of s: its first write there, or else its first read. Readers do not disturb
 // readers.
 func intruders(s *section, all []touch, readWrite bool) []touch {
-	if len(s.touches) < 2 {
-		return nil
-	}
-	bySeq := func(t touch, seq int64) int { return cmp.Compare(t.op.Seq, seq) }
-	first, _ := slices.BinarySearchFunc(all, s.touches[0].op.Seq, bySeq)
 	var found []touch
-	for _, t := range all[first:] {
-		if t.op.Seq >= s.touches[len(s.touches)-1].op.Seq {
-			break
-		}
-		bothRead := readWrite && s.mode == history.Read && t.op.Mode == history.Read && t.op.F == history.FRead
-		if t.op.Client == s.client || bothRead {
+	for _, t := range between(s, all) {
+		if readWrite && s.mode == history.Read && t.op.Mode == history.Read && t.op.F == history.FRead {
 			continue
 		}
 		i := slices.IndexFunc(found, func(f touch) bool { return f.op.Client == t.op.Client })
@@ -200,6 +191,25 @@ func intruders(s *section, all []touch, readWrite bool) []touch {
 		}
 	}
 	return found
+}
+
+// between returns the touches of other clients between the first and the last touch of s.
+// All are the touches of its resource in order of Seq.
+func between(s *section, all []touch) (others []touch) {
+	if len(s.touches) < 2 {
+		return nil
+	}
+	bySeq := func(t touch, seq int64) int { return cmp.Compare(t.op.Seq, seq) }
+	first, _ := slices.BinarySearchFunc(all, s.touches[0].op.Seq, bySeq)
+	for _, t := range all[first:] {
+		if t.op.Seq >= s.touches[len(s.touches)-1].op.Seq {
+			break
+		}
+		if t.op.Client != s.client {
+			others = append(others, t)
+		}
+	}
+	return others
 }
 
 func intrusion(s *section, t touch) Finding {
