@@ -213,10 +213,10 @@ type progressRow struct {
 	Texts []string
 }
 
-// comparedIn returns, for each recipe, the workload in which its clients are compared: the one
-// in which most recipes have trials, or, if the recipe has none in that, the first of its own.
-// Among equals, workloads of one source document and those that draw come last; then the
-// registry's order decides.
+// comparedIn returns, for each recipe, the workload in which its clients are compared: of
+// those that it ran, the one that most recipes have trials in. Workloads of one source
+// document and those that draw come after all others. Among equals, the registry's order
+// decides.
 func comparedIn(trials []trial.Result) map[string]string {
 	ran := map[string][]string{} // recipes, by workload
 	for _, t := range trials {
@@ -242,18 +242,13 @@ func comparedIn(trials []trial.Result) map[string]string {
 		return 1
 	}
 	slices.SortStableFunc(order, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(ran[b]), len(ran[a])), cmp.Compare(special(a), special(b)))
+		return cmp.Or(cmp.Compare(special(a), special(b)), cmp.Compare(len(ran[b]), len(ran[a])))
 	})
 	in := map[string]string{}
-	if len(order) > 0 {
-		for _, recipe := range ran[order[0]] {
-			in[recipe] = order[0]
-		}
-	}
-	for _, w := range workloads.All() {
-		for _, recipe := range ran[w.Name] {
+	for _, w := range order {
+		for _, recipe := range ran[w] {
 			if in[recipe] == "" {
-				in[recipe] = w.Name
+				in[recipe] = w
 			}
 		}
 	}
