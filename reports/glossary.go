@@ -15,6 +15,9 @@ type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"
 	Mix       bool   // of a fault: it mixes the other faults
+	// Axis and Sizes are those of a fault's sweep (nemesis.Fault); "" and none without one.
+	Axis  string
+	Sizes []float64
 }
 
 // glossary explains the names in a result, from the registries. Pages are
@@ -29,7 +32,7 @@ type glossary struct {
 func registries() glossary {
 	g := glossary{Recipes: locks.All()}
 	for _, f := range nemesis.All() {
-		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix})
+		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix, Axis: f.Axis(), Sizes: f.Sizes()})
 	}
 	for _, o := range checker.Oracles() {
 		g.Oracles = append(g.Oracles, named{Name: o.Name, Doc: o.Doc})

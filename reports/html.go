@@ -65,7 +65,7 @@ type pageRow struct {
 // of the answers, best first.
 func htmlReport(r result, plots []plotView) ([]byte, error) {
 	v := newView(r)
-	v.Plots = plots
+	v.Plots, v.NotDrawn = plots, notDrawn(plots)
 	_, faults := axes(r.Matrix)
 	answers := r.adviceRows(v.Rows, faults)
 	place := map[string]int{}

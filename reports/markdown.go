@@ -31,14 +31,21 @@ func markdownReport(r result, plots []plotView) []byte {
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)
 	markdownMissed(&b, v)
-	for _, p := range v.Plots {
-		fmt.Fprintf(&b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
-	}
+	markdownPlots(&b, v.Plots)
 	markdownRenewals(&b, v.Renewals)
 	markdownProgress(&b, v)
 	markdownDetails(&b, v)
 	markdownWords(&b, v)
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
+}
+
+func markdownPlots(b *strings.Builder, all []plotView) {
+	for _, p := range all {
+		fmt.Fprintf(b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
+		if p.Data != "" {
+			fmt.Fprintf(b, "Figures: [%s](%s/%s)\n\n", p.Data, PlotsDir, p.Data)
+		}
+	}
 }
 
 func writeFacts(b *strings.Builder, facts []fact) {

@@ -16,21 +16,21 @@ import (
 
 // plotRecovery draws a heat map of the longest time from a fault's end, or from a client's
 // crash or hang, until a client acquired the lock.
-func plotRecovery(r result) ([]byte, error) {
+func plotRecovery(r result) *svg.Picture {
 	cells := faredIn(r.Trials)
 	seen := false
 	for _, f := range cells {
 		seen = seen || f.back.n+f.never > 0
 	}
 	if !seen {
-		return nil, nil
+		return nil
 	}
 	ttl := r.Info.Config.TTL
 	if ttl <= 0 {
 		ttl = time.Second
 	}
-	title := "Seconds until somebody got in after a fault, a crash or a hang (longest)"
-	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: not seen"
+	title := "Longest time until somebody got in after a fault, in seconds"
+	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
 	return heatMap(r.Matrix, title, axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
 		f := cells[place{c.Lock, c.Fault}]

@@ -1,9 +1,13 @@
 package reports
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,107 +23,99 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// campaignPlot is a picture of a whole campaign. Draw returns nil if there is
-// nothing to show.
+// campaignPlot is a picture of a whole campaign.
 type campaignPlot struct {
-	File, Title string
-	Draw        func(r result) ([]byte, error)
+	Name, Title string // Name is that of its files, without the extension
+	// Draw returns nil if the campaign has nothing to show.
+	Draw func(r result) *svg.Picture
+	// Table returns the figures behind the picture, with a row of headings; nil = the page
+	// has them.
+	Table func(r result) [][]string
+	// Needs says what the campaign lacks if nothing is drawn, in a whole sentence; "" = that
+	// is clear without words.
+	Needs string
 }
 
 // campaignPlots are all plots, in the report's order.
 var campaignPlots = []campaignPlot{
-	{"violations.svg", "Share of violated trials", plotViolations},
-	{"verdicts.svg", "Verdicts of each recipe", plotVerdicts},
-	{"acquire.svg", "Time of an acquire, undisturbed", plotLatency},
-	{"recovery.svg", "Longest time until somebody got in after a fault, in any workload", plotRecovery},
+	{Name: "violations", Title: "Share of violated trials", Draw: plotViolations},
+	{Name: "verdicts", Title: "Verdicts of each recipe", Draw: plotVerdicts},
+	{Name: "breaks", Title: "Where each recipe breaks", Draw: plotBreaks, Table: breaksTable, Needs: breaksNeed},
+	{Name: "damage", Title: "What a broken lock costs", Draw: plotDamage, Table: damageTable, Needs: damageNeeds},
+	{Name: "acquire", Title: "Time of an acquire, undisturbed", Draw: plotLatency, Needs: "No undisturbed trial in which somebody got the lock was run here."},
+	{Name: "recovery", Title: "Longest time until somebody got in after a fault, in any workload", Draw: plotRecovery, Needs: "No client asked for a lock after a fault."},
 }
 
 // drawPlots draws every plot that has something to show.
 func drawPlots(r result) ([]plotView, error) {
 	var out []plotView
 	for _, p := range campaignPlots {
-		picture, err := p.Draw(r)
-		if err != nil {
-			return nil, fmt.Errorf("plot %s: %w", p.File, err)
+		drawn := p.Draw(r)
+		if drawn == nil {
+			continue
 		}
-		if picture != nil {
-			out = append(out, plotView{p.File, p.Title, picture})
+		v := plotView{Name: p.Name, File: p.Name + ".svg", Title: p.Title, drawn: *drawn}
+		var err error
+		if v.Picture, err = drawn.SVG(); err != nil {
+			return nil, fmt.Errorf("plot %s: %w", p.Name, err)
 		}
+		if p.Table != nil {
+			v.Data, v.table = p.Name+".csv", p.Table(r)
+		}
+		out = append(out, v)
 	}
 	return out, nil
 }
 
-const (
-	plotWidth = 560
-	plotRow   = 15
-)
-
-// chart draws a gonum plot with a title and one row per name, from top to bottom. x sets
-// up the X axis, and paint draws the rows.
-func chart(title, axis string, names []string, bottom, height vg.Length, x func(*plot.Plot), paint func(n svg.Pen, x, y func(float64) vg.Length)) ([]byte, error) {
-	return svg.Draw(plotWidth, height, title, func(c draw.Canvas) {
-		c.SetColor(svg.Paper)
-		c.Fill(c.Rectangle.Path())
-		n := svg.Pen{Canvas: c}
-		n.Text(svg.Bold(svg.TextStyle(12, svg.Ink, draw.XLeft, draw.YTop)), c.Min.X+10, c.Max.Y-8, title)
-		g := plot.New()
-		g.BackgroundColor = nil
-		g.Y.Min, g.Y.Max = -float64(len(names))+0.5, 0.5
-		g.Y.LineStyle.Width, g.Y.Tick.Length = 0, 0
-		g.X.Padding, g.Y.Padding = 2, 4
-		g.X.Label.Text = axis
-		g.X.Label.TextStyle = svg.TextStyle(svg.FontLabel, svg.Muted, draw.XCenter, draw.YBottom)
-		g.X.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XCenter, draw.YTop)
-		g.X.LineStyle, g.X.Tick.LineStyle = svg.Line(svg.Muted, 0.6), svg.Line(svg.Muted, 0.6)
-		g.Y.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XRight, draw.YCenter)
-		var ticks []plot.Tick
-		for i, name := range names {
-			ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
+// notDrawn returns the titles of the plots that are not among the drawn ones, each with what
+// it needs.
+func notDrawn(drawn []plotView) (missing []fact) {
+	for _, p := range campaignPlots {
+		if p.Needs != "" && !slices.ContainsFunc(drawn, func(v plotView) bool { return v.Name == p.Name }) {
+			missing = append(missing, fact{p.Title, p.Needs})
 		}
-		g.Y.Tick.Marker = plot.ConstantTicks(ticks)
-		x(g)
-		g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
-			tx, ty := g.Transforms(&c)
-			paint(svg.Pen{Canvas: c}, tx, ty)
-		}))
-		g.Draw(draw.Crop(c, 8, -14, bottom, -30))
-	})
+	}
+	return missing
 }
 
-// painting makes a function a plot.Plotter.
-type painting func(draw.Canvas, *plot.Plot)
+// plotView is a drawn plot.
+type plotView struct {
+	Name, File, Title string
+	Data              string // name of the file with the figures; "" = none
+	Picture           []byte // SVG
+	drawn             svg.Picture
+	table             [][]string
+}
 
-// Plot implements plot.Plotter.
-func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
+// save writes the plot's files into a directory: SVG, PNG and figures.
+func (p plotView) save(dir string) error {
+	png, err := p.drawn.PNG()
+	if err != nil {
+		return fmt.Errorf("plot %s: %w", p.Name, err)
+	}
+	files := map[string][]byte{p.File: p.Picture, p.Name + ".png": png}
+	if p.Data != "" {
+		var text bytes.Buffer
+		w := csv.NewWriter(&text)
+		if err := w.WriteAll(p.table); err != nil {
+			return fmt.Errorf("figures of plot %s: %w", p.Name, err)
+		}
+		files[p.Data] = text.Bytes()
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := write(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // plotViolations draws a heat map of the share of violated trials.
-func plotViolations(r result) ([]byte, error) {
+func plotViolations(r result) *svg.Picture {
 	if len(r.Matrix.Cells) == 0 {
-		return nil, nil
+		return nil
 	}
 	return heatMap(r.Matrix, "Violated trials of each cell, in percent", "red: violated · purple: only blocked · hatched: not judged · blank: not supported", heat)
-}
-
-// heatMap draws recipes down and faults across; paint paints one cell.
-func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) ([]byte, error) {
-	recipes, faults := axes(m)
-	height := vg.Length(len(recipes)*plotRow + 142)
-	return chart(title, axis, recipes, 4, height, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
-		var ticks []plot.Tick
-		for i, f := range faults {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: f})
-		}
-		g.X.Tick.Marker = plot.ConstantTicks(ticks)
-		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
-		g.X.Tick.Label.Rotation = math.Pi / 3
-		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
-		for _, c := range m.Cells {
-			i, j := float64(slices.Index(recipes, c.Lock)), float64(slices.Index(faults, c.Fault))
-			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
-		}
-	})
 }
 
 // heat paints one cell of the heat map; hatched if it was not judged.
@@ -162,17 +158,17 @@ var verdictInks = []struct {
 }
 
 // plotVerdicts draws a bar per recipe, divided by the verdicts of its cells.
-func plotVerdicts(r result) ([]byte, error) {
+func plotVerdicts(r result) *svg.Picture {
 	recipes, faults := axes(r.Matrix)
 	if len(r.Matrix.Cells) == 0 {
-		return nil, nil
+		return nil
 	}
-	height := vg.Length(len(recipes)*plotRow + 100)
+	height := vg.Length(len(recipes)*plotRow + 70)
 	var used []string
 	for _, c := range r.Matrix.Cells {
 		used = append(used, classOf(c))
 	}
-	return chart("Faults by verdict", "faults", recipes, 22, height, func(g *plot.Plot) {
+	return chart("Faults by verdict", panel{"faults", recipes, 22, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = 0, float64(len(faults))
 		g.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	}, func(n svg.Pen, x, y func(float64) vg.Length) {
@@ -198,7 +194,7 @@ func plotVerdicts(r result) ([]byte, error) {
 				at += sty.Width(v.label) + 24
 			}
 		}
-	})
+	}})
 }
 
 func wholeTicks(from, to float64) []plot.Tick {
@@ -212,9 +208,9 @@ func wholeTicks(from, to float64) []plot.Tick {
 
 // plotLatency shows the acquires' median, 90th and 99th percentile on a
 // logarithmic scale.
-func plotLatency(r result) ([]byte, error) {
+func plotLatency(r result) *svg.Picture {
 	if len(r.Latency) == 0 {
-		return nil, nil
+		return nil
 	}
 	var names []string
 	lo, hi := math.Inf(1), 0.0
@@ -226,8 +222,8 @@ func plotLatency(r result) ([]byte, error) {
 	if hi <= lo {
 		hi = lo + 1
 	}
-	height := vg.Length(len(names)*plotRow + 98)
-	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", "one attempt; a recipe with a waiting of its own waits in it", names, 4, height, func(g *plot.Plot) {
+	height := vg.Length(len(names)*plotRow + 68)
+	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", panel{"one attempt; a recipe with a waiting of its own waits in it", names, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = lo, hi
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
 	}, func(n svg.Pen, x, y func(float64) vg.Length) {
@@ -240,7 +236,7 @@ func plotLatency(r result) ([]byte, error) {
 			n.Box(svg.Alpha(svg.ClientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
 			n.Box(svg.ClientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
 		}
-	})
+	}})
 }
 
 // log returns the decimal logarithm of a duration in microseconds.

@@ -95,12 +95,18 @@ func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Cli
 // place identifies a cell.
 type place struct{ lock, fault string }
 
-// faredIn sums up the trials of each cell. It leaves out trials whose fault hit
-// nothing, and trials that the harness could not finish.
+// measurable says whether a trial's progress counts. It leaves out trials whose fault hit
+// nothing, trials that the harness could not finish, and those of a sweep: most of their
+// faults are of other sizes than those of other trials.
+func measurable(t trial.Result) bool {
+	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
+}
+
+// faredIn sums up the measurable trials of each cell.
 func faredIn(trials []trial.Result) map[place]*fared {
 	out := map[place]*fared{}
 	for _, t := range trials {
-		if t.Progress == nil || t.Err != "" || len(t.Spec.Plan) > 0 && t.Hits == 0 {
+		if !measurable(t) {
 			continue
 		}
 		at := place{t.Spec.Lock, t.Spec.Fault}

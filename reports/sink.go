@@ -86,7 +86,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 		return err
 	}
 	for _, p := range plots {
-		if err := write(filepath.Join(s.dir, PlotsDir, p.File), p.Picture); err != nil {
+		if err := p.save(filepath.Join(s.dir, PlotsDir)); err != nil {
 			return err
 		}
 	}

@@ -66,6 +66,7 @@ type view struct {
 	Programs                               []campaign.ProgramFlaw
 	Interrupted                            string // how far the campaign came; "" if it was finished
 	Plots                                  []plotView
+	NotDrawn                               []fact // plots that there is no data for
 	// Progress has the clients' progress, recipe by recipe; Measures explains its
 	// columns.
 	Progress []progressTable
@@ -184,11 +185,6 @@ type command struct {
 // flawView is one (oracle, cause) of a cell.
 type flawView struct {
 	Oracle, Cause, Title, Kind string
-}
-
-type plotView struct {
-	File, Title string
-	Picture     []byte
 }
 
 // wordText explains a verdict word.

@@ -1,0 +1,107 @@
+package reports
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// sweptTrials are n trials of a sweep of client-pause with one size, of which the first show
+// these outcomes and the others hold.
+func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (all []trial.Result) {
+	for k := range n {
+		t := trial.Result{Outcome: trial.Holds, Hits: 1, Spec: trial.Spec{
+			Lock: lock, Fault: "client-pause", Workload: "mutex", Size: size, Schedule: fmt.Sprint("hold.size", size, ".", k), Plan: nemesis.Plan{{Fault: "client-pause"}},
+		}}
+		if k < len(outcomes) {
+			t.Outcome = outcomes[k]
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// sweptResult is a campaign with these trials.
+func sweptResult(trials ...[]trial.Result) result {
+	r := result{Glossary: registries(), Trials: slices.Concat(trials...)}
+	for _, t := range r.Trials {
+		if _, ok := cellOf(r.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
+			r.Matrix.Cells = append(r.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
+		}
+	}
+	return r
+}
+
+func TestTheTrialsOfASweepAreCountedBySize(t *testing.T) {
+	drawn := sweptTrials("plain", 0, 9, trial.Violated)
+	other := sweptTrials("plain", 1, 1, trial.Violated)
+	other[0].Spec.Workload = "two-locks"
+	r := sweptResult(
+		sweptTrials("plain", 0.5, 6, trial.Unknown, trial.NotExercised),
+		sweptTrials("plain", 1, 6, trial.Violated, trial.Violated, trial.Blocked),
+		sweptTrials("plain", 3, 4, trial.Violated), drawn, other)
+	want := [][]string{
+		{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"},
+		{"plain", "mutex", "client-pause", "0.5", "6", "4", "0"},
+		{"plain", "mutex", "client-pause", "1", "6", "6", "2"},
+		{"plain", "mutex", "client-pause", "3", "4", "4", "1"},
+		{"plain", "two-locks", "client-pause", "1", "1", "1", "1"},
+	}
+	if got := breaksTable(r); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+}
+
+// A share of a few trials says nothing: it is hatched, and a recipe without any other share
+// has no row.
+func TestSharesOfFewTrialsAreNotDrawn(t *testing.T) {
+	r := sweptResult(
+		sweptTrials("plain", 0.5, 5), sweptTrials("plain", 1, 8, trial.Violated, trial.Violated), sweptTrials("plain", 3, 4, trial.Violated),
+		sweptTrials("few", 1, 4, trial.Violated))
+	drawn := plotBreaks(r)
+	if drawn == nil {
+		t.Fatal("nothing is drawn")
+	}
+	picture, err := drawn.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reporttest.WellFormed(t, picture)
+	reporttest.Golden(t, "plots/breaks.svg", picture)
+}
+
+func TestWithoutASweepThePageSaysWhatIsMissing(t *testing.T) {
+	for _, trials := range [][]trial.Result{sweptTrials("plain", 0, 9, trial.Violated), sweptTrials("plain", 1, 4, trial.Violated)} {
+		r := sweptResult(trials)
+		if plotBreaks(r) != nil {
+			t.Errorf("%d trials of size %v are drawn", len(trials), trials[0].Spec.Size)
+		}
+		plots, err := drawPlots(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if missing := notDrawn(plots); !slices.Contains(missing, fact{"Where each recipe breaks", breaksNeed}) {
+			t.Errorf("the plots that are not drawn are %v", missing)
+		}
+	}
+}
+
+// A sweep has faults of all sizes: figures about waiting would mix with those of other trials.
+func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
+	trials := sweptTrials("plain", 1, 3)
+	for i := range trials {
+		trials[i].Progress = measuredTrial(trialProgress, 1).Progress
+	}
+	if got := faredIn(trials); len(got) > 0 {
+		t.Errorf("%d cells are measured", len(got))
+	}
+	if got := damages(trials); len(got) > 0 {
+		t.Errorf("%d cells have damage", len(got))
+	}
+}

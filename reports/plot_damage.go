@@ -1,0 +1,108 @@
+package reports
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// damageNeeds says when there is no plot of the damage.
+const damageNeeds = "No trial counted its updates; versions before this one did not."
+
+// damage counts the updates of a cell's trials.
+type damage struct {
+	trials, updates, lost int
+	lasted                time.Duration
+}
+
+// perHour returns the lost updates per hour of trials.
+func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
+
+// damages sums up the updates of each cell, over the trials whose fault hit something. All
+// trials of a recipe have the workload of comparedIn.
+func damages(trials []trial.Result) map[place]damage {
+	in := comparedIn(trials)
+	out := map[place]damage{}
+	for _, t := range trials {
+		if !measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
+			continue
+		}
+		at := place{t.Spec.Lock, t.Spec.Fault}
+		d := out[at]
+		d.trials, d.updates, d.lost = d.trials+1, d.updates+t.Progress.Updates, d.lost+t.Progress.LostUpdates
+		d.lasted += t.Progress.Lasted
+		out[at] = d
+	}
+	return out
+}
+
+// plotDamage draws a heat map of the lost updates per hour of trials.
+func plotDamage(r result) *svg.Picture {
+	cells := damages(r.Trials)
+	if len(cells) == 0 {
+		return nil
+	}
+	axis := "by the trials' clock · dark: 10,000 or more · hatched: no update was seen"
+	return heatMap(r.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Wash, x0, y0, x1, y1)
+		d, ok := cells[place{c.Lock, c.Fault}]
+		switch {
+		case c.Verdict == trial.NotSupported:
+			return
+		case !ok:
+			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
+			return
+		}
+		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
+		if d.lost > 0 {
+			shade := min(1, math.Log10(1+d.perHour())/4)
+			n.Box(svg.Alpha(svg.Alarm, 0.1+0.9*shade), x0, y0, x1, y1)
+			if shade > 0.55 {
+				sty.Color = svg.OnInk
+			}
+		}
+		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, short(d.perHour()))
+	})
+}
+
+// short writes a rate in at most four characters: "0", "0.3", "12", "3400", "12k".
+func short(rate float64) string {
+	switch {
+	case rate == 0:
+		return "0"
+	case rate < 0.1:
+		return "<0.1"
+	case rate < 9.95:
+		return strconv.FormatFloat(rate, 'f', 1, 64)
+	case rate < 99.5:
+		return strconv.FormatFloat(rate, 'f', 0, 64)
+	case rate < 9995:
+		return strconv.FormatFloat(math.Round(rate/10)*10, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(rate/1000, 'f', 0, 64) + "k"
+}
+
+// damageTable returns the counts behind the plot, in the matrix's order.
+func damageTable(r result) [][]string {
+	cells, in := damages(r.Trials), comparedIn(r.Trials)
+	recipes, faults := axes(r.Matrix)
+	rows := [][]string{{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"}}
+	for _, recipe := range recipes {
+		for _, fault := range faults {
+			if d, ok := cells[place{recipe, fault}]; ok {
+				rows = append(rows, []string{
+					recipe, in[recipe], fault, strconv.Itoa(d.trials), strconv.FormatFloat(d.lasted.Seconds(), 'f', 3, 64),
+					strconv.Itoa(d.updates), strconv.Itoa(d.lost), strconv.FormatFloat(d.perHour(), 'f', 1, 64),
+				})
+			}
+		}
+	}
+	return rows
+}

@@ -1,0 +1,46 @@
+package reports
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// trialProgress is that of a trial of 36 s that lost 2 of 40 updates.
+var trialProgress = checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second}
+
+func TestDamageIsLostUpdatesPerHour(t *testing.T) {
+	updating := func(p checker.Progress, hits int) trial.Result {
+		u := sweptTrials("plain", 0, 1)[0]
+		u.Progress, u.Hits = &p, hits
+		return u
+	}
+	sound := trialProgress
+	sound.LostUpdates = 0
+	older := checker.Progress{Waits: 3}
+	elsewhere := updating(trialProgress, 1)
+	elsewhere.Spec.Workload = "lottery-unmarked"
+	idle := updating(trialProgress, 0)
+	r := sweptResult([]trial.Result{updating(trialProgress, 1), updating(sound, 1), updating(older, 1), elsewhere, idle})
+	want := [][]string{
+		{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"},
+		{"plain", "mutex", "client-pause", "2", "72.000", "80", "2", "100.0"},
+	}
+	if got := damageTable(r); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+	if plotDamage(r) == nil || plotDamage(sweptResult([]trial.Result{updating(older, 1)})) != nil {
+		t.Error("damage is drawn without updates, or not with some")
+	}
+}
+
+func TestRatesAreShort(t *testing.T) {
+	for rate, want := range map[float64]string{0: "0", 0.04: "<0.1", 0.3: "0.3", 9.96: "10", 12.4: "12", 99.7: "100", 786: "790", 9994: "9990", 9996: "10k", 123456: "123k"} {
+		if got := short(rate); got != want {
+			t.Errorf("%v: got %q, want %q", rate, got, want)
+		}
+	}
+}
