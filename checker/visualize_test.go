@@ -68,6 +68,12 @@ func TestVisualizeDrawsAnyHistory(t *testing.T) {
 		if name == "a long one" && !strings.Contains(page.String(), "c3 acquires") {
 			t.Errorf("%s: does not show where it went wrong", name)
 		}
+		for range 3 {
+			var again bytes.Buffer
+			if err := Visualize(context.Background(), &again, e, windowWords); err != nil || !bytes.Equal(again.Bytes(), page.Bytes()) {
+				t.Errorf("%s: drawn again it is another page, %v", name, err)
+			}
+		}
 	}
 }
 

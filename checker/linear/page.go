@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -62,7 +63,16 @@ func (g Page) Draw(w io.Writer) error {
 		return fmt.Errorf("windows of the nemesis: %w", err)
 	}
 	info.AddAnnotations(append(p.notes, windows...))
-	return porcupine.Visualize(p.model, info, w)
+	var b bytes.Buffer
+	if err := porcupine.Visualize(p.model, info, &b); err != nil {
+		return err
+	}
+	page, err := ordered(b.Bytes())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(page)
+	return err
 }
 
 // Drawable returns the claims whose model draws the history without an illegal fence. They
