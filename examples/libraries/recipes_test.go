@@ -123,6 +123,24 @@ func TestGoZeroTellsWhatIsLost(t *testing.T) {
 	}
 }
 
+func TestGoZeroForgetsReleasedLocks(t *testing.T) {
+	for _, v := range goZeroVariants {
+		_, l, _ := pair(t, v.recipe())
+		for range 3 {
+			if err := l.Unlock(t.Context(), granted(t, l)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		most := 0
+		if v.shared {
+			most = 1
+		}
+		if n := len(l.(*goZeroLock).held); n > most {
+			t.Errorf("%s: after 3 releases %d locks are kept, want at most %d", v.id, n, most)
+		}
+	}
+}
+
 func TestGoZeroKeysLiveForWholeSecondsAndAHalf(t *testing.T) {
 	for _, c := range []struct {
 		variant   goZeroVariant
