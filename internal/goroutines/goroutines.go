@@ -124,16 +124,19 @@ func (g Goroutine) Line() string {
 // goroutine, called first, and which function of package locktest called it; "" = the
 // goroutine has none. Unlike Line it is the same whenever a dump interrupts the call.
 func (g Goroutine) Entry() string {
-	for i, c := range slices.Backward(g.calls) {
-		if !c.tested() {
-			continue
+	entry := ""
+	for _, c := range g.calls {
+		switch {
+		case c.tested():
+			entry = c.function
+		case entry == "" || !strings.HasPrefix(c.function, module):
+		case strings.HasPrefix(c.function, module+"locktest."):
+			return entry + ", called by " + strings.TrimPrefix(c.function, module) + ","
+		default:
+			return entry
 		}
-		if i+1 < len(g.calls) && strings.HasPrefix(g.calls[i+1].function, module+"locktest.") {
-			return c.function + ", called by " + strings.TrimPrefix(g.calls[i+1].function, module) + ","
-		}
-		return c.function
 	}
-	return ""
+	return entry
 }
 
 // Lines returns where goroutines are in the code under test, sorted, each place once. If

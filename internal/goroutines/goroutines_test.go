@@ -35,6 +35,10 @@ example.org/paylock.(*Lock).Release(0x1)
 	/home/u/paylock/lock.go:70 +0x1
 github.com/lockstorm/lockstorm/locktest.(*handle).Unlock(0xf386e5ad130)
 	/root/go/pkg/mod/github.com/lockstorm/lockstorm@v1.0.0/locktest/handle.go:94 +0x83
+github.com/lockstorm/lockstorm/workloads.(*session).attempt(0x1)
+	/root/go/pkg/mod/github.com/lockstorm/lockstorm@v1.0.0/workloads/hold.go:106 +0x1
+github.com/lockstorm/lockstorm/locks.Wait(0x1)
+	/root/go/pkg/mod/github.com/lockstorm/lockstorm@v1.0.0/locks/wait.go:27 +0x1
 
 goroutine 47 [chan receive]:
 main.main()
