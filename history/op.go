@@ -69,7 +69,7 @@ const (
 	FExtend  = "extend"  // prolong the lease
 	FRead    = "read"    // read the guarded resource
 	FWrite   = "write"   // write the guarded resource
-	FLost    = "lost"    // a client event (info): the holder was told, or saw, that its lease ended
+	FLost    = "lost"    // a client event (info), also beside an open operation: the holder was told, or saw, that its lease ended
 
 	FCrash     = "crash"      // nemesis event: Op.Client stops for ever
 	FHung      = "hung"       // nemesis event: Op.Client never comes back from its work; its process lives on

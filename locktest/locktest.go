@@ -48,7 +48,9 @@ type Held struct {
 	// It is asked after each successful Acquire and Extend. Clients stop then. The instant is
 	// one of time.Now or, with the option WallClock, of Client.Now.
 	Until func() time.Time
-	// Lost is closed when the lock learns that it lost its lease. Clients stop then.
+	// Lost is closed when the lock learns that it lost its lease. Clients stop then. A client
+	// that waits in another call at that moment, for example for a second lock, counts as told,
+	// but not a client that is frozen.
 	Lost <-chan struct{}
 	// Fence is the fencing token, greater than that of all earlier grants; 0 = none. The
 	// guarded resource refuses a token that is smaller than one it has seen.

@@ -3,7 +3,8 @@
 //
 // Clients are careful, like a good service: before each touch they check the lease's
 // deadline and Lost, and stop if the lease has ended. A fault can still hit between check
-// and touch.
+// and touch. A loss that the lock reports while its holder waits in another call is recorded
+// at once.
 package workloads
 
 import (

@@ -9,7 +9,8 @@ import (
 )
 
 // trial has the methods that client processes call through net/rpc. Each call has a
-// goroutine of its own; a client awaits each call before the next.
+// goroutine of its own. A client awaits each call before the next, except that it may report
+// the loss of a lease (Event) at any time.
 type trial struct {
 	host    *Host
 	process *process
