@@ -249,8 +249,12 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	}
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
 		o.Client != first.Client {
-		if _, isAcquire := w.acquired(o.Op); !isAcquire && o.Cmd >= 0 {
-			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, w.deed(replacedKey, o.Client, o.Cmd, o.At.Lo, first))
+		by, op := w.maker(o)
+		if by == first.Client {
+			return w.deletedBy(first, &keyspace.End{How: keyspace.Deleted, Cmd: o.Cmd, At: o.At, Seq: o.Seq})
+		}
+		if _, isAcquire := w.acquired(op); !isAcquire && o.Cmd >= 0 {
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, w.deed(replacedKey, by, o.Cmd, o.At.Lo, first))
 		}
 		if w.hold(o) != nil {
 			return w.overwritten(first, o)
@@ -277,6 +281,15 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 		return w.expiredUnder(first, second) // its TTL had run out by then anyway
 	}
 	return unclear
+}
+
+// maker returns the client whose command made the grant, and the operation of that command.
+func (w *wire) maker(g *keyspace.Grant) (client, op int) {
+	if g.Handed {
+		c := w.Commands[g.Cmd]
+		return c.Client, c.Op
+	}
+	return g.Client, g.Op
 }
 
 // overwritten explains a grant whose place another grant took over.

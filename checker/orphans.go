@@ -50,8 +50,9 @@ func (w *wire) orphans() []Finding {
 	}
 	slices.Sort(ops)
 	type label struct {
-		op    int
-		cause Cause
+		op     int
+		handed *keyspace.Grant // to a client that did not wait; nil for others
+		cause  Cause
 	}
 	found := map[label]*orphan{}
 	var order []label
@@ -59,11 +60,14 @@ func (w *wire) orphans() []Finding {
 		blockers := w.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
 			x := w.excess(b.life, b.meet, w.operation(op).Invoke.Client)
-			as := label{b.of, x.cause}
+			as := label{op: b.of, cause: x.cause}
+			if b.of < 0 {
+				as.handed = b.life
+			}
 			o := found[as]
 			if o == nil {
 				for _, earlier := range order {
-					found[earlier].before = found[earlier].before || earlier.op == b.of
+					found[earlier].before = found[earlier].before || earlier.op == as.op && earlier.handed == as.handed
 				}
 				o = &orphan{op: b.of, first: b.meet, excess: x}
 				found[as] = o
@@ -96,6 +100,9 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	var blockers []blocker
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range w.Of(op) {
+		if g.Handed {
+			continue // it came after the attempt
+		}
 		own[w.unitOf(g.NodeKey())] = g.Seq
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
@@ -181,6 +188,9 @@ func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := w.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left it to let the next client in
 	}
+	if w.pickedUp(l) {
+		return false
+	}
 	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
 	}
@@ -190,7 +200,26 @@ func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
 		return false // the key was due to expire; Redis deletes it a little later
 	}
-	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo)
+	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo) && !w.waitsFor(l, m.At)
+}
+
+// pickedUp reports whether the grant was handed to a client that asked while it stood, and was
+// granted the lock.
+func (w *wire) pickedUp(g *keyspace.Grant) bool {
+	if !g.Handed {
+		return false
+	}
+	until := Never
+	if g.Over != nil && g.Over.Client != g.Client {
+		until = g.Over.At.Lo
+	}
+	if g.End != nil {
+		until = min(until, g.End.At.Hi)
+	}
+	return slices.ContainsFunc(w.holds, func(h Hold) bool {
+		op, _ := w.invocation(h.Acquire)
+		return h.Client == g.Client && h.Lock == g.Lock && g.At.Lo <= h.From && w.operation(op).Invoke.Time <= until
+	})
 }
 
 // cared reports whether the owner attended to its grant at that time: the owner was alive
@@ -287,17 +316,23 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
-// enters reports whether the command at place pos put a grant on the key. A refused share
-// does not count.
+// enters reports whether the command at place pos put a grant on the key, for its own client
+// or for another. A refused share does not count.
 func (w *wire) enters(pos int, key string) bool {
-	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key && !g.Refused })
+	return slices.ContainsFunc(w.madeBy(pos), func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
+}
+
+// madeBy returns the grants that the command at place pos made.
+func (w *wire) madeBy(pos int) []*keyspace.Grant {
+	own := slices.DeleteFunc(slices.Clone(w.Of(w.Commands[pos].Op)), func(g *keyspace.Grant) bool { return g.Cmd != pos || g.Handed })
+	return append(own, w.handed[pos]...)
 }
 
 // entersAnew reports whether the command at place pos put a value on the key that was not
 // there before.
 func (w *wire) entersAnew(pos int, key string) bool {
-	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool {
-		return g.Cmd == pos && g.Key == key && !g.Refused && !g.Rested
+	return slices.ContainsFunc(w.madeBy(pos), func(g *keyspace.Grant) bool {
+		return g.Key == key && !g.Refused && !g.Rested
 	})
 }
 
@@ -353,6 +388,9 @@ func (w *wire) abandoned(l *keyspace.Grant) Fact {
 	told := Fact{What: setBy, Clients: []int{l.Client}, Command: w.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := w.crashes[l.Client]
 	switch {
+	case l.Handed:
+		told.What, told.Clients = setFor, []int{w.Commands[l.Cmd].Client, l.Client}
+		return told
 	case !isAcquire:
 		return told
 	case w.rests(l, w.end):

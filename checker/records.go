@@ -37,11 +37,11 @@ func (w *wire) records() map[keyspace.KeyPlace]bool {
 	}
 	over := map[*keyspace.Grant]bool{}
 	for _, g := range w.Grants {
-		over[g.Over] = over[g.Over] || g.Over != nil && g.Over.Client != g.Client
+		over[g.Over] = over[g.Over] || g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client
 	}
 	for _, g := range w.Grants {
 		at := g.KeyPlace()
-		if p, isAcquire := w.acquired(g.Op); !over[g] && !g.Beside || w.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		if p, isAcquire := w.acquired(g.Op); !over[g] && !g.Beside || g.Handed || w.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && w.refusedElsewhere(g) {
 			w.recorded[at] = true
@@ -81,7 +81,7 @@ func (w *wire) ownerRecords() {
 	first := map[keyspace.KeyPlace]int{}
 	for _, g := range w.Grants {
 		at := g.KeyPlace()
-		if g.Over != nil && g.Over.Client != g.Client {
+		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
 			_, isAcquire := w.acquired(g.Over.Op)
 			taken[at] = taken[at] || isAcquire
 		}
@@ -173,7 +173,7 @@ func (w *wire) foundEmpty(o *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {
 			return false
 		}
-		if g.Over != nil && g.Over.Client != g.Client {
+		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
 			_, isAcquire := w.acquired(g.Over.Op)
 			return isAcquire
 		}

@@ -24,10 +24,13 @@ type wire struct {
 	recorded   map[keyspace.KeyPlace]bool // see records
 	blurred    *untoldGrants              // see untold
 	tended     map[tended][]tending       // see tendings
+	asking     map[request][]spell        // see asks
+	waiting    map[string]bool            // see waitingKeys
+	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
 }
 
 func readWire(l *ledger) *wire {
-	w := &wire{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}}
+	w := &wire{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
 	for pos, c := range l.Commands {
 		w.byOp[c.Op] = append(w.byOp[c.Op], pos)
 		if c.Replied == 0 {
@@ -37,6 +40,11 @@ func readWire(l *ledger) *wire {
 	for _, op := range l.Ops {
 		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil {
 			w.nodeClocks[op.Node] = append(w.nodeClocks[op.Node], offset{op.Time, op.Offset})
+		}
+	}
+	for _, g := range w.Grants {
+		if g.Handed && !g.Copied {
+			w.handed[g.Cmd] = append(w.handed[g.Cmd], g)
 		}
 	}
 	w.units = w.countUnits()

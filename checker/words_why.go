@@ -55,6 +55,7 @@ const (
 // Reasons why a key that nobody believes in keeps others out.
 const (
 	setBy          What = "set"
+	setFor         What = "set-for"
 	setThenCrashed What = "set-then-crashed"
 	setThenHung    What = "set-then-hung"
 	setUnended     What = "set-in-unended-attempt"
@@ -83,7 +84,7 @@ const (
 // abandonments are the reasons why nobody attends to a key. A colon joins them to the
 // sentence that they explain.
 var abandonments = map[What]bool{
-	setBy: true, setThenCrashed: true, setThenHung: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
+	setBy: true, setFor: true, setThenCrashed: true, setThenHung: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
 	setAfterwards: true, setUnknown: true, setInVain: true, setAndLeft: true,
 }
 
@@ -134,6 +135,7 @@ var whyWords = map[What]string{
 	RenewalStopped:  "{who} sent no renewal any more after it had released {locks} at {since}, and {key} expired at {at}",
 
 	setBy:          setWords,
+	setFor:         "{who}'s {command} had handed it to {whom} at {at}, which did not come for it",
 	setThenCrashed: setWords + ", and {who} crashed at {until}",
 	setThenHung:    setWords + ", and {who} hangs in its work since {until}",
 	setUnended:     setWords + " in an attempt that never ended",

@@ -258,7 +258,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
-	if r.continues(p, by) {
+	if _, _, handed := r.heir(by, s); !handed && r.continues(p, by) {
 		for _, g := range p.current {
 			g.hold(s.value)
 		}
@@ -287,9 +287,19 @@ func (r *reader) continues(p *place, by actor) bool {
 	})
 }
 
-// grant creates the grant of a value that the actor put in a place. The caller adds the
-// grant to the place.
+// grant creates the grant of a value that the actor put in a place, for itself or for another
+// client. The caller adds the grant to the place.
 func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
+	owner, lock, handed := r.heir(by, s)
+	g := r.grantTo(n, k, key, s, owner)
+	if handed {
+		g.Handed, g.Lock = true, lock
+	}
+	return g
+}
+
+// grantTo is grant for an owner that is known.
+func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}

@@ -26,7 +26,7 @@ type Grant struct {
 	Node, Key string
 	Place     string   // field or member; "" for a string
 	Moved     []string // the earlier nodes of the key, before its slot moved
-	Client    int      // the client whose command made the grant; Stranger if none did
+	Client    int      // the client that the grant is for: whose command made it, unless it is Handed; Stranger if none did
 	Lock      string   // the operation's lock; "" for none
 	Mode      history.Mode
 	Op        int // index of the invocation whose command made the grant; -1 for none
@@ -37,6 +37,10 @@ type Grant struct {
 	// Rested: the operation succeeded but changed no value. It relied on the value that
 	// the place held already, or wrote the same value again.
 	Rested bool
+	// Handed: another client's command put the value there for this client, whose token it
+	// is. Op is the acquire in which the client waits, or waited last, for the lock; -1 if
+	// the client does not wait. Cmd is the command of the other client.
+	Handed bool
 	// Beside: the grant is a share in a count in which others had shares when it was made.
 	Beside bool
 	// Refused: the grant is a share in a count, and its acquire was told that it did not

@@ -64,6 +64,7 @@ type reader struct {
 
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
+	named       map[string]*naming       // cache; see the method namings
 }
 
 // node is one Redis node during the walk.
@@ -311,28 +312,52 @@ func (r *reader) step(n *node) {
 	}
 }
 
-// rest makes the grant of an acquire that succeeded and changed no value, though perhaps a
+// rest makes the grants of an acquire that succeeded and changed no value, though perhaps a
 // TTL. It relied on the value that was there, or wrote the same value again; the evidence
-// does not tell which.
+// does not tell which. If some of these places were handed to its client, it relied on these.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
+	handed := false
 	for _, name := range met {
-		k := n.keys[name]
-		if k.content == nil {
-			continue
+		for _, at := range n.keys[name].handedTo(c.Client) {
+			r.restOn(n, n.keys[name], name, at, pos)
+			handed = true
 		}
-		at := spots(k.content)[0]
-		r.settle(k.places[at.name])
-		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
-		g.Rested = true
-		p := k.places[at.name]
-		for _, old := range p.current {
-			old.Over, old.OverSeq = g, g.Seq
-		}
-		p.overwritten = append(p.overwritten, p.current...)
-		p.current = nil
-		p.join(g)
 	}
+	if handed {
+		return
+	}
+	for _, name := range met {
+		if k := n.keys[name]; k.content != nil {
+			r.restOn(n, k, name, spots(k.content)[0], pos)
+		}
+	}
+}
+
+// restOn makes the grant of such an acquire in one place.
+func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
+	c := r.Commands[pos]
+	r.settle(k.places[at.name])
+	g := r.grantTo(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
+	g.Rested = true
+	p := k.places[at.name]
+	for _, old := range p.current {
+		old.Over, old.OverSeq = g, g.Seq
+	}
+	p.overwritten = append(p.overwritten, p.current...)
+	p.current = nil
+	p.join(g)
+}
+
+// handedTo returns the places that carry a grant which another client handed to this one.
+func (k *keyState) handedTo(client int) (at []spot) {
+	for _, s := range spots(k.content) {
+		p := k.places[s.name]
+		if p != nil && slices.ContainsFunc(p.current, func(g *Grant) bool { return g.Handed && g.Client == client }) {
+			at = append(at, s)
+		}
+	}
+	return at
 }
 
 // carried returns the grants that the key carries, in order of Seq.

@@ -82,6 +82,10 @@ func queues() []Stranger {
 			// A dead holder's key, and then each dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fair(queueWithTimeouts)},
+		{ID: "handed-over", Doc: "who releases gives the lock to the head of a queue; a release that is late gives away the client's next lease",
+			// A dead holder's lease, and then that of the dead head.
+			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
+			bind:     of(handedOver)},
 	}
 }
 
@@ -102,4 +106,53 @@ func fair(join *redis.Script) func(*locks.Client) maker {
 			l.unlock,
 		}
 	})
+}
+
+// Scripts of a lock that is handed over: who is refused joins the queue, and the release gives
+// the lock to its head.
+// KEYS[1] the lock, KEYS[2] the queue; ARGV[1] the client, ARGV[2] milliseconds.
+var (
+	takeOrJoin = redis.NewScript(`
+local owner = redis.call('get', KEYS[1])
+if owner == ARGV[1] then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 1
+end
+if not owner then
+  redis.call('lrem', KEYS[2], 0, ARGV[1])
+  redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return 1
+end
+if not redis.call('lpos', KEYS[2], ARGV[1]) then
+  redis.call('rpush', KEYS[2], ARGV[1])
+end
+return 0`)
+	handOver = redis.NewScript(`
+if redis.call('get', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+local next = redis.call('lpop', KEYS[2])
+if next then
+  redis.call('set', KEYS[1], next, 'PX', ARGV[2])
+else
+  redis.call('del', KEYS[1])
+end
+return 1`)
+)
+
+// handedOver is a lock that a client takes, and waits for, under one name.
+func handedOver(l lease) locks.Lock {
+	keys := []string{l.key, l.key + ":queue"}
+	me, err := l.c.Token()
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			return locks.Lease{Token: me}, granted(takeOrJoin.Run(ctx, l.node(), keys, me, l.life()))
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(handOver.Run(ctx, l.node(), keys, held.Token, l.life()))
+		},
+	}
 }

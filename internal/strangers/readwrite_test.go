@@ -57,6 +57,32 @@ end` + enterRanked)
 	leaveRanked = redis.NewScript(`return redis.call('zrem', KEYS[1], ARGV[1])`)
 )
 
+// Scripts of two keys, one of the writer and one of the readers, and a mark that a writer
+// leaves when it is refused: no reader gets in before it has expired or a writer has.
+// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+var (
+	readUnmarked = redis.NewScript(`
+if redis.call('exists', KEYS[1] .. ':writer', KEYS[1] .. ':mark') > 0 then
+  return 0
+end
+redis.call('hset', KEYS[1] .. ':readers', ARGV[1], 1)
+redis.call('pexpire', KEYS[1] .. ':readers', ARGV[2])
+return 1`)
+	writeOrMark = redis.NewScript(`
+if redis.call('exists', KEYS[1] .. ':writer', KEYS[1] .. ':readers') > 0 then
+  redis.call('set', KEYS[1] .. ':mark', ARGV[1], 'PX', ARGV[2])
+  return 0
+end
+redis.call('set', KEYS[1] .. ':writer', ARGV[1], 'PX', ARGV[2])
+redis.call('del', KEYS[1] .. ':mark')
+return 1`)
+	leaveEither = redis.NewScript(`
+if redis.call('get', KEYS[1] .. ':writer') == ARGV[1] then
+  return redis.call('del', KEYS[1] .. ':writer')
+end
+return redis.call('hdel', KEYS[1] .. ':readers', ARGV[1])`)
+)
+
 // readWrites are locks that many may hold for reading.
 func readWrites() []Stranger {
 	modes := func(c *history.Claims, _ int) { c.ReadWrite = true }
@@ -68,6 +94,10 @@ func readWrites() []Stranger {
 		{ID: "rw-zset", Doc: "a sorted set in which each has an end of its own by the node's clock", Right: true,
 			promises: modes, bind: of(func(l lease) locks.Lock {
 				return &shared{lease: l, read: readRanked, write: writeRanked, leave: leaveRanked}
+			})},
+		{ID: "rw-writers-first", Doc: "a writer that was refused keeps new readers out", Right: true,
+			promises: modes, bind: of(func(l lease) locks.Lock {
+				return &shared{lease: l, read: readUnmarked, write: writeOrMark, leave: leaveEither}
 			})},
 	}
 }

@@ -95,6 +95,8 @@ var table = map[string]promised{
 		// Who asked to read when everything healed, and then wrote, got in.
 		finds("partition", "liveness", checker.OrphanedKey).in("read-write", "touch-2of3"))},
 
+	"rw-writers-first": plain(),
+
 	"fair-list": {
 		may:  all(limits(), wrong(checker.NoExpiry, "liveness")),
 		rows: []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
@@ -104,6 +106,7 @@ var table = map[string]promised{
 		rows: []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
 	},
 	"fair-timeouts": plain(),
+	"handed-over":   {may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: shown()},
 
 	"fence-before-lock": {
 		may: all(fenced(), wrong(checker.FenceRegressed, "fencing")),

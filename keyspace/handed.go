@@ -1,0 +1,82 @@
+package keyspace
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file finds the values that a client puts in a place for another client: who releases
+// a lock with a queue may write the token of the next one there.
+
+// naming says which client's acquires named a value.
+type naming struct {
+	client  int
+	several bool // acquires of several clients named it
+	by      []named
+}
+
+// named is a command of an acquire that named a value.
+type named struct {
+	at time.Duration
+	op int
+}
+
+// heir returns the client for which a command put the value there, with that client's latest
+// acquire that named the value, and the lock of that acquire. The acquire is -1 if it had
+// succeeded: then the client is not waiting. Only acquires of that client ever named the
+// value, so that it is that client's token.
+func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
+	if by.pos < 0 {
+		return by, "", false
+	}
+	token := s.value
+	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // no value, a count or a time
+		if token = s.name; r.handed(by.pos, token) {
+			return by, "", false // a command for a member that is known by name
+		}
+	}
+	n := r.namings()[token]
+	if n == nil || n.several || n.client == by.client {
+		return by, "", false
+	}
+	for _, x := range slices.Backward(n.by) {
+		p := r.pairs[x.op]
+		if x.at > by.at.Lo || by.op >= 0 && p.Invoke.Lock != r.pairs[by.op].Invoke.Lock {
+			continue
+		}
+		heir = actor{pos: by.pos, client: n.client, op: x.op, at: by.at}
+		if p.Done() == history.OK && p.Complete.Time < by.at.Lo {
+			heir.op = -1
+		}
+		return heir, p.Invoke.Lock, true
+	}
+	return by, "", false
+}
+
+// namings returns who named each argument of the acquires' commands. The commands of one
+// client are in order of time.
+func (r *reader) namings() map[string]*naming {
+	if r.named != nil {
+		return r.named
+	}
+	r.named = map[string]*naming{}
+	for pos, c := range r.Commands {
+		if !r.acquires(c.Op) {
+			continue
+		}
+		for _, arg := range c.Args[min(1, len(c.Args)):] {
+			n := r.named[string(arg)]
+			if n == nil {
+				n = &naming{client: c.Client}
+				r.named[string(arg)] = n
+			}
+			if n.several = n.several || n.client != c.Client; !n.several {
+				n.by = append(n.by, named{r.ran[pos].Lo, c.Op})
+			}
+		}
+	}
+	return r.named
+}
