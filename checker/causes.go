@@ -347,7 +347,7 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	did := func(what What) Fact { return w.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
 	_, isAcquire := w.acquired(c.Op)
 	hasOp := w.has(c.Op)
-	granted := &w.operation(first.Op).Invoke
+	granted := w.operation(first.Op).Invoke
 	if r, stale := w.tookOver(first, end.Cmd); stale && c.Op < 0 {
 		return r // a reaper sent the command
 	}

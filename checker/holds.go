@@ -152,7 +152,7 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 }
 
 func (s *scan) acquired(p *history.Pair) {
-	at := s.seat(&p.Invoke)
+	at := s.seat(p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *scan) acquired(p *history.Pair) {
 // extended moves the deadlines of all stakes. It revives a stake whose old deadline has
 // passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
-	at := s.seat(&p.Invoke)
+	at := s.seat(p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}

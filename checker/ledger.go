@@ -84,7 +84,7 @@ func newLedger(f *caseFile) (*ledger, error) {
 
 // noOperation stands for the missing operation of entries and commands that belong to
 // none.
-var noOperation history.Pair
+var noOperation = history.Pair{Invoke: &history.Op{}}
 
 // operation returns the client's operation of that invocation, or &noOperation. The caller
 // must not change it.

@@ -154,7 +154,7 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 // lived returns the time until which an acquire's grants lived: the earliest end of their
 // first TTLs. If the keys were not seen, it returns the end of the lease that was asked
 // for, or Never without a lease.
-func (n nesting) lived(acquire history.Op) time.Duration {
+func (n nesting) lived(acquire *history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()
 	switch {

@@ -109,7 +109,7 @@ func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section)
 		began := op.Time
 		// Only the invocation is sure to have the client, the lock and the mode.
 		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke {
-			i := &pairs.all[at].Invoke
+			i := pairs.all[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
 			if op.Lease == nil {
 				op.Lease = i.Lease

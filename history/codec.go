@@ -115,6 +115,7 @@ func SortCommands(cmds []Command) {
 // compressed file does after a kill.
 func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
+	var entries entryLines
 	for n := 1; ; n++ {
 		line, rerr := in.ReadBytes('\n')
 		if errors.Is(rerr, io.ErrUnexpectedEOF) {
@@ -125,7 +126,7 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			var v T
-			if err := json.Unmarshal(line, &v); err != nil {
+			if err := entries.unmarshal(line, &v); err != nil {
 				if rerr == io.EOF {
 					return fmt.Errorf("%s:%d: the last line is cut short; the %d lines before it are used", name, n, n-1), nil
 				}

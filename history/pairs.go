@@ -2,9 +2,9 @@ package history
 
 import "fmt"
 
-// Pair is an operation: its invocation and its completion.
+// Pair is an operation: its invocation and its completion, which must not be changed.
 type Pair struct {
-	Invoke   Op
+	Invoke   *Op
 	Complete *Op // nil: the operation was still open when the history ended
 }
 
@@ -19,7 +19,7 @@ func (p Pair) Done() Type {
 // Pairs matches invocations with completions, for clients by process and for the
 // nemesis by window. The pairs are in order of invocation; events are left out. It
 // returns a MisfitError if the history is impossible: two open operations of one
-// process, or a completion that fits no invocation. Complete points into ops.
+// process, or a completion that fits no invocation. The pairs point into ops.
 func Pairs(ops []Op) ([]Pair, error) {
 	type key struct {
 		process Process
@@ -43,7 +43,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 				op.Index, op.Process, op.F, pairs[at].Invoke.F, pairs[at].Invoke.Index)
 		case op.Type == Invoke:
 			open[k] = len(pairs)
-			pairs = append(pairs, Pair{Invoke: *op})
+			pairs = append(pairs, Pair{Invoke: op})
 		case op.Type == Info && op.F == FLost:
 			// An event of a client needs no invocation.
 		case op.Type != OK && op.Type != Fail && op.Type != Info:

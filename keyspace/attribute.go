@@ -17,19 +17,17 @@ import (
 // not among them, unless it changed no others. If none is known, the commands of its operations keep them: nobody knows which of
 // their arguments are the lock's own keys. E is not changed.
 func Attribute(e history.Evidence) history.Evidence {
+	if len(e.Commands) == 0 || !severalLocks(e.Ops) {
+		return e
+	}
 	lockOf := map[int]string{}
-	locks := map[string]bool{}
 	acquired := map[int]bool{}
 	pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
 	for _, p := range pairs {
 		if p.Invoke.Process != history.Nemesis {
 			lockOf[p.Invoke.Index] = p.Invoke.Lock
-			locks[p.Invoke.Lock] = true
 			acquired[p.Invoke.Index] = p.Invoke.F == history.FAcquire && p.Done() == history.OK
 		}
-	}
-	if len(locks) < 2 {
-		return e
 	}
 	changed := changedBy(e)
 	needed := neededBy(pairs, byAcquire(e, changed, acquired))
@@ -42,6 +40,21 @@ func Attribute(e history.Evidence) history.Evidence {
 		}
 	}
 	return e
+}
+
+// severalLocks says whether clients' operations are on more than one lock.
+func severalLocks(ops []history.Op) bool {
+	first := -1
+	for i := range ops {
+		switch op := &ops[i]; {
+		case op.Process == history.Nemesis || op.Type != history.Invoke:
+		case first < 0:
+			first = i
+		case op.Lock != ops[first].Lock:
+			return true
+		}
+	}
+	return false
 }
 
 // neededBy returns the keys of each lock, from the keys that its successful acquires changed.

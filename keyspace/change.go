@@ -281,7 +281,7 @@ func (r *reader) continues(p *place, by actor) bool {
 	if len(p.current) == 0 {
 		return false
 	}
-	acquire := r.pairs[by.op].Invoke.F == history.FAcquire && by.op >= 0
+	acquire := r.acquires(by.op)
 	return !slices.ContainsFunc(p.current, func(g *Grant) bool {
 		return g.Client != by.client || acquire && g.Op != by.op
 	})
@@ -328,7 +328,7 @@ func (r *reader) enter(g *Grant) {
 	r.Grants = append(r.Grants, g)
 	r.byOp[g.Op] = append(r.byOp[g.Op], g)
 	r.byKey[g.Key] = append(r.byKey[g.Key], g)
-	acquire := g.Op >= 0 && r.pairs[g.Op].Invoke.F == history.FAcquire
+	acquire := r.acquires(g.Op)
 	if acquire && !slices.Contains(r.holders[g.Lock], g.Key) {
 		r.holders[g.Lock] = append(r.holders[g.Lock], g.Key)
 	}

@@ -63,7 +63,7 @@ func (r *reader) reach() {
 func (r *reader) userOf(pos int) (user, bool) {
 	c := r.Commands[pos]
 	sha, ok := c.Script()
-	return user{sha, r.pairs[c.Op].Invoke.Lock}, ok
+	return user{sha, r.invoked(c.Op).Lock}, ok
 }
 
 // Reaches reports whether the command at place pos of the log names the key, or its script

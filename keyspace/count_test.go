@@ -217,7 +217,7 @@ func TestWhoTakesAShare(t *testing.T) {
 	const acquire, release = 0, 1
 	up, down := KeyPlace{Key: "up"}, KeyPlace{Key: "down"}
 	r := &reader{down: map[KeyPlace]bool{down: true}, pairs: map[int]history.Pair{
-		acquire: {Invoke: history.Op{F: history.FAcquire}}, release: {Invoke: history.Op{F: history.FRelease}},
+		acquire: {Invoke: &history.Op{F: history.FAcquire}}, release: {Invoke: &history.Op{F: history.FRelease}},
 	}}
 	for _, c := range []struct {
 		name     string

@@ -111,7 +111,15 @@ func (r *reader) mayCount(pos int) bool {
 	return counters[name] || scripted[name]
 }
 
-func (r *reader) acquires(op int) bool { return op >= 0 && r.pairs[op].Invoke.F == history.FAcquire }
+func (r *reader) acquires(op int) bool { return op >= 0 && r.invoked(op).F == history.FAcquire }
+
+// invoked returns the invocation of a client's operation; an empty entry if there is none.
+func (r *reader) invoked(op int) *history.Op {
+	if p, ok := r.pairs[op]; ok {
+		return p.Invoke
+	}
+	return &history.Op{}
+}
 
 // takes reports whether a client that changes the count by step, to the number is, takes a
 // share rather than returns one. Below zero only acquires take: another operation may have

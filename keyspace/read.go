@@ -29,10 +29,12 @@ func Read(e history.Evidence) *Keys {
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
 		names: map[history.Bytes]string{}, differences: map[int]difference{},
 	}
-	pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
-	for _, p := range pairs {
-		if p.Invoke.Process != history.Nemesis {
-			r.pairs[p.Invoke.Index] = p
+	if len(e.Commands) > 0 { // nothing else refers to operations
+		pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
+		for _, p := range pairs {
+			if p.Invoke.Process != history.Nemesis {
+				r.pairs[p.Invoke.Index] = p
+			}
 		}
 	}
 	r.enqueue()

@@ -59,6 +59,7 @@ type Record struct {
 	// Differs says why the files of a run are not vouched for; else nil.
 	Differs error
 
+	hash                             string // of the evidence; "" if it is not known
 	historyCut, commandsCut, keysCut bool
 	keysGone                         bool // keys.jsonl is missing although spec.json promises it
 	older                            bool // another version stored it, see Format
@@ -82,8 +83,14 @@ func LoadRecord(path string) (Record, error) {
 	if err != nil {
 		return r, &input.Error{Err: err}
 	}
+	return loadBeside(path, ops, truncated)
+}
+
+// loadBeside completes a history with the files next to it. cut is a history that was cut short
+// as ReadOps reports it.
+func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) {
 	r.Evidence.Ops = ops
-	r.historyCut = r.truncated(truncated)
+	r.historyCut = r.truncated(cut)
 	dir := filepath.Dir(path)
 	if r.Evidence.Commands, r.commandsCut, _, err = load(&r, filepath.Join(dir, CommandsFile), history.ReadCommands); err != nil {
 		return r, err
@@ -124,6 +131,21 @@ func LoadJudged(path string) (Record, error) {
 	if err != nil {
 		return r, err
 	}
+	return r.judged(path)
+}
+
+// LoadJudgedOps is LoadJudged for a history file whose entries history.ReadOps would return, and
+// which were read already; cut is what it would return as truncated.
+func LoadJudgedOps(path string, ops []history.Op, cut error) (Record, error) {
+	r, err := loadBeside(path, ops, cut)
+	if err != nil {
+		return r, err
+	}
+	return r.judged(path)
+}
+
+// judged compares the record with what the run judged.
+func (r Record) judged(path string) (Record, error) {
 	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
 	}

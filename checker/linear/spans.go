@@ -125,7 +125,7 @@ func fatesOf(e history.Evidence) map[int]fate {
 
 // note adds an operation to the diary, unless it came after the client's crash.
 func (d *diary) note(p *history.Pair, f fate) {
-	counts := &p.Invoke
+	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {
 		counts = p.Complete // an acquire or extension takes effect with its completion
 	}

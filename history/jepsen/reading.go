@@ -81,6 +81,8 @@ func Read(r io.Reader, name string, values Values) (Reading, error) {
 		if cut {
 			lines = io.MultiReader(lines, cutShort{})
 		}
+		// A guess that is right for almost every file; a line of an entry has 40 bytes or more.
+		all.Ops = make([]history.Op, 0, min(1+bytes.Count(text, []byte{'\n'}), len(text)/40))
 		err = all.readLines(lines, name)
 	}
 	var kind *json.UnmarshalTypeError
@@ -114,11 +116,11 @@ func isEDN(text []byte, name string) bool {
 }
 
 func (r *Reading) readLines(lines io.Reader, name string) error {
-	var entries []history.Entry
+	n := 0
 	var err error
 	r.Truncated, err = history.ReadLines(lines, name, func(e history.Entry) error {
-		entries = append(entries, e)
-		return r.add(e, len(entries))
+		n++
+		return r.add(e, n)
 	})
 	if err != nil {
 		return err
@@ -177,7 +179,7 @@ func (r *Reading) add(e history.Entry, n int) error {
 		op.Index = n - 1
 	}
 	if len(r.Ops) > 0 {
-		last := r.Ops[len(r.Ops)-1]
+		last := &r.Ops[len(r.Ops)-1]
 		switch {
 		case r.unnumbered != (e.Index == nil):
 			return errors.New("index is here or missing unlike in the entries before: expected it in every entry or in none")

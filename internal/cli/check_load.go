@@ -62,7 +62,7 @@ func loadHistory(path string, values jepsen.Values) (givenHistory, error) {
 		return givenHistory{}, &input.Error{Err: err}
 	}
 	if !r.Foreign {
-		record, err := trial.LoadJudged(path)
+		record, err := trial.LoadJudgedOps(path, r.Ops, r.Truncated)
 		return givenHistory{record: record, notes: r.Notes, silent: silent(r)}, err
 	}
 	if r.Log != nil {

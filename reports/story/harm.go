@@ -95,7 +95,7 @@ func (t *teller) waits() []Step {
 			continue
 		}
 		if times == 0 {
-			first = in
+			first = *in
 		}
 		refused[in.Client]++
 		times++
