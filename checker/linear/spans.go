@@ -104,19 +104,24 @@ func bySpan(a, b Span) int { return cmp.Or(cmp.Compare(a.OK, b.OK), cmp.Compare(
 
 func fatesOf(e history.Evidence) map[int]fate {
 	fates := map[int]fate{}
-	for _, op := range e.Ops {
+	for i := range e.Ops {
+		op := &e.Ops[i]
+		if op.F != history.FLost && op.F != history.FCrash && op.F != history.FClock {
+			continue
+		}
 		f := fates[op.Client]
 		byNemesis := op.Process == history.Nemesis && op.Window == nil
 		switch {
 		case op.F == history.FLost:
+			loss := *op
 			if !e.Claims.ReadWrite {
-				op.Mode = ""
+				loss.Mode = ""
 			}
-			f.losses = append(f.losses, op)
+			f.losses = append(f.losses, loss)
 		case op.F == history.FCrash && byNemesis && f.crash == nil:
-			f.crash = &op
+			f.crash = op
 		case op.F == history.FClock && byNemesis:
-			f.changes = append(f.changes, op)
+			f.changes = append(f.changes, *op)
 		}
 		fates[op.Client] = f
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -110,9 +112,17 @@ func (a *app) checkCommand() *cobra.Command {
 	return cmd
 }
 
+// checkGC is the garbage collector's percentage while a history is judged, unless GOGC says
+// another. Entries are most of the memory: of 1,000,000 operations, 40 instead of 100 takes a
+// third less memory, for a tenth more time.
+const checkGC = 40
+
 func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(checkGC))
 	}
 	h, err := loadHistory(path, jepsen.Values(f.values))
 	if err != nil {
