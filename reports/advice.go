@@ -35,7 +35,7 @@ type advice struct {
 	// Reentrant: an owner enters the lock again, which no recipe in Instead allows.
 	Reentrant bool
 	// Instead are the recipes to take instead; where the answer is "use it only if", those
-	// that do not make the first assumption.
+	// that do not need the first condition.
 	Instead []locks.Pick
 	// Trials and Faults count what was judged: decided trials, and faults that have some.
 	// Undecided counts the cells in which the evidence did not decide.
@@ -81,7 +81,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	sorted := all.sorted()
 	for i, b := range sorted {
 		sorted[i].Undisturbed = b.Seen && slices.ContainsFunc(r.Trials, func(t trial.Result) bool {
-			return t.Spec.Fault == b.Faults[0] && len(t.Spec.Plan) == 0 && !t.Probe && t.Violation()
+			return t.Spec.Lock == recipe && t.Spec.Fault == b.Faults[0] && len(t.Spec.Plan) == 0 && t.Violation()
 		})
 	}
 	a.decide(sorted)
@@ -116,7 +116,7 @@ func (a *advice) decide(all []brokenAssumption) {
 
 // insteadOf returns the recipes to take instead of one.
 func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick {
-	if a.Answer == doNotUse {
+	if a.Answer == doNotUse || a.Answer == useOnlyIf && a.Fenced {
 		return locks.PicksLike(known.ID, claims, known.Topology)
 	}
 	if a.Answer != useOnlyIf || len(a.Broken) == 0 {
@@ -171,15 +171,16 @@ func (l *brokenList) addCell(c campaign.Cell) {
 	}
 }
 
-// addDeclared adds a flaw that the recipe declares: a bug in any case; a limit if it shows
-// under faults that were not judged here.
+// addDeclared adds a flaw that the recipe declares; but not a limit that may show by chance
+// only, if a fault under which it may was judged here.
 func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
 	cause := checker.Cause(f.Cause)
 	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }
 	faults := slices.DeleteFunc(slices.Concat(f.Faults, f.Also), mix)
 	if f.Kind == locks.Limit {
+		must := slices.DeleteFunc(slices.Clone(f.Faults), mix)
 		tried := slices.ContainsFunc(cells, func(c campaign.Cell) bool { return c.Exercised > 0 && slices.Contains(faults, c.Fault) })
-		if tried || len(faults) == 0 || !matters(l.claims, f.Oracle, f.Kind, false) || cause.OfRenewal() && !l.claims.Renews {
+		if tried && len(must) == 0 || len(faults) == 0 || !matters(l.claims, f.Oracle, f.Kind, false) || cause.OfRenewal() && !l.claims.Renews {
 			return
 		}
 	}

@@ -20,7 +20,7 @@ var answerWords = map[answer]struct{ Words, Class, Brief string }{
 }
 
 // mostAssumptions is how many assumptions a sentence names.
-const mostAssumptions = 3
+const mostAssumptions = 4
 
 // Label returns the answer's words.
 func (a advice) Label() string { return answerWords[a.Answer].Words }
@@ -59,7 +59,7 @@ func (a advice) conditions() string {
 		}
 	}
 	if n := len(all) - mostAssumptions; n > 0 {
-		all = append(all[:mostAssumptions], fmt.Sprintf("%d more assumptions hold", n))
+		all = append(all[:mostAssumptions], fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
 	}
 	if a.Fenced {
 		all = append([]string{"the guarded resource refuses an older fencing token"}, all...)
@@ -90,7 +90,7 @@ func (a advice) refusal() string {
 		text += failed + where
 	}
 	if len(a.Instead) > 0 {
-		text += "; instead take " + takeWords(a.Instead) + a.reentrantWords()
+		text += "; take " + takeWords(a.Instead) + " instead" + a.reentrantWords()
 	}
 	return text + "." + a.undecidedWords()
 }
@@ -121,17 +121,22 @@ func underWords(b brokenAssumption) string {
 	return text
 }
 
-// takeWords names recipes with their conditions, the first that applies to be taken.
+// takeWords names recipes. Their conditions are the same for all recipes: takenIf.
 func takeWords(picks []locks.Pick) string {
 	var all []string
 	for _, p := range picks {
-		text := "`" + p.ID + "`"
-		if p.If != "" {
-			text += " if " + strings.ReplaceAll(p.If, "`", "")
-		}
-		all = append(all, text)
+		all = append(all, "`"+p.ID+"`")
 	}
-	return strings.Join(all, ", else ")
+	return strings.Join(all, " or ")
+}
+
+// takenIf returns the recipes that answers name, each once, in the order of locks.Picks.
+func takenIf(rows []adviceRow) []locks.Pick {
+	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
+		return p.If == "" || !slices.ContainsFunc(rows, func(x adviceRow) bool {
+			return slices.ContainsFunc(x.Advice.Instead, func(y locks.Pick) bool { return y.ID == p.ID })
+		})
+	})
 }
 
 // adviceRow is a recipe's line of the answers.
@@ -141,7 +146,8 @@ type adviceRow struct {
 }
 
 // adviceRows returns the answers for the rows of a matrix, best first; among equal answers,
-// the recipe with fewer broken assumptions, then with the better verdicts.
+// first locks.Picks in their order, then the recipe whose assumptions broke under fewer
+// faults, then the one with the better verdicts.
 func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
 	worst := worstFirst(rows)
 	place := func(x adviceRow) int {
@@ -152,9 +158,32 @@ func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
 		out = append(out, adviceRow{Recipe: row.Recipe, Does: doesWords(row.Summary), Advice: r.advise(row.Recipe, faults)})
 	}
 	slices.SortStableFunc(out, func(a, b adviceRow) int {
-		return cmp.Or(cmp.Compare(a.Advice.Answer, b.Advice.Answer), cmp.Compare(place(b), place(a)))
+		return cmp.Or(cmp.Compare(a.Advice.Answer, b.Advice.Answer), cmp.Compare(pickPlace(a.Recipe), pickPlace(b.Recipe)),
+			cmp.Compare(a.Advice.broke(), b.Advice.broke()), cmp.Compare(place(b), place(a)))
 	})
 	return out
+}
+
+// pickPlace returns a recipe's place in locks.Picks; that of all others is last.
+func pickPlace(recipe string) int {
+	picks := locks.Picks()
+	if i := slices.IndexFunc(picks, func(p locks.Pick) bool { return p.ID == recipe }); i >= 0 {
+		return i
+	}
+	return len(picks)
+}
+
+// broke counts the faults under which an assumption broke here.
+func (a advice) broke() int {
+	faults := map[string]bool{}
+	for _, b := range a.Broken {
+		for _, f := range b.Faults {
+			if b.Seen {
+				faults[f] = true
+			}
+		}
+	}
+	return len(faults)
 }
 
 // doesWords says in a line what a recipe does, of its summary.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
@@ -81,7 +82,7 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 		return nil, err
 	}
 	content := pageContent{
-		view: v, Rows: rows, Answers: answers, Tested: r.tested(v), Remedies: told.remedies(),
+		view: v, Rows: rows, Answers: answers, TakenIf: takenIf(answers), Tested: r.tested(v), Remedies: told.remedies(),
 		Style: template.CSS(pageStyle + told.sheet.Rules()), Script: cdata(pageScript),
 		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
@@ -100,6 +101,7 @@ type pageContent struct {
 	view
 	Rows               []pageRow
 	Answers            []adviceRow
+	TakenIf            []locks.Pick
 	Tested             []fact
 	Remedies           []sharedText
 	Style              template.CSS
