@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -14,92 +18,204 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
+// reportFlags are the flags of report.
+type reportFlags struct {
+	store, recipes, bundle string
+	beside                 []string
+	json, all              bool
+	volumeFlags
+}
+
 func (a *app) reportCommand() *cobra.Command {
-	var store, recipes string
-	var beside []string
-	var asJSON, all bool
+	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report [DIR]",
-		Short: "Render a stored campaign again",
+		Use:   "report [DIR] | report BEFORE AFTER",
+		Short: "Render a stored campaign again, or compare two",
 		Long: `Report renders a stored campaign again, from what is on disk: the matrix, the
 pages, and the pictures of the trials that these show. Without DIR it takes the
 latest campaign of the store. A campaign that was killed is reported as far as
-it came. With --recipes it writes a page instead: every recipe with its algorithm,
-its claims and its flaws, each with the command that shows it. With --beside it prints
-one matrix of several campaigns instead, in Markdown, and the flaws that only some
-of them showed.`,
+it came.
+
+With two directories it tells what changed from the first campaign to the second:
+cells that got worse or better, flaws that are new, each with the command that
+shows it, and flaws that are gone. With --beside it prints one matrix of several
+campaigns instead, in Markdown, and the flaws that only some of them showed.
+
+With --bundle it also writes the campaign to a zip archive in which every link of
+the pages works. With --recipes it writes a page instead: every recipe with its
+algorithm, its claims and its flaws, each with the command that shows it.`,
 		Example: `  lockstorm report store/latest
-  lockstorm report --all store/compare/20260301T123000Z`,
-		Args: expectArgs(0, 1, "the directory of a stored campaign"),
+  lockstorm report store/release/20260301T123000Z store/latest
+  lockstorm report --bundle campaign.zip store/latest`,
+		Args: expectArgs(0, 2, "the directory of a stored campaign, or of two to compare"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := filepath.Join(store, campaign.Latest)
-			if len(args) > 0 {
-				dir = args[0]
+			dirs := args
+			if len(dirs) == 0 {
+				dirs = []string{filepath.Join(f.store, campaign.Latest)}
 			}
-			if len(beside) > 0 {
-				for _, other := range []string{"all", "json", "recipes"} {
-					if cmd.Flags().Changed(other) {
-						return input.Errorf("--%s: --beside %s prints several campaigns, and no report; expected one of them", other, beside[0])
-					}
-				}
-				return a.beside(append([]string{dir}, beside...))
+			if err := f.check(cmd.Flags(), len(dirs)); err != nil {
+				return err
 			}
-			if recipes != "" {
-				for _, other := range []string{"all", "json"} {
-					if cmd.Flags().Changed(other) {
-						return input.Errorf("--%s: --recipes %s writes another page, and no report; expected one of them", other, recipes)
-					}
-				}
-				return recipesPage(dir, recipes)
+			switch {
+			case len(dirs) == 2:
+				return a.changes(dirs[0], dirs[1], f.json)
+			case len(f.beside) > 0:
+				return a.beside(append(dirs, f.beside...))
+			case f.recipes != "":
+				return recipesPage(dirs[0], f.recipes)
 			}
-			return a.report(cmd.Context(), dir, all, asJSON)
+			return a.report(cmd.Context(), dirs[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
-	cmd.Flags().BoolVar(&all, "all", false, "draw and tell every violated trial that was kept, and write report-full.md: all of it in Markdown")
-	cmd.Flags().StringVar(&recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
-	cmd.Flags().StringArrayVar(&beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
+	flags := cmd.Flags()
+	flags.StringVar(&f.store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
+	flags.BoolVar(&f.all, "all", false, "draw and tell every violated trial that was kept, and write report-full.md: all of it in Markdown")
+	flags.StringVar(&f.recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
+	flags.StringArrayVar(&f.beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
+	flags.StringVar(&f.bundle, "bundle", "", "zip file to write the campaign to, with every file that its pages link")
+	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix; of two campaigns, the changes")
+	f.register(cmd, "print only what is not as expected: no matrix", "")
 	return cmd
 }
 
-func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
-	stored, err := campaign.Load(dir)
+// check returns an input.Error if the flags ask for two things at once.
+func (f reportFlags) check(flags *pflag.FlagSet, dirs int) error {
+	var what string
+	var others []string
+	switch {
+	case dirs == 2:
+		what, others = "two directories ask for what changed", []string{"all", "beside", "bundle", "quiet", "recipes"}
+	case len(f.beside) > 0:
+		what, others = fmt.Sprintf("--beside %s prints several campaigns, and no report", f.beside[0]), []string{"all", "bundle", "json", "quiet", "recipes"}
+	case f.recipes != "":
+		what, others = fmt.Sprintf("--recipes %s writes another page, and no report", f.recipes), []string{"all", "bundle", "json", "quiet"}
+	}
+	for _, other := range others {
+		if flags.Changed(other) {
+			return input.Errorf("--%s: %s; expected one of them", other, what)
+		}
+	}
+	return nil
+}
+
+func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
+	if err := outside(f.bundle, dir); err != nil {
+		return err
+	}
+	stored, err := a.load(dir)
 	if err != nil {
 		return err
 	}
-	if stored.Truncated != nil {
-		fmt.Fprintf(a.stderr, "lockstorm: %v\n", stored.Truncated)
-	}
 	sink := reports.New
-	if all {
+	if f.all {
 		sink = reports.NewFull
 	}
 	if err := stored.Report(ctx, sink); err != nil {
 		return err
 	}
-	if err := a.print(stored.Matrix, asJSON); err != nil {
-		return err
+	if f.bundle != "" {
+		if err := bundle(f.bundle, stored); err != nil {
+			return err
+		}
 	}
-	if !asJSON {
-		a.surprises(a.stdout, stored)
-		a.asExpected(a.stdout, stored)
-		a.say(a.stdout, "report: %s", filepath.Join(dir, reports.HTMLFile))
-		a.firstLook(a.stdout, stored)
+	if f.json || !f.quiet {
+		if err := a.print(stored.Matrix, f.json); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return nil
+	}
+	a.surprises(a.stdout, stored)
+	if f.quiet {
+		return nil
+	}
+	a.asExpected(a.stdout, stored)
+	a.say(a.stdout, "report: %s", filepath.Join(dir, reports.HTMLFile))
+	if f.bundle != "" {
+		a.say(a.stdout, "bundle: %s", f.bundle)
+	}
+	a.firstLook(a.stdout, stored)
+	return nil
+}
+
+// load loads a stored campaign, and says on stderr if a line of it is cut short.
+func (a *app) load(dir string) (campaign.Stored, error) {
+	s, err := campaign.Load(dir)
+	if err == nil && s.Truncated != nil {
+		a.say(a.stderr, "lockstorm: %v", s.Truncated)
+	}
+	return s, err
+}
+
+// outside refuses a file in the directory of the campaign that is to be written to it.
+func outside(file, dir string) error {
+	if file == "" {
+		return nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return input.Errorf("--bundle %s: %w", file, errors.Unwrap(err))
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // there is no campaign, as loading it will say
+	}
+	folder, err = filepath.Abs(folder)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return fmt.Errorf("--bundle %s: %w", file, err)
+	}
+	if folder == real || strings.HasPrefix(folder, real+string(filepath.Separator)) {
+		return input.Errorf("--bundle %s: expected a file outside the directory of the campaign", file)
 	}
 	return nil
+}
+
+// bundle writes a campaign to a zip file, which it replaces in one step.
+func bundle(file string, s campaign.Stored) (err error) {
+	temporary := file + ".new"
+	f, err := os.Create(temporary)
+	if err != nil {
+		return input.Errorf("--bundle %s: %w", file, errors.Unwrap(err))
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	err = cmp.Or(reports.Bundle(f, s.Dir, name, s.Info.Started), f.Close())
+	if err == nil {
+		err = os.Rename(temporary, file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("--bundle: %w", err), os.Remove(temporary))
+	}
+	return nil
+}
+
+// changes prints what changed from one stored campaign to another.
+func (a *app) changes(before, after string, asJSON bool) error {
+	old, err := a.load(before)
+	if err != nil {
+		return err
+	}
+	now, err := a.load(after)
+	if err != nil {
+		return err
+	}
+	c := reports.Compare(old, now)
+	if asJSON {
+		return printJSON(a.stdout, c)
+	}
+	return reports.WriteChanges(a.stdout, c, old, now, a.screen(a.stdout))
 }
 
 // beside prints stored campaigns as one matrix.
 func (a *app) beside(dirs []string) error {
 	var all []campaign.Stored
 	for _, dir := range dirs {
-		s, err := campaign.Load(dir)
+		s, err := a.load(dir)
 		if err != nil {
 			return err
-		}
-		if s.Truncated != nil {
-			fmt.Fprintf(a.stderr, "lockstorm: %v\n", s.Truncated)
 		}
 		all = append(all, s)
 	}

@@ -1,0 +1,212 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Direction says how a cell changed from one campaign to the next.
+type Direction string
+
+// Directions, in the order in which Changes lists them.
+const (
+	Worse   Direction = "worse"
+	Better  Direction = "better"
+	Other   Direction = "other" // the same verdict with other flaws, or one of them was not tested
+	Added   Direction = "added" // only the second campaign has the cell
+	Removed Direction = "removed"
+)
+
+// ChangedFlaw is a flaw that only one of two campaigns showed in a cell.
+type ChangedFlaw struct {
+	Oracle string     `json:"oracle"`
+	Cause  string     `json:"cause"`
+	Kind   locks.Kind `json:"kind"`   // bug, limit, or empty: the recipe does not declare it
+	Replay string     `json:"replay"` // the command line that shows it again
+}
+
+// Change is a cell that differs between two campaigns.
+type Change struct {
+	Lock      string        `json:"lock"`
+	Fault     string        `json:"fault"`
+	Direction Direction     `json:"direction"`
+	Before    string        `json:"before"` // as in the matrix; "" if the first campaign lacks the cell
+	After     string        `json:"after"`
+	New       []ChangedFlaw `json:"new,omitempty"`
+	Gone      []ChangedFlaw `json:"gone,omitempty"`
+}
+
+// Changes are the differences between two campaigns.
+type Changes struct {
+	Schema int `json:"schema"` // 1
+	// Before and After are the directories of the campaigns.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Both counts the cells that both have, Same those of them without a difference.
+	Both  int      `json:"both"`
+	Same  int      `json:"same"`
+	Cells []Change `json:"cells"` // by direction, then in the order of the matrices; never null
+}
+
+// Compare compares two campaigns cell by cell. The number of trials is no difference.
+func Compare(before, after campaign.Stored) Changes {
+	all := Changes{Schema: 1, Before: before.Dir, After: after.Dir, Cells: []Change{}}
+	old, now := before.ShownFlaws(), after.ShownFlaws()
+	recipes, faults := axes(campaign.Matrix{Cells: slices.Concat(before.Matrix.Cells, after.Matrix.Cells)})
+	slices.Sort(recipes)
+	for _, recipe := range recipes {
+		for _, fault := range faults {
+			a, inA := cellOf(before.Matrix, recipe, fault)
+			b, inB := cellOf(after.Matrix, recipe, fault)
+			c := Change{Lock: recipe, Fault: fault}
+			switch {
+			case !inA && !inB:
+				continue
+			case !inA:
+				c.Direction, c.After = Added, cellSymbol(b).Text
+			case !inB:
+				c.Direction, c.Before = Removed, cellSymbol(a).Text
+			default:
+				all.Both++
+				c.Before, c.After = cellSymbol(a).Text, cellSymbol(b).Text
+				c.New, c.Gone = onlyIn(b, a, now), onlyIn(a, b, old)
+				if c.Direction = direction(a, b, c); c.Direction == "" {
+					all.Same++
+					continue
+				}
+			}
+			all.Cells = append(all.Cells, c)
+		}
+	}
+	order := []Direction{Worse, Better, Other, Added, Removed}
+	slices.SortStableFunc(all.Cells, func(a, b Change) int {
+		return cmp.Compare(slices.Index(order, a.Direction), slices.Index(order, b.Direction))
+	})
+	return all
+}
+
+// onlyIn lists the flaws of a cell that the other lacks.
+func onlyIn(c, other campaign.Cell, shown []campaign.ShownFlaw) (flaws []ChangedFlaw) {
+	for _, f := range c.Flaws {
+		same := func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }
+		if slices.ContainsFunc(other.Flaws, same) || slices.ContainsFunc(flaws, func(g ChangedFlaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }) {
+			continue
+		}
+		x := ChangedFlaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind}
+		if i := slices.IndexFunc(shown, func(s campaign.ShownFlaw) bool {
+			return s.Lock == c.Lock && s.Fault == c.Fault && s.Oracle == f.Oracle && s.Cause == f.Cause
+		}); i >= 0 {
+			x.Replay = shown[i].Replay
+		}
+		flaws = append(flaws, x)
+	}
+	return flaws
+}
+
+// direction compares the cells of two campaigns, of which c has the flaws; "" if they show the
+// same.
+func direction(a, b campaign.Cell, c Change) Direction {
+	was, is := severity(a), severity(b)
+	switch {
+	case was < 0 || is < 0: // a cell that was not tested is neither better nor worse
+		if plainVerdict(a) == plainVerdict(b) {
+			return ""
+		}
+		return Other
+	case is > was:
+		return Worse
+	case is < was:
+		return Better
+	case len(c.New)+len(c.Gone) > 0:
+		return Other
+	}
+	return ""
+}
+
+// plainVerdict is a cell's symbol without its number of trials.
+func plainVerdict(c campaign.Cell) string {
+	if c.Verdict == trial.Holds {
+		return string(trial.Holds)
+	}
+	return cellSymbol(c).Text
+}
+
+// severity orders the verdicts of cells that were tested: the worse, the greater; below 0 for
+// one that says nothing.
+func severity(c campaign.Cell) int {
+	switch c.Verdict {
+	case trial.Holds:
+		return 0
+	case trial.Violated, trial.Blocked:
+	default:
+		return -1
+	}
+	rank := 1 // blocked up to the lease time
+	switch {
+	case c.Verdict == trial.Blocked && c.Forever:
+		rank = 2
+	case c.Verdict == trial.Violated && c.Kind == locks.Limit:
+		rank = 3
+	case c.Verdict == trial.Violated:
+		rank = 4
+	}
+	if undeclared(c) {
+		rank += 10
+	}
+	return rank
+}
+
+// WriteChanges writes what changed between two campaigns as text. The error is w's.
+func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Screen) error {
+	var b strings.Builder
+	line := func(indent, text string) { b.WriteString(wording.Fill(indent+text, indent+"  ", s.Width) + "\n") }
+	for i, x := range []campaign.Stored{before, after} {
+		line("", fmt.Sprintf("%s: %s, testbed %s, %s, seed %d: %d trials of %d cells", []string{"before", "after"}[i],
+			x.Dir, x.Matrix.Testbed, cmp.Or(x.Info.Versions.Lockstorm, "unknown version"), x.Matrix.Seed, len(x.Trials), len(x.Matrix.Cells)))
+	}
+	line("", fmt.Sprintf("%d %s in both, %d of them the same", c.Both, wording.Plural(c.Both, "cell"), c.Same))
+	if len(before.Trials) != len(after.Trials) {
+		line("", "The campaigns have different numbers of trials: a flaw that one of them did not show may have needed more.")
+	}
+	titles := map[Direction]string{Worse: "Worse", Better: "Better", Other: "Changed otherwise", Added: "Only after", Removed: "Only before"}
+	last := Direction("")
+	for _, x := range c.Cells {
+		if x.Direction != last {
+			last = x.Direction
+			b.WriteString("\n" + titles[x.Direction] + ":\n")
+		}
+		line("  ", fmt.Sprintf("%s under %s: %s", x.Lock, x.Fault, joinWords(" → ", x.Before, x.After)))
+		for _, side := range []struct {
+			word  string
+			flaws []ChangedFlaw
+		}{{"new", x.New}, {"gone", x.Gone}} {
+			for _, f := range side.flaws {
+				kind := "not declared"
+				if f.Kind != "" {
+					kind = "declared " + string(f.Kind)
+				}
+				line("    ", fmt.Sprintf("%s: %s by %s, %s", side.word, f.Oracle, f.Cause, kind))
+				if f.Replay != "" && side.word == "new" {
+					const indent = "      "
+					width := s.Width
+					if width > 0 {
+						width = max(1, width-len(indent))
+					}
+					lines := shell.Lines(shell.As(f.Replay, s.Program), "  ", width)
+					b.WriteString(indent + strings.ReplaceAll(lines, "\n", "\n"+indent) + "\n")
+				}
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

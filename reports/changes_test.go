@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// oneRelease is a campaign whose cells show these flaws, by recipe: each flaw is "oracle cause
+// kind"; a recipe without any holds.
+func oneRelease(dir string, trials int, cells map[string][]string) campaign.Stored {
+	s := campaign.Stored{Dir: dir, Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 1}}
+	s.Info.Config.Seed = 1
+	for lock, flaws := range cells {
+		c := campaign.Cell{Lock: lock, Fault: "delay", Verdict: trial.Holds, Exercised: trials}
+		t := trial.Result{Spec: trial.Spec{Lock: lock, Fault: "delay", Workload: "mutex", Testbed: "sim"}}
+		for i, text := range flaws {
+			words := strings.Split(text, " ")
+			f := trial.Flaw{Oracle: words[0], Cause: words[1], Kind: locks.Kind(words[2])}
+			c.Flaws, t.Flaws = append(c.Flaws, f), append(t.Flaws, f)
+			if i == 0 {
+				c.Kind, c.Verdict = f.Kind, trial.Violated
+				if f.Oracle == "liveness" {
+					c.Verdict = trial.Blocked
+				}
+			}
+		}
+		if lock == "unsupported" {
+			c.Verdict = trial.NotSupported
+		}
+		s.Matrix.Cells = append(s.Matrix.Cells, c)
+		for range trials {
+			s.Trials = append(s.Trials, t)
+		}
+	}
+	return s
+}
+
+func TestChangesAreToldWorstFirst(t *testing.T) {
+	before := oneRelease("store/a", 2, map[string][]string{
+		"same": nil, "mended": {"exclusion race bug"}, "broken": nil, "undeclared": {"exclusion race bug"},
+		"limit": {"liveness no-expiry limit"}, "other": {"exclusion race bug"}, "removed": nil, "unsupported": nil,
+	})
+	after := oneRelease("store/b", 3, map[string][]string{
+		"same": nil, "mended": nil, "broken": {"exclusion race bug"}, "undeclared": {"exclusion race bug", "fencing late-command "},
+		"limit": {"exclusion lease-outlived limit"}, "other": {"exclusion foreign-delete bug"}, "added": nil, "unsupported": nil,
+	})
+	c := Compare(before, after)
+	want := map[string]Direction{"mended": Better, "broken": Worse, "undeclared": Worse, "limit": Worse, "other": Other, "removed": Removed, "added": Added}
+	if c.Both != 7 || c.Same != 2 || len(c.Cells) != len(want) {
+		t.Errorf("%d in both, %d the same, %d changed; want 7, 2 and %d", c.Both, c.Same, len(c.Cells), len(want))
+	}
+	for _, x := range c.Cells {
+		if x.Direction != want[x.Lock] {
+			t.Errorf("%s is %s, want %s", x.Lock, x.Direction, want[x.Lock])
+		}
+	}
+	for name, s := range map[string]Screen{"changes.txt": {Program: "bin/lockstorm"}, "changes-60.txt": {Width: 60}} {
+		var b bytes.Buffer
+		if err := WriteChanges(&b, c, before, after, s); err != nil {
+			t.Fatal(err)
+		}
+		reporttest.Golden(t, name, b.Bytes())
+		for line := range strings.Lines(b.String()) {
+			if n := len([]rune(line)) - 1; s.Width > 0 && n > s.Width {
+				t.Errorf("a line has %d columns: %s", n, line)
+			}
+		}
+	}
+}
