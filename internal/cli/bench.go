@@ -24,6 +24,7 @@ type benchFlags struct {
 	lockList       string
 	testbedOptions testbedFlags
 	json           bool
+	quiet          bool
 }
 
 // baseline is the lock that bench compares with: one command, and one script.
@@ -89,6 +90,7 @@ Redis all figures are of this machine and this moment.`,
 	flags.IntVar(&f.Nodes, "nodes", 0, "nodes of locks that need independent ones (0 = 5)")
 	flags.Uint64Var(&f.Seed, "seed", 1, "seed of all that is random; 0 draws one")
 	flags.BoolVar(&f.json, "json", false, "print JSON: all figures, with what each means")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print the figures only: no progress")
 	f.testbedOptions.register(flags)
 	return cmd
 }
@@ -132,7 +134,11 @@ func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool)
 	if err != nil {
 		return err
 	}
-	r, err := a.measure(ctx, tb, c)
+	v := normal
+	if f.quiet {
+		v = quiet
+	}
+	r, err := a.measure(ctx, tb, c, v)
 	if err = errors.Join(err, done()); err != nil {
 		return err
 	}
@@ -143,11 +149,11 @@ func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool)
 }
 
 // measure runs the trials on the open testbed.
-func (a *app) measure(ctx context.Context, tb testbed.Testbed, c bench.Config) (r bench.Report, err error) {
+func (a *app) measure(ctx context.Context, tb testbed.Testbed, c bench.Config, v volume) (r bench.Report, err error) {
 	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
 		return r, err
 	}
-	p := a.newProgress(normal)
+	p := a.newProgress(v)
 	p.words = func(s campaign.Progress) []string { return []string{fmt.Sprintf("%v left", p.left(s))} }
 	defer p.end()
 	r, err = bench.Run(ctx, tb, c, func(done, all int) { p.show(campaign.Progress{Done: done, Total: all}) })

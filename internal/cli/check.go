@@ -28,6 +28,7 @@ type checkFlags struct {
 	export   string
 	out      string
 	json     bool
+	quiet    bool
 	holdFlags
 }
 
@@ -109,6 +110,7 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(exportNames(), ", "))
 	flags.StringVar(&f.out, "out", "", "the file for --export (default stdout)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no verdicts: the exit code tells")
 	return cmd
 }
 
@@ -178,6 +180,9 @@ func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
 		if err != nil {
 			return err
 		}
+		return checkExit(result.Verdicts)
+	}
+	if f.quiet {
 		return checkExit(result.Verdicts)
 	}
 	a.verdicts(result)

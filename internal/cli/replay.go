@@ -35,7 +35,8 @@ type replayFlags struct {
 	trial                 int
 	schedule              string
 	hash, out             string
-	verbose, json         bool
+	json                  bool
+	volumeFlags
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -77,16 +78,16 @@ of the files stored beside it; else --hash.`,
 	f.testbed.register(flags)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
-	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended, then what the fault did")
+	f.register(cmd, "print only whether the history is the same", "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
 	groupTrialFlags(flags)
-	group(flags, "What is compared and told", "hash", "out", "verbose", "json")
+	group(flags, "What is compared and told", "hash", "out", "quiet", "verbose", "json")
 	return cmd
 }
 
 // besideFolder are the flags allowed beside a folder: they do not define the trial.
-var besideFolder = []string{"testbed", "hash", "out", "verbose", "json"}
+var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json"}
 
 // fewestDigits is the number of digits of a hash that suffice to tell histories apart.
 const fewestDigits = 8
@@ -94,6 +95,9 @@ const fewestDigits = 8
 // check returns an input.Error if the flags do not name exactly one trial, or --hash is no
 // hash.
 func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
+	if err := f.volumeFlags.check(); err != nil {
+		return err
+	}
 	if strings.Trim(f.hash, "0123456789abcdefABCDEF") != "" || flags.Changed("hash") && (len(f.hash) < fewestDigits || len(f.hash) > 2*sha256.Size) {
 		return input.Errorf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
 	}
@@ -111,7 +115,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --verbose and --json beside a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose and --json beside a folder", flag.Name, args[0])
 		}
 	})
 	return surplus
@@ -306,6 +310,10 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 			r.Differs = x.differs.Error()
 		}
 		return printJSON(a.stdout, r)
+	}
+	if f.quiet {
+		a.say(a.stdout, "%s", x.words())
+		return nil
 	}
 	a.say(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands",
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
