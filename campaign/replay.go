@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/decision"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
@@ -89,4 +90,30 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 	}
 	record, err := trial.LoadRecord(r.Dir)
 	return t, record.Evidence, err
+}
+
+// Decide runs the trial, then continuations of it from many instants (package decision), and
+// says when its worst flaw became certain. The error is an input.Error if the trial shows no
+// flaw, or if the testbed is on real time, where trials do not repeat.
+func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
+	if trial.RealTime(r.Testbed) {
+		return d, t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: nobody can tell what another continuation would have done", r.Testbed.Name())
+	}
+	original := r
+	original.Dir, original.Log = "", nil
+	if t, e, err = original.Run(ctx); err != nil {
+		return d, t, e, err
+	}
+	scratch, err := os.MkdirTemp("", "lockstorm-decision-")
+	if err != nil {
+		return d, t, e, fmt.Errorf("decide: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	pool := worker.NewPool(r.Testbed, r.Worker, parallel)
+	defer pool.Close()
+	d, err = decision.Run(ctx, pool, t, e, continuations, parallel, scratch)
+	if errors.Is(err, decision.ErrNotDecided) {
+		err = &input.Error{Err: err}
+	}
+	return d, t, e, err
 }

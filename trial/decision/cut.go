@@ -1,0 +1,86 @@
+package decision
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// spareSections is how many critical sections a client of a continuation may run after the
+// cut. The disturbed part ends before a client needs more.
+const spareSections = 200
+
+// Cut returns the spec of a continuation of the trial that recorded these operations, cut at
+// an instant of the history's clock. Faults in force end there, and those that had not begun
+// are left out. Critical sections that clients had begun stay as they were. In continuation 0
+// the later ones stay too; in each other continuation they are drawn anew.
+func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) trial.Spec {
+	s.Plan = healed(s.Plan, ops, at)
+	s.Options.Script = script(s, ops, at, continuation)
+	s.Schedule, s.Size, s.Attempt = "", 0, 0
+	return s
+}
+
+// healed returns the actions of a plan that had begun at an instant, ended there.
+func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
+	begun, ended := map[int]time.Duration{}, map[int]time.Duration{}
+	for _, op := range ops {
+		switch {
+		case op.Process != history.Nemesis || op.Window == nil:
+		case op.Type == history.Invoke:
+			begun[op.Window.ID] = op.Time
+		default:
+			ended[op.Window.ID] = op.Time
+		}
+	}
+	kept := nemesis.Plan{}
+	for _, a := range p {
+		from, ok := begun[a.ID]
+		if !ok || from > at {
+			continue
+		}
+		if to, ok := ended[a.ID]; !ok || to > at {
+			a.For, a.Until, a.Linger, a.Limit = max((at-from).Truncate(time.Microsecond), time.Microsecond), nil, 0, 0
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}
+
+// script returns the critical sections of a continuation.
+func script(s trial.Spec, ops []history.Op, at time.Duration, continuation int) [][]workloads.Section {
+	w, _ := workloads.ByName(s.Workload)
+	o, scripted := s.Options, len(s.Options.Script) > 0
+	if scripted && continuation == 0 {
+		return o.Script
+	}
+	end, _ := slices.BinarySearchFunc(ops, at+1, func(op history.Op, t time.Duration) int { return int(op.Time - t) })
+	past := w.Scripted(o, ops[:end]).Script
+	fresh := o
+	fresh.Script = nil
+	if continuation > 0 {
+		fresh.Seed = (o.Seed + uint64(continuation)*0x9e3779b97f4a7c15) % trial.MaxSeed
+	}
+	all := make([][]workloads.Section, len(past))
+	for client, sections := range past {
+		length := len(sections) + spareSections
+		if scripted {
+			length = 0
+			if client < len(o.Script) {
+				length = len(o.Script[client])
+			}
+		}
+		if len(sections) < length { // the last one had not begun yet
+			sections = sections[:max(0, len(sections)-1)]
+		}
+		all[client] = slices.Clone(sections)
+		for n := len(sections); n < length; n++ {
+			all[client] = append(all[client], w.Decide(fresh, client, n))
+		}
+	}
+	return all
+}

@@ -1,0 +1,273 @@
+package decision
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Runner runs the continuations. A worker.Pool is one. Run is called by several goroutines.
+type Runner interface {
+	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
+}
+
+// Instant is an instant at which a trial is cut: the time of an event in its evidence.
+type Instant struct {
+	At time.Duration `json:"at"` // on the history's clock
+	// Op is the index of the operation or fault that was recorded then, Key that of the change
+	// of a key; -1 = none.
+	Op  int `json:"op"`
+	Key int `json:"key"`
+}
+
+// Point is the outcome of the continuations from one instant.
+type Point struct {
+	Instant
+	// Runs counts the continuations that did the same as the trial up to the instant, and
+	// Violated those of them that showed its flaw.
+	Runs     int `json:"runs"`
+	Violated int `json:"violated"`
+}
+
+// Share returns the share of the continuations that showed the flaw.
+func (p Point) Share() float64 { return float64(p.Violated) / float64(max(1, p.Runs)) }
+
+// Decision says when the violation of a trial became certain.
+type Decision struct {
+	// Flaw is the trial's worst flaw. Shown is the time at which its first finding shows.
+	Flaw  trial.Flaw    `json:"flaw"`
+	Shown time.Duration `json:"shown"`
+	// Points are the instants that were tried, ascending. Those whose continuations did not
+	// repeat the trial are left out.
+	Points []Point `json:"points"`
+	// Certain is the index in Points of the first instant from which on every continuation
+	// showed the flaw.
+	Certain int `json:"certain"`
+}
+
+// firstRound is how many instants are tried before the search narrows.
+const firstRound = 24
+
+// ErrNotDecided is what the error of Run wraps if there is no Decision.
+var ErrNotDecided = errors.New("nobody can tell when it was decided")
+
+// Run finds when the worst flaw of a violated trial became certain. It runs continuations of
+// the trial, parallel at a time, from events spread over the time until the flaw showed, and
+// then from those between the last instant at which the flaw could be averted and the next.
+// Scratch is a directory for the runs' files. The error wraps ErrNotDecided if the trial
+// shows no flaw, or does not repeat itself.
+func Run(ctx context.Context, on Runner, original trial.Result, e history.Evidence, continuations, parallel int, scratch string) (Decision, error) {
+	d, ok := flawOf(original)
+	if !ok {
+		return d, fmt.Errorf("%w: the trial shows no flaw", ErrNotDecided)
+	}
+	all := instants(e, d.Shown)
+	s := search{on: on, spec: original.Spec, evidence: e, flaw: d.Flaw, continuations: continuations, parallel: parallel, scratch: scratch}
+	done := map[int]Point{}
+	try := func(places []int) error {
+		for _, i := range places {
+			if _, ok := done[i]; ok {
+				continue
+			}
+			p, err := s.point(ctx, all[i])
+			if err != nil {
+				return err
+			}
+			done[i] = p
+		}
+		return nil
+	}
+	if err := try(spread(len(all), firstRound)); err != nil {
+		return d, err
+	}
+	for {
+		averted, certain := edge(done)
+		if certain < 0 {
+			return d, fmt.Errorf("%w: the trial did not repeat itself", ErrNotDecided)
+		}
+		next := (averted + certain) / 2
+		if _, tried := done[next]; tried || certain-averted < 2 {
+			break
+		}
+		if err := try([]int{next}); err != nil {
+			return d, err
+		}
+	}
+	_, certain := edge(done)
+	for i := range all {
+		p, ok := done[i]
+		if !ok || p.Runs == 0 {
+			continue
+		}
+		if i == certain {
+			d.Certain = len(d.Points)
+		}
+		d.Points = append(d.Points, p)
+	}
+	return d, nil
+}
+
+// flawOf returns the trial's worst flaw, and when its first finding shows.
+func flawOf(t trial.Result) (Decision, bool) {
+	if len(t.Flaws) == 0 {
+		return Decision{}, false
+	}
+	d := Decision{Flaw: t.Flaws[0]}
+	for _, v := range t.Verdicts {
+		if v.Oracle != d.Flaw.Oracle || v.Result != checker.Violated {
+			continue
+		}
+		i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return string(cmp.Or(f.Cause, checker.Unclassified)) == d.Flaw.Cause })
+		if i >= 0 {
+			d.Shown = max(v.Findings[i].From, v.Findings[i].To)
+			return d, true
+		}
+	}
+	return d, false
+}
+
+// instants lists the times of all events until an instant, ascending, each once.
+func instants(e history.Evidence, until time.Duration) []Instant {
+	var all []Instant
+	for _, op := range e.Ops {
+		if op.Time <= until {
+			all = append(all, Instant{op.Time, op.Index, -1})
+		}
+	}
+	for _, k := range e.Keys {
+		if k.To <= until {
+			all = append(all, Instant{k.To, -1, k.Index})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Instant) int { return cmp.Compare(a.At, b.At) })
+	return slices.CompactFunc(all, func(a, b Instant) bool { return a.At == b.At })
+}
+
+// spread returns at most most of the indices below n, evenly spread, with the first and the
+// last.
+func spread(n, most int) (places []int) {
+	if n <= most {
+		for i := range n {
+			places = append(places, i)
+		}
+		return places
+	}
+	for k := range most {
+		places = append(places, k*(n-1)/(most-1))
+	}
+	return places
+}
+
+// edge returns the last place at which a continuation averted the flaw, -1 if there is none,
+// and the next place that was tried after it, -1 if there is none. Places without a
+// comparable run count for neither.
+func edge(done map[int]Point) (averted, certain int) {
+	averted, certain = -1, -1
+	places := make([]int, 0, len(done))
+	for i := range done {
+		places = append(places, i)
+	}
+	slices.Sort(places)
+	for _, i := range slices.Backward(places) {
+		switch p := done[i]; {
+		case p.Runs == 0:
+		case p.Violated == p.Runs:
+			certain = i
+		default:
+			averted = i
+			if certain >= 0 {
+				return skipIdle(done, averted, certain), certain
+			}
+			return averted, certain
+		}
+	}
+	return averted, certain
+}
+
+// skipIdle returns the last tried place before certain: between averted and it, places
+// without a comparable run are nothing to narrow down.
+func skipIdle(done map[int]Point, averted, certain int) int {
+	for i := certain - 1; i > averted; i-- {
+		if p, ok := done[i]; ok && p.Runs == 0 {
+			return i
+		}
+	}
+	return averted
+}
+
+// search runs continuations of one trial.
+type search struct {
+	on                      Runner
+	spec                    trial.Spec
+	evidence                history.Evidence
+	flaw                    trial.Flaw
+	continuations, parallel int
+	scratch                 string
+}
+
+// point runs all continuations from an instant.
+func (s *search) point(ctx context.Context, at Instant) (Point, error) {
+	p := Point{Instant: at}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, s.parallel))
+	for k := range s.continuations {
+		group.Go(func() error {
+			same, violated, err := s.continuation(ctx, at, k)
+			mu.Lock()
+			defer mu.Unlock()
+			if same {
+				p.Runs++
+			}
+			if same && violated {
+				p.Violated++
+			}
+			return err
+		})
+	}
+	return p, group.Wait()
+}
+
+// continuation runs one continuation. same says that it did what the trial did up to the
+// instant.
+func (s *search) continuation(ctx context.Context, at Instant, k int) (same, violated bool, err error) {
+	folder := filepath.Join(s.scratch, strconv.Itoa(k))
+	d, err := s.on.Run(ctx, trial.Task{Spec: Cut(s.spec, s.evidence.Ops, at.At, k), Folder: folder, Keep: true}, nil)
+	if err != nil {
+		return false, false, err
+	}
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		return false, false, err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return false, false, fmt.Errorf("remove a continuation: %w", err)
+	}
+	same = d.Trial.Err == "" && reflect.DeepEqual(until(record.Evidence.Ops, at.At), until(s.evidence.Ops, at.At))
+	return same, slices.ContainsFunc(d.Trial.Flaws, s.flaw.Same), nil
+}
+
+// until returns the clients' operations before an instant.
+func until(ops []history.Op, at time.Duration) (all []history.Op) {
+	for _, op := range ops {
+		if op.Process != history.Nemesis && op.Time < at {
+			op.Index = 0 // entries of faults may be missing
+			all = append(all, op)
+		}
+	}
+	return all
+}
