@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ type replayFlags struct {
 	schedule              string
 	hash, out             string
 	json                  bool
+	decided               int
 	volumeFlags
 }
 
@@ -80,17 +82,21 @@ of the files stored beside it; else --hash.`,
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	f.register(cmd, "print only whether the history is the same", "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.IntVar(&f.decided, "decided", 0, "say when the violation became certain: from many instants on run so many continuations, in which all faults end and clients decide anew; a plot goes to DIR, or to --out")
 	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
 	groupTrialFlags(flags)
-	group(flags, "What is compared and told", "hash", "out", "quiet", "verbose", "json")
+	group(flags, "What is compared and told", "hash", "out", "quiet", "verbose", "json", "decided")
 	return cmd
 }
 
 // besideFolder are the flags allowed beside a folder: they do not define the trial.
-var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json"}
+var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json", "decided"}
 
 // fewestDigits is the number of digits of a hash that suffice to tell histories apart.
 const fewestDigits = 8
+
+// mostContinuations is the maximum of --decided.
+const mostContinuations = 1000
 
 // check returns an input.Error if the flags do not name exactly one trial, or --hash is no
 // hash.
@@ -100,6 +106,9 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	}
 	if strings.Trim(f.hash, "0123456789abcdefABCDEF") != "" || flags.Changed("hash") && (len(f.hash) < fewestDigits || len(f.hash) > 2*sha256.Size) {
 		return input.Errorf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
+	}
+	if f.decided < 0 || f.decided > mostContinuations {
+		return input.Errorf("--decided %d: expected 1 to %d, or 0 for no continuations", f.decided, mostContinuations)
 	}
 	if len(args) == 0 {
 		switch {
@@ -115,7 +124,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose and --json beside a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided beside a folder", flag.Name, args[0])
 		}
 	})
 	return surplus
@@ -225,6 +234,11 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if err := a.showReplay(*f, result, evidence, x); err != nil {
 		return err
 	}
+	if f.decided > 0 {
+		if err := a.decide(ctx, r, f, args); err != nil {
+			return err
+		}
+	}
 	return x.verdict(a.stderr, args)
 }
 
@@ -245,6 +259,40 @@ func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) 
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
 	}
 	return result, evidence, err
+}
+
+// decide says when the trial's violation became certain. The plot goes to --out, or to the
+// folder of the trial, if there is one.
+func (a *app) decide(ctx context.Context, r campaign.Replay, f *replayFlags, args []string) error {
+	d, _, evidence, err := r.Decide(ctx, f.decided, runtime.GOMAXPROCS(0))
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.notes(f.json), "\n%s\n", reports.DecidedWords(d, evidence))
+	folder := f.out
+	if folder == "" && len(args) > 0 {
+		folder = folderOf(args[0])
+	}
+	if folder == "" {
+		return nil
+	}
+	if err := reports.Decided(folder, d, evidence); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.notes(f.json), "plot: %s\n", filepath.Join(folder, reports.DecidedFile))
+	return nil
+}
+
+// folderOf returns the folder of a stored trial that is named by one of its files, or by the
+// folder itself.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
 }
 
 // openReplay opens the trial's testbed. For a trial in a folder, it is the original testbed
@@ -281,10 +329,7 @@ func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, befo
 // on the same testbed. It returns the image that the trial ran on; "" if there was none
 // or it is unknown.
 func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, err error) {
-	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-		folder = filepath.Dir(folder)
-	}
-	dir := campaign.CampaignOf(folder)
+	dir := campaign.CampaignOf(folderOf(folder))
 	if _, err := os.Stat(filepath.Join(dir, campaign.CampaignFile)); errors.Is(err, fs.ErrNotExist) {
 		return "", nil // the folder has no campaign
 	}

@@ -25,7 +25,8 @@ type Runner interface {
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
 }
 
-// Instant is an instant at which a trial is cut: the time of an event in its evidence.
+// Instant is an instant at which a trial is cut: the time of an event in its evidence, or one
+// between two events.
 type Instant struct {
 	At time.Duration `json:"at"` // on the history's clock
 	// Op is the index of the operation or fault that was recorded then, Key that of the change
@@ -67,7 +68,7 @@ var ErrNotDecided = errors.New("nobody can tell when it was decided")
 
 // Run finds when the worst flaw of a violated trial became certain. It runs continuations of
 // the trial, parallel at a time, from events spread over the time until the flaw showed, and
-// then from those between the last instant at which the flaw could be averted and the next.
+// then from ever fewer instants around the one from which on nothing averts it.
 // Scratch is a directory for the runs' files. The error wraps ErrNotDecided if the trial
 // shows no flaw, or does not repeat itself.
 func Run(ctx context.Context, on Runner, original trial.Result, e history.Evidence, continuations, parallel int, scratch string) (Decision, error) {
@@ -107,18 +108,42 @@ func Run(ctx context.Context, on Runner, original trial.Result, e history.Eviden
 			return d, err
 		}
 	}
-	_, certain := edge(done)
 	for i := range all {
-		p, ok := done[i]
-		if !ok || p.Runs == 0 {
-			continue
+		if p, ok := done[i]; ok && p.Runs > 0 {
+			d.Points = append(d.Points, p)
 		}
-		if i == certain {
-			d.Certain = len(d.Points)
-		}
-		d.Points = append(d.Points, p)
 	}
-	return d, nil
+	return d, d.narrow(func(at time.Duration) (Point, error) { return s.point(ctx, Instant{at, -1, -1}) })
+}
+
+// resolution is the time between the last instant that averts a flaw and the first from which
+// on it is certain, once the search has ended.
+const resolution = time.Millisecond
+
+// narrow sets d.Certain, after it has tried instants between events until the resolution is
+// reached.
+func (d *Decision) narrow(try func(at time.Duration) (Point, error)) error {
+	for {
+		d.Certain = len(d.Points) - 1
+		for d.Certain > 0 && d.Points[d.Certain-1].Violated == d.Points[d.Certain-1].Runs {
+			d.Certain--
+		}
+		if d.Certain == 0 {
+			return nil
+		}
+		from, to := d.Points[d.Certain-1].At, d.Points[d.Certain].At
+		if to-from <= resolution {
+			return nil
+		}
+		p, err := try((from + to) / 2)
+		if err != nil {
+			return err
+		}
+		if p.Runs == 0 {
+			return nil
+		}
+		d.Points = slices.Insert(d.Points, d.Certain, p)
+	}
 }
 
 // flawOf returns the trial's worst flaw, and when its first finding shows.
