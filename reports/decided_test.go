@@ -16,7 +16,9 @@ import (
 func decidedSample(t *testing.T) (decision.Decision, sampleTrial) {
 	t.Helper()
 	all := sampleTrials(t)
-	s := all[slices.IndexFunc(all, func(s sampleTrial) bool { return s.Trial.Spec.Lock == "set-nx-px" && s.Trial.Spec.Fault == "client-pause" })]
+	s := all[slices.IndexFunc(all, func(s sampleTrial) bool {
+		return s.Trial.Spec.Lock == "set-nx-px" && s.Trial.Spec.Fault == "client-pause"
+	})]
 	point := func(at float64, op, violated int) decision.Point {
 		return decision.Point{Instant: decision.Instant{At: reporttest.MS(at), Op: op, Key: -1}, Runs: 8, Violated: violated}
 	}

@@ -10,15 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -42,6 +39,7 @@ var campaignPlots = []campaignPlot{
 	{Name: "verdicts", Title: "Verdicts of each recipe", Draw: plotVerdicts},
 	{Name: "breaks", Title: "Where each recipe breaks", Draw: plotBreaks, Table: breaksTable, Needs: breaksNeed},
 	{Name: "damage", Title: "What a broken lock costs", Draw: plotDamage, Table: damageTable, Needs: damageNeeds},
+	{Name: "overlap", Title: "How long two clients held the lock at once", Draw: plotOverlaps, Table: overlapTable},
 	{Name: "acquire", Title: "Time of an acquire, undisturbed", Draw: plotLatency, Needs: "No undisturbed trial in which somebody got the lock was run here."},
 	{Name: "recovery", Title: "Longest time until somebody got in after a fault, in any workload", Draw: plotRecovery, Needs: "No client asked for a lock after a fault."},
 }
@@ -143,11 +141,22 @@ func heat(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
 }
 
-// verdictInks colour the verdicts in plots.
-var verdictInks = []struct {
+// verdictInk is the colour of a verdict in plots.
+type verdictInk struct {
 	class, label string
 	ink          color.NRGBA
-}{
+}
+
+// text returns the colour of text on the ink: light on dark inks, and dark on light ones.
+func (v verdictInk) text() color.NRGBA {
+	if (299*int(v.ink.R)+587*int(v.ink.G)+114*int(v.ink.B))/1000 < 128 {
+		return svg.OnInk
+	}
+	return svg.RGB(0x1F2428) // not svg.Ink, which is light on dark pages
+}
+
+// verdictInks colour the verdicts in plots.
+var verdictInks = []verdictInk{
 	{"new", "undeclared", svg.RGB(0x6E0015)},
 	{"bug", "bug", svg.Alarm},
 	{"limit", "limit", svg.RGB(0xF2B53C)},
@@ -181,7 +190,11 @@ func plotVerdicts(r result) *svg.Picture {
 						count++
 					}
 				}
-				n.Box(v.ink, x(float64(from)), y(-float64(i))-4.5, x(float64(from+count))-0.6, y(-float64(i))+4.5)
+				x0, x1, mid := x(float64(from)), x(float64(from+count))-0.6, y(-float64(i))
+				n.Box(v.ink, x0, mid-4.5, x1, mid+4.5)
+				if x1-x0 > 8 {
+					n.Text(svg.TextStyle(svg.FontSmall, v.text(), draw.XCenter, draw.YCenter), (x0+x1)/2, mid+1, strconv.Itoa(count))
+				}
 				from += count
 			}
 		}
@@ -202,57 +215,6 @@ func wholeTicks(from, to float64) []plot.Tick {
 	var ticks []plot.Tick
 	for v := 0.0; v <= to; v += step {
 		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
-	}
-	return ticks
-}
-
-// plotLatency shows the acquires' median, 90th and 99th percentile on a
-// logarithmic scale.
-func plotLatency(r result) *svg.Picture {
-	if len(r.Latency) == 0 {
-		return nil
-	}
-	var names []string
-	lo, hi := math.Inf(1), 0.0
-	for _, l := range r.Latency {
-		names = append(names, l.Lock)
-		lo, hi = min(lo, log(l.Min)), max(hi, log(l.P99))
-	}
-	lo, hi = math.Floor(lo*4)/4, math.Ceil(hi*4)/4
-	if hi <= lo {
-		hi = lo + 1
-	}
-	height := vg.Length(len(names)*plotRow + 68)
-	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", panel{"one attempt; a recipe with a waiting of its own waits in it", names, 4, height, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = lo, hi
-		g.X.Tick.Marker = plot.TickerFunc(logTicks)
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
-		for _, t := range logTicks(lo, hi) {
-			n.Lines(svg.Line(svg.Rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
-		}
-		for i, l := range r.Latency {
-			mid := y(-float64(i))
-			n.Lines(svg.Line(svg.Muted, 0.8), vg.Point{X: x(log(l.Min)), Y: mid}, vg.Point{X: x(log(l.P99)), Y: mid})
-			n.Box(svg.Alpha(svg.ClientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
-			n.Box(svg.ClientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
-		}
-	}})
-}
-
-// log returns the decimal logarithm of a duration in microseconds.
-func log(d time.Duration) float64 { return math.Log10(max(0.1, float64(d.Nanoseconds())/1000)) }
-
-// logTicks labels 1, 2 and 5 times each power of ten of microseconds; if there are many
-// powers, only 1.
-func logTicks(from, to float64) []plot.Tick {
-	var ticks []plot.Tick
-	for power := math.Floor(from); power <= to; power++ {
-		for _, m := range []float64{1, 2, 5} {
-			if v := power + math.Log10(m); v >= from && v <= to && (m == 1 || to-from < 2.5) {
-				us := m * math.Pow(10, power)
-				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(prose.Length(time.Duration(us*1000)), " ", "\u00a0", 1)})
-			}
-		}
 	}
 	return ticks
 }

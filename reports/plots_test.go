@@ -22,6 +22,15 @@ func everyPlot(t *testing.T) []plotView {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var overlaps []trial.Result
+	for range leastOverlaps {
+		overlaps = append(overlaps, overlapping("plain", 30))
+	}
+	overlapped, err := drawPlots(sweptResult(overlaps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	swept = append(swept, overlapped...)
 	all := sample
 	for _, p := range swept {
 		if !slices.ContainsFunc(all, func(q plotView) bool { return q.Name == p.Name }) {
