@@ -25,7 +25,9 @@ func (s *session) prolonged(h *hold, stops bool) error {
 	for {
 		done, err := s.client.Work(s.ctx)
 		if errors.Is(err, testbed.ErrHung) {
+			s.mu.Lock()
 			s.hung = true
+			s.mu.Unlock()
 		}
 		if err != nil || done == nil {
 			return err

@@ -22,19 +22,19 @@ type lossWatch struct {
 }
 
 // within runs what a client does as the holder of h, from the grant to the release. Holds
-// may be nested. Leases under which a client hangs in its work stay watched, like their
-// watchdogs go on, until the client's context ends.
+// may be nested. Leases under which a client hangs in its work are watched until the client's
+// context ends: their watchdogs go on, too.
 func (s *session) within(h *hold, do func() error) (err error) {
 	s.held = append(s.held, h)
 	s.watchLoss(h)
 	defer func() {
-		s.held = s.held[:len(s.held)-1]
-		if s.hung {
-			return
-		}
 		if werr := s.endWatch(h); err == nil {
 			err = werr
 		}
+		if s.hung {
+			s.watchLoss(h)
+		}
+		s.held = s.held[:len(s.held)-1]
 	}()
 	return do()
 }
@@ -50,6 +50,9 @@ func (s *session) watchLoss(h *hold) {
 	w := &lossWatch{stop: stop, noticed: make(chan struct{}), ended: make(chan struct{})}
 	h.watch = w
 	turn := time.Duration(len(s.held))
+	if s.hung {
+		turn--
+	}
 	s.watches.Go(func() {
 		defer close(w.ended)
 		select {
@@ -57,9 +60,9 @@ func (s *session) watchLoss(h *hold) {
 		case <-ctx.Done():
 			return
 		}
-		// If the holder itself can act at this instant, it goes first: it may be about to
-		// notice the loss, or to release. Several losses of one instant are then recorded in
-		// the order of the holds, the outermost first.
+		// If the holder itself can act at this instant, it goes first, unless it hangs: it may
+		// be about to notice the loss, or to release. Several losses of one instant are then
+		// recorded in the order of the holds, the outermost first.
 		if s.client.Awake(ctx) == nil && sleep.For(ctx, turn) == nil {
 			w.err = s.notice(h, w)
 		}
@@ -68,11 +71,11 @@ func (s *session) watchLoss(h *hold) {
 
 // notice records a loss for the watch of h, unless the client knows of it. A deadline that
 // has passed has ended the hold already: the client will see that at its next look, unless it
-// extends the lease first.
+// hangs, or extends the lease first.
 func (s *session) notice(h *hold, w *lossWatch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h.lost || s.expired(h.lease) {
+	if h.lost || !s.hung && s.expired(h.lease) {
 		return nil
 	}
 	close(w.noticed)

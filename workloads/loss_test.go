@@ -31,6 +31,14 @@ func stuck(step string, d time.Duration) func(int, string) error {
 	}
 }
 
+// hangsFirst is world.work of a first client that hangs.
+func hangsFirst(client int) (<-chan struct{}, error) {
+	if client == 0 {
+		return nil, testbed.ErrHung
+	}
+	return nil, nil
+}
+
 // A loss is in the history when the lock reports it, whatever the holder waits for then.
 func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
@@ -125,6 +133,26 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 			want: []string{"lock-0 after 210.51ms"}, // the next look
 		},
 		{
+			name: "a client that hangs when its deadline has passed looks no more", workload: "mutex",
+			world: world{at: stuck(testbed.StepHold, long), work: hangsFirst},
+			adapt: func(l *memoryLock) {
+				losing(reported)(l)
+				end := time.Now().Add(reported)
+				l.deadline = func() time.Time { return end }
+			},
+			want: []string{"lock-0 after 201.01ms"}, // when it begins to hang
+		},
+		{
+			name: "a client that hangs before its deadline learns of the loss then", workload: "mutex",
+			world: world{work: hangsFirst},
+			adapt: func(l *memoryLock) {
+				losing(reported)(l)
+				end := time.Now().Add(reported)
+				l.deadline = func() time.Time { return end }
+			},
+			want: []string{"lock-0 after 0s"},
+		},
+		{
 			name: "a trusting client does not ask", workload: "two-locks", trusting: true,
 			adapt: func(l *memoryLock) {
 				if l.key == "lock-1" {
@@ -138,7 +166,8 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			load, _ := ByName(c.workload)
 			opts := options
-			opts.Clients, opts.Keys, opts.Trusting = 1, max(1, load.Locks), c.trusting
+			// The second client keeps the trial going when the first hangs.
+			opts.Clients, opts.Keys, opts.Trusting = 2, max(1, load.Locks), c.trusting
 			opts.Script = [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
 			ops, err := play(t, c.workload, &c.world, opts, c.adapt)
 			if err != nil {
@@ -158,6 +187,7 @@ func losses(ops []history.Op, reported time.Duration) (all []string) {
 		switch {
 		case op.F == history.FHealed:
 			return all
+		case op.Client != 0:
 		case op.F == history.FLost:
 			text := op.Lock
 			if open != nil {

@@ -44,7 +44,7 @@ type session struct {
 	// entered is the time of the last successful acquire, on the history's clock.
 	entered time.Duration
 
-	// mu guards what watches read: process, and hold.lost of each watched hold. Only the
+	// mu guards what watches read: process, hung, and hold.lost of each watched hold. Only the
 	// client's own goroutine writes them.
 	mu sync.Mutex
 }
