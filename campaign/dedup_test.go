@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/locks"
@@ -83,5 +85,49 @@ func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 		if got := c.this.ShowsMore(s.enough(c.this.Spec)); got != c.want {
 			t.Errorf("%s: stored %t, want %t", c.name, got, c.want)
 		}
+	}
+}
+
+// TestEveryStoredFolderBelongsToATrial: also where trials end in another order than they began,
+// or are repeated. The folders of each cell show its verdict, and those of each recipe its flaws.
+func TestEveryStoredFolderBelongsToATrial(t *testing.T) {
+	s := shardRun(t, func(c *Config) {
+		c.Locks, c.Faults, c.Trials, c.Parallel = []string{"set-nx-ex", "setnx"}, []string{"none", "client-pause", "delay", "client-crash"}, 6, 4
+	})
+	var listed []string
+	evidence := map[string]bool{}
+	for _, x := range s.Trials {
+		if x.Dir == "" {
+			continue
+		}
+		listed = append(listed, string(filepath.Separator)+x.Dir)
+		declared, ofCell := x.Sightings()
+		for _, flaw := range append(declared, ofCell...) {
+			evidence[x.Spec.Lock+flaw] = true
+		}
+	}
+	slices.Sort(listed)
+	stored := folders(t, s.Dir)
+	slices.Sort(stored)
+	if !slices.Equal(stored, listed) {
+		t.Errorf("stored %q, of trials %q", stored, listed)
+	}
+	violated := 0
+	for _, c := range s.Matrix.Cells {
+		if (c.Verdict == trial.Violated || c.Verdict == trial.Blocked) && c.Dir == "" {
+			t.Errorf("%s under %s has no folder", c.Lock, c.Fault)
+		}
+		violated += c.Violations
+	}
+	for _, x := range s.Trials {
+		declared, ofCell := x.Sightings()
+		for _, flaw := range append(declared, ofCell...) {
+			if !evidence[x.Spec.Lock+flaw] {
+				t.Errorf("%s: there is no evidence of %s", x.Spec.Lock, flaw)
+			}
+		}
+	}
+	if len(listed) == 0 || violated < 2*len(listed) {
+		t.Errorf("%d folders of %d violated trials: expected some, but fewer than half", len(listed), violated)
 	}
 }

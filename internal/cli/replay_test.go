@@ -37,7 +37,7 @@ func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 		number = flagValue(strings.Fields(cell.Replay), "--trial")
 	}
 	dir = filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-"+number)
-	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
+	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile, trial.VerdictFile} {
 		unpack(t, filepath.Join(dir, name))
 	}
 	return dir, cell
@@ -200,7 +200,8 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if string(again) != string(first) && name != reports.CounterexampleFile { // which names its folder
+		// A counterexample names its folder, and a campaign's timelines are compact.
+		if string(again) != string(first) && name != reports.CounterexampleFile && name != reports.TimelineFile {
 			t.Errorf("%s differs", name)
 		}
 	}
