@@ -22,7 +22,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
 	"github.com/lockstorm/lockstorm/trial"
@@ -145,7 +144,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			if err == nil {
 				t.Verdicts = whole.Verdicts // the campaign's list has them in brief
 			}
-			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.drawing(), t, evidence)
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.full, t, evidence)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
@@ -164,23 +163,15 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
 	}
-	_, err := registries().render(folder, filepath.ToSlash(folder), "", drawing{porcupine: true}, t, e)
+	_, err := registries().render(folder, filepath.ToSlash(folder), "", true, t, e)
 	return err
 }
 
-// drawing says how the pictures in a trial's folder are written.
-type drawing struct {
-	porcupine bool // write porcupine's page, a fifth of the folder's size
-	compact   bool // write the timeline in half its bytes
-}
-
-// drawing returns how a campaign's pictures are written. Porcupine's pages can be drawn from
-// the evidence at any time.
-func (s *sink) drawing() drawing { return drawing{porcupine: s.full, compact: true} }
-
 // render writes the story and the pictures of one violated trial into its folder. name is
-// the folder as command lines name it; origin says how the trial came about.
-func (g glossary) render(folder, name, origin string, how drawing, t trial.Result, e history.Evidence) (d detail, err error) {
+// the folder as command lines name it; origin says how the trial came about. Porcupine's page
+// is a fifth of a folder, and can be drawn from the evidence at any time: it is written only
+// if porcupine is set.
+func (g glossary) render(folder, name, origin string, porcupine bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil
 	}
@@ -197,7 +188,7 @@ func (g glossary) render(folder, name, origin string, how drawing, t trial.Resul
 	if d.Picture, err = picture(e); err != nil {
 		return d, err
 	}
-	if how.porcupine || !ok { // without a story, it is the only picture
+	if porcupine || !ok { // without a story, it is the only picture
 		if err := write(filepath.Join(folder, PorcupineFile), d.Picture); err != nil {
 			return d, err
 		}
@@ -207,12 +198,8 @@ func (g glossary) render(folder, name, origin string, how drawing, t trial.Resul
 	if !ok {
 		return d, nil
 	}
-	timeline := d.Timeline
-	if how.compact {
-		timeline = svg.Compact(timeline)
-	}
 	return d, errors.Join(
-		write(filepath.Join(folder, TimelineFile), timeline),
+		write(filepath.Join(folder, TimelineFile), d.Timeline),
 		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Porcupine)),
 	)
 }

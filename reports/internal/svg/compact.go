@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -30,27 +29,49 @@ func (s *Sheet) Rules() string { return s.rules.String() }
 // rules: styles become classes, coordinates are cut to a tenth of a point, successive paths
 // of one style are joined, and paths become relative.
 func (s *Sheet) Compact(picture []byte) []byte {
-	picture = svgPlace.ReplaceAllFunc(picture, func(place []byte) []byte {
-		return wholes.ReplaceAll(decimals.ReplaceAll(place, []byte("$1")), []byte("$1"))
-	})
+	picture = toTenths(picture)
 	picture = svgStyle.ReplaceAllFunc(picture, func(attribute []byte) []byte {
 		return fmt.Appendf(nil, ` class="%s"`, s.classOf(string(svgStyle.FindSubmatch(attribute)[1])))
 	})
 	return []byte(onePath(string(picture)))
 }
 
-// Compact returns a picture in about half its bytes, as a file of its own: Sheet.Compact, with
-// the rules in the picture.
-func Compact(picture []byte) []byte {
+// Slim returns a picture that is a file of its own, with all its styles in one element, in
+// fewer bytes; see Sheet.Compact.
+func Slim(picture []byte) []byte {
 	var s Sheet
-	picture = s.Compact(picture)
-	start := bytes.Index(picture, []byte("<svg"))
-	end := bytes.IndexByte(picture[max(start, 0):], '>')
-	if start < 0 || end < 0 {
-		return picture
+	slim := upright(s.Compact(picture))
+	return bytes.Replace(slim, []byte("</title>\n"), []byte("</title>\n<style>\n"+s.Rules()+"</style>\n"), 1)
+}
+
+const flip = ` transform="scale(1, -1)"`
+
+// upright turns successive texts of gonum's pictures, where y points up, together instead of
+// each alone.
+func upright(picture []byte) []byte {
+	var out bytes.Buffer
+	open := false
+	for line := range bytes.Lines(picture) {
+		text := bytes.HasPrefix(line, []byte("<text ")) && bytes.Contains(line, []byte(flip))
+		switch {
+		case text && !open:
+			out.WriteString("<g" + flip + ">\n")
+		case !text && open:
+			out.WriteString("</g>\n")
+		}
+		open = text
+		if text {
+			line = bytes.Replace(line, []byte(flip), nil, 1)
+		}
+		out.Write(line)
 	}
-	end += start + len(">")
-	return slices.Concat(picture[:end], []byte("\n<style>\n"+s.Rules()+"</style>"), picture[end:])
+	return out.Bytes()
+}
+
+func toTenths(picture []byte) []byte {
+	return svgPlace.ReplaceAllFunc(picture, func(place []byte) []byte {
+		return wholes.ReplaceAll(decimals.ReplaceAll(place, []byte("$1")), []byte("$1"))
+	})
 }
 
 func (s *Sheet) classOf(style string) string {

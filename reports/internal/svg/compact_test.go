@@ -30,26 +30,6 @@ func TestCompactPicturesShareStylesAndJoinStrokes(t *testing.T) {
 	}
 }
 
-func TestACompactPictureOfItsOwnHasItsStyles(t *testing.T) {
-	const picture = `<?xml version="1.0"?>
-<svg x="10.25">
-<path d="M1.06,2.00L3,4" style="fill:red" />
-</svg>`
-	const want = `<?xml version="1.0"?>
-<svg x="10.2">
-<style>
-.i0{fill:red}
-</style>
-<path d="m1,2l2,2" class="i0" />
-</svg>`
-	if got := string(Compact([]byte(picture))); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := string(Compact([]byte("no picture"))); got != "no picture" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestRelativePathsLeadToTheSamePoints(t *testing.T) {
 	for _, test := range []struct{ path, want string }{
 		{"M1,2L4,2L4,7.5L1,7.5Z", "m1,2h3v5.5h-3z"},

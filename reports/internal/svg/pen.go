@@ -104,6 +104,14 @@ func (p *Pen) Disc(c color.Color, x, y, r vg.Length) {
 	p.Fill(path)
 }
 
+// Group draws what paint draws as a group that Titled finds by its number n, from 0.
+func (p *Pen) Group(n int, paint func()) {
+	p.Push()
+	p.Translate(vg.Point{X: vg.Length(n)}) // moves the group until Titled has written its title instead
+	paint()
+	p.Pop()
+}
+
 // Text writes a text at a point.
 func (p *Pen) Text(s text.Style, x, y vg.Length, txt string) {
 	p.FillText(s, vg.Point{X: x, Y: y}, txt)
