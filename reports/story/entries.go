@@ -206,7 +206,7 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 	words := make([]string, 0, len(c.Args))
 	name := scriptName(c, scripts)
 	for i, a := range c.Args {
-		word := shortArg(string(a))
+		word := ShortArg(string(a))
 		if i == 1 && name != "" {
 			word = "<" + name + ">"
 		}
@@ -215,13 +215,13 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 	text := "`" + strings.ReplaceAll(strings.Join(words, " "), "`", "'") + "`"
 	switch {
 	case c.Ran() && c.Reply != "":
-		text += " = `" + strings.ReplaceAll(shortArg(string(c.Reply)), "`", "'") + "`"
+		text += " = `" + strings.ReplaceAll(ShortArg(string(c.Reply)), "`", "'") + "`"
 	case c.Ran():
 		text += ", it ran"
 	case c.Arrived > 0:
 		text += ", it arrived, no answer was seen"
 	case c.Replied > 0:
-		text += " = `" + strings.ReplaceAll(shortArg(string(c.Reply)), "`", "'") + "`"
+		text += " = `" + strings.ReplaceAll(ShortArg(string(c.Reply)), "`", "'") + "`"
 	default:
 		text += ", it was not seen to arrive"
 	}
@@ -242,6 +242,12 @@ func CommandLine(c history.Command) string {
 		late = "ran at " + prose.Instant(c.Served)
 	}
 	return fmt.Sprintf("%11s  %-8s %s", prose.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), prose.Plain(commandWords(c, nil, late)))
+}
+
+// CommandText returns a command's arguments and its outcome as plain text. scripts names
+// scripts by their SHA-1; see history.Claims.
+func CommandText(c history.Command, scripts map[string]string) string {
+	return prose.Plain(commandWords(c, scripts, ""))
 }
 
 // FaultLines returns one line for each of the nemesis's entries, in order of time: the

@@ -150,7 +150,7 @@ func (t tokens) words(g grant) string {
 		return fmt.Sprintf("; the key's value is the time at which this lease ends, by c%d's clock", g.Client)
 	case t.use == oneForAll && !known:
 		t.names[g.Value] = ""
-		return fmt.Sprintf("; the key's value is `%s`, whoever holds it", shortArg(g.Value))
+		return fmt.Sprintf("; the key's value is `%s`, whoever holds it", ShortArg(g.Value))
 	case t.use != oneEach && t.use != perAttempt:
 		return ""
 	}
@@ -163,7 +163,7 @@ func (t tokens) words(g grant) string {
 	}
 	name := "t" + strconv.Itoa(len(t.names)+1)
 	t.names[g.Value] = name
-	return fmt.Sprintf(" (token %s = `%s`%s)", name, shortArg(g.Value), fence)
+	return fmt.Sprintf(" (token %s = `%s`%s)", name, ShortArg(g.Value), fence)
 }
 
 // sendersHolds returns the holds during which clients sent the commands that the finding

@@ -20,9 +20,9 @@ func numbers(values []int64) string {
 	return strings.Join(all, ", ")
 }
 
-// shortArg makes one word of an argument: printable, and no longer than needed
+// ShortArg makes one word of an argument: printable, and no longer than needed
 // to tell tokens apart.
-func shortArg(s string) string {
+func ShortArg(s string) string {
 	s = prose.Printable(s)
 	if r := []rune(s); len(r) > 24 {
 		s = string(r[:10]) + "…"
