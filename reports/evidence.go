@@ -13,23 +13,28 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/reports/timeline"
 )
 
 // pageSize is how many bytes report.html may have. What has no room is only in the folders of
 // the trials; the stories and the timelines always have.
 const pageSize = 1_950_000
 
-// exhibits is the page's data: pieces of HTML that the page's script puts in place. Pieces of
-// one kind are stored together, because they compress better. Story, timeline, entries and
-// stored of one number belong together; each may be "".
+// exhibits is the page's data: pieces of HTML that the page's script puts in place, and
+// timelines that it draws. Pieces of one kind are stored together, because they compress
+// better. Story, timeline, entries and stored of one number belong together; each may be "",
+// a timeline null.
 type exhibits struct {
-	Stories   []string `json:"stories"`
-	Timelines []string `json:"timelines"`
-	Entries   []string `json:"entries"` // the commands around the violation
-	Stored    []string `json:"stored"`  // what needs the campaign's folder
-	Plots     []string `json:"plots"`
+	Stories   []string          `json:"stories"`
+	Timelines []json.RawMessage `json:"timelines"`
+	Entries   []string          `json:"entries"` // the commands around the violation
+	Stored    []string          `json:"stored"`  // what needs the campaign's folder
+	Plots     []string          `json:"plots"`
 	// Notes are about the cells without a violation, by cell.
 	Notes map[string]string `json:"notes"`
+	// Key is what all timelines have in common, Faults the colours of the faults in them.
+	Key    timeline.Key      `json:"key"`
+	Faults map[string]string `json:"faults"`
 }
 
 // evidence collects what report.html holds compressed, since pictures and stories are nine
@@ -40,7 +45,7 @@ type evidence struct {
 	ranks     []int    // of each exhibit's verdict, worst first
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
-	sheet     *svg.Sheet
+	sheet     *svg.Sheet     // of the plots
 }
 
 // sharedText is a text that several stories have. ID is that of its element in the page.
@@ -108,7 +113,7 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	if err != nil {
 		return err
 	}
-	entries, timeline := "", ""
+	entries := ""
 	if len(d.Entries) > 0 {
 		if entries, err = piece("entries", struct {
 			Entries []story.Entry
@@ -120,11 +125,8 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	if c.Undeclared() {
 		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
 	}
-	if len(c.Timeline) > 0 {
-		timeline = string(e.sheet.Compact([]byte(svg.Inline(c.Timeline))))
-	}
 	c.Exhibit = len(e.Stories)
-	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, timeline)
+	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, c.Drawn)
 	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
 	e.pages = append(e.pages, d.Picture)
 	e.ranks = append(e.ranks, slices.IndexFunc(verdictWords, func(w wordText) bool { return w.Class == c.Class }))

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func expanded(t *testing.T, html []byte) []byte {
 	var text strings.Builder
 	all := exhibitsOf(t, html)
 	for i, told := range all.Stories {
-		text.WriteString("\n" + told + all.Timelines[i] + all.Entries[i] + all.Stored[i])
+		text.WriteString("\n" + told + string(all.Timelines[i]) + all.Entries[i] + all.Stored[i])
 	}
 	for _, id := range slices.Sorted(maps.Keys(all.Notes)) {
 		text.WriteString("\n" + id + ": " + all.Notes[id])
@@ -85,24 +86,28 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 	}
 	all := exhibitsOf(t, html)
 	page := string(html)
+	seen := map[int]bool{}
 	for _, recipe := range newView(r).Details {
 		for _, c := range recipe.Cells {
 			if !c.Told() {
 				continue
 			}
-			count := 0
-			for i, drawn := range all.Timelines {
-				if strings.Contains(drawn, "<title>"+c.Title+":") {
-					count++
-					for _, s := range c.Story.Steps {
-						if !strings.Contains(all.Stories[i]+page, prose.Instant(s.At)) { // page: if it is not declared
-							t.Errorf("%s: the story lacks the step at %s", c.Title, prose.Instant(s.At))
-						}
-					}
-				}
+			places := regexp.MustCompile(`id="`+c.Anchor+`" data-evidence="(\d+)"`).FindAllStringSubmatch(page, -1)
+			if len(places) != 1 {
+				t.Fatalf("%s is %d times in the page, want once", c.Title, len(places))
 			}
-			if count != 1 {
-				t.Errorf("%s: %d timelines, want 1", c.Title, count)
+			n, err := strconv.Atoi(places[0][1])
+			if err != nil || n >= len(all.Timelines) || seen[n] {
+				t.Fatalf("%s: its number is %s (%v), want one of its own below %d", c.Title, places[0][1], err, len(all.Timelines))
+			}
+			seen[n] = true
+			if !bytes.Equal(all.Timelines[n], c.Drawn) || len(c.Drawn) == 0 {
+				t.Errorf("%s: its timeline is not in the data", c.Title)
+			}
+			for _, s := range c.Story.Steps {
+				if !strings.Contains(all.Stories[n]+page, prose.Instant(s.At)) { // page: if it is not declared
+					t.Errorf("%s: the story lacks the step at %s", c.Title, prose.Instant(s.At))
+				}
 			}
 			for _, p := range c.Story.Prevented {
 				if n := strings.Count(page, ">"+string(withCode(prose.Sentence(p)))+"<"); n != 1 {
@@ -167,7 +172,7 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		random := make([]byte, 3000)
 		rand.NewChaCha8([32]byte{byte(i)}).Read(random)
 		text := base64.StdEncoding.EncodeToString(random)
-		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, "")
+		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, nil)
 		e.Entries, e.Stored = append(e.Entries, text), append(e.Stored, "")
 		e.pages = append(e.pages, []byte("<html>head "+text+" tail</html>"))
 		e.ranks = append(e.ranks, i%len(verdictWords))

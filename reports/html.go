@@ -14,6 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/reports/timeline"
+	timelinepage "github.com/lockstorm/lockstorm/reports/timeline/page"
 )
 
 //go:embed report.html.tmpl
@@ -83,7 +85,7 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 	}
 	content := pageContent{
 		view: v, Rows: rows, Answers: answers, TakenIf: takenIf(answers), Tested: r.tested(v), Remedies: told.remedies(),
-		Style: template.CSS(pageStyle + told.sheet.Rules()), Script: cdata(pageScript),
+		Style: template.CSS(pageStyle + timelinepage.Style + told.sheet.Rules()), Script: cdata(pageScript + timelinepage.Script),
 		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
 	plain, err := content.write()
@@ -122,6 +124,10 @@ func (c pageContent) write() ([]byte, error) {
 // evidence collects the stories and pictures of a page.
 func (r result) evidence(v view) (*evidence, error) {
 	told := &evidence{sheet: &svg.Sheet{}}
+	told.Key, told.Faults = timeline.NewKey(), map[string]string{}
+	for _, f := range r.Glossary.Faults {
+		told.Faults[f.Name] = svg.Hex(svg.Color(f.Color))
+	}
 	for _, p := range v.Plots {
 		told.Plots = append(told.Plots, string(told.sheet.Compact([]byte(svg.Inline(p.Picture)))))
 	}

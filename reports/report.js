@@ -216,7 +216,7 @@
     const number = cell.dataset.evidence, timeline = cell.querySelector(".timeline"), more = cell.querySelector(".more");
     if (!exhibits || number === undefined || cell.dataset.drawn) return;
     cell.dataset.drawn = "yes";
-    timeline.innerHTML = exhibits.timelines[number];
+    if (exhibits.timelines[number]) drawTimeline(timeline, exhibits.timelines[number], exhibits);
     more.insertAdjacentHTML("afterbegin", exhibits.entries[number]);
     more.insertAdjacentHTML("beforeend", exhibits.stored[number]);
     for (const place of all(".picture", more)) place.addEventListener("toggle", () => { if (place.open) picture(place, number); });

@@ -226,7 +226,11 @@ func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: f.Title,
+	data, err := timeline.Data(f)
+	if err != nil {
+		return detail{}, err
+	}
+	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Drawn: data, Title: f.Title,
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

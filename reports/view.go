@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
@@ -29,7 +30,8 @@ type result struct {
 type detail struct {
 	Story    story.Telling
 	Declared string
-	Timeline []byte // SVG
+	Timeline []byte          // SVG
+	Drawn    json.RawMessage // the same as data; see timeline.Data
 	Title    string
 	// Told is the flaw that the story is about.
 	Told trial.Flaw
@@ -116,7 +118,7 @@ type cellDetail struct {
 	Share                             string // "3 of 5 trials"
 	Story                             story.Telling
 	Declared                          string
-	Timeline                          []byte
+	Drawn                             json.RawMessage
 	Dir                               string
 	Porcupine                         bool      // porcupine's page is in Dir
 	Commands                          []command // to run or judge the trial again

@@ -18,7 +18,7 @@ func (p *painter) barLabel(i int, b bar) {
 	switch b.Style {
 	case barFault, barOther, barFinding:
 		beside = true
-	case barHold, barRead, barUnknown:
+	case barHold, barRead, barGone, barUnknown:
 		mid -= 2
 	case barKey, barKeyEver:
 		mid -= 3
@@ -30,8 +30,13 @@ func (p *painter) barLabel(i int, b bar) {
 	case b.Label == "":
 		return
 	case x0+w+1 <= x1:
-		if b.Style == barHold || b.Style == barFinding {
-			sty.Color = svg.OnInk
+		switch b.Style {
+		case barHold:
+			sty.Color = svg.On(svg.ClientInk(b.Client))
+		case barFinding:
+			sty.Color = svg.On(svg.Alarm)
+		case barGone, barUnknown:
+			p.pen.Box(svg.Wash, x0-2, mid-5, x0+w+2, mid+4) // hides the hatching
 		}
 	case !beside:
 		return
@@ -66,13 +71,16 @@ func (p *painter) markLabel(i int, m mark) {
 		return
 	}
 	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
+	if len(p.Lanes[i].Shades) > 0 {
+		p.pen.Box(svg.Wash, x-1, top-10, x+w+1, top-1) // hides the hatching
+	}
 	p.pen.Text(sty, x, top-2, m.Label)
 }
 
 // clear reports whether a label beside bar b covers no other bar or label.
 func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
 	for _, other := range p.Lanes[i].Bars {
-		if other != b && from < p.widen(other) && to > p.at(other.From) {
+		if (other.From != b.From || other.To != b.To || other.Label != b.Label) && from < p.widen(other) && to > p.at(other.From) {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // faultLanes stacks the windows so that none covers another, in at most four lanes.
-func faultLanes(f story.Focus) []lane {
+func faultLanes(f story.Focus, rows *book) []lane {
 	var bars []bar
 	for _, w := range f.Windows {
 		if !overlaps(w.From, w.To, f.From, f.To) {
@@ -25,7 +25,7 @@ func faultLanes(f story.Focus) []lane {
 		if w.Hits == 0 && !w.Open {
 			label += " (hit nothing)"
 		}
-		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label})
+		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label, Rows: rows.fault(w)})
 	}
 	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
 	for _, op := range f.Ops {
@@ -34,7 +34,7 @@ func faultLanes(f story.Focus) []lane {
 			if hung := facts.HungClients(f.Ops); len(hung) > 0 {
 				label += " but " + prose.List(hung)
 			}
-			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label})
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label, Rows: rows.event(op.Time, "nemesis", label)})
 			lanes[0] = lanes[0].within(f.From, f.To)
 		}
 	}
@@ -44,8 +44,8 @@ func faultLanes(f story.Focus) []lane {
 func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
 
 // findingLanes stacks the findings about the same lock as the finding in focus.
-func findingLanes(f story.Focus) []lane {
-	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding)}}
+func findingLanes(f story.Focus, rows *book) []lane {
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding), Rows: rows.finding(f.Finding)}}
 	var others []bar
 	count := map[int]int{}
 	for _, o := range f.Others {
@@ -57,7 +57,7 @@ func findingLanes(f story.Focus) []lane {
 		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == label(o) && overlaps(o.From, end, b.From, b.To) })
 		if i < 0 {
 			i = len(others)
-			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o)})
+			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o), Rows: rows.finding(o)})
 		}
 		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
 		count[i]++
@@ -104,20 +104,27 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 }
 
 // newClientLane shows one client's operations, believed holds and events.
-func newClientLane(client int, f story.Focus) lane {
+func newClientLane(client int, f story.Focus, rows *book) lane {
 	mine := func(w facts.Window) bool { return slices.Contains(w.AimedAt(), client) }
 	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.Windows, mine)}
 	lock := f.Finding.Lock
 	end := crashOf(client, f.Ops, f.End)
+	l.Bars = waits(client, f)
 	for _, p := range f.Pairs {
 		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
 			continue
 		}
-		l.operation(p, end)
+		done := end
+		if p.Complete != nil {
+			done = p.Complete.Time
+		}
+		if overlaps(p.Invoke.Time, done, f.From, f.To) {
+			l.operation(p, end, rows)
+		}
 	}
 	for _, h := range f.Holds {
-		if h.Client == client && (lock == "" || h.Lock == lock) {
-			l.Bars = append(l.Bars, holdBar(h))
+		if h.Client == client && (lock == "" || h.Lock == lock) && overlaps(h.From, h.To, f.From, f.To) {
+			l.Bars = append(l.Bars, holdBars(h, f, rows)...)
 		}
 	}
 	for _, op := range f.Ops {
@@ -126,17 +133,26 @@ func newClientLane(client int, f story.Focus) lane {
 		}
 		switch op.F {
 		case history.FLost:
-			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markLost, Client: client, Label: "told: lost"})
+			l.event(op, markLost, "told: lost", rows)
 		case history.FCrash:
-			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: client, Label: "crash"})
+			l.event(op, markCrash, "crash", rows)
 			l.Dead = op.Time
 		case history.FHung:
-			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: "hangs"})
+			l.event(op, markEvent, "hangs", rows)
 		case history.FClock:
-			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+			l.event(op, markEvent, fmt.Sprintf("clock %+.4g s", op.Offset.Seconds()), rows)
 		}
 	}
 	return l.within(f.From, f.To)
+}
+
+// event adds the mark of an event of the lane's client or node.
+func (l *lane) event(op history.Op, shape markShape, label string, rows *book) {
+	who := op.Node
+	if op.Client >= 0 {
+		who = history.ClientName(op.Client)
+	}
+	l.Marks = append(l.Marks, mark{At: op.Time, Shape: shape, Client: op.Client, Label: label, Rows: rows.event(op.Time, who, label)})
 }
 
 // crashOf returns when the client crashed; end if it did not.
@@ -149,21 +165,32 @@ func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	return end
 }
 
-func holdBar(h checker.Hold) bar {
-	b := bar{From: h.From, To: h.To, Style: barHold, Client: h.Client, Label: "holds"}
+// holdBars returns the bar of a believed hold; two if its key was gone before its end.
+func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
+	b := bar{From: h.From, To: min(h.To, f.End), Style: barHold, Client: h.Client, Label: "holds", Rows: rows.hold(h)}
 	switch h.Mode {
 	case history.Read:
 		b.Style, b.Label = barRead, "reads"
 	case history.Write:
 		b.Label = "writes"
 	}
-	return b
+	gone, ok := keyGone(h, f)
+	if !ok {
+		return []bar{b}
+	}
+	after := b
+	after.From, after.Style, after.Label = gone, barGone, b.Label+", its key is gone"
+	b.To = gone
+	if b.To <= b.From {
+		return []bar{after}
+	}
+	return []bar{b, after}
 }
 
 // operation adds the bar or mark of an operation. Believed holds have bars of their own.
-func (l *lane) operation(p history.Pair, end time.Duration) {
+func (l *lane) operation(p history.Pair, end time.Duration, rows *book) {
 	c := p.Invoke.Client
-	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?"}
+	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Rows: rows.operation(p)}
 	if p.Complete != nil {
 		b.To = p.Complete.Time
 		switch p.Complete.Type {
@@ -180,7 +207,7 @@ func (l *lane) operation(p history.Pair, end time.Duration) {
 			if p.Invoke.F == history.FWrite {
 				shape = markWrite
 			}
-			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c})
+			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c, Rows: b.Rows})
 		}
 	default:
 		l.Bars = append(l.Bars, b)
@@ -198,7 +225,7 @@ func shades(wins []facts.Window, here func(facts.Window) bool) []shade {
 }
 
 // nodeLanes shows the life of the keys, a lane per node and key.
-func nodeLanes(f story.Focus) []lane {
+func nodeLanes(f story.Focus, rows *book) []lane {
 	index := map[facts.Key]int{}
 	var lanes []lane
 	perNode := map[string]int{}
@@ -229,14 +256,14 @@ func nodeLanes(f story.Focus) []lane {
 		lanes[i].Bars = append(lanes[i].Bars, b)
 	}
 	for _, x := range f.Events {
-		if i, ok := index[x.Where()]; ok {
-			lanes[i].Marks = append(lanes[i].Marks, keyMark(x))
+		if i, ok := index[x.Where()]; ok && overlaps(x.At, x.At, f.From, f.To) {
+			lanes[i].Marks = append(lanes[i].Marks, keyMark(x, rows))
 		}
 	}
 	for _, op := range f.Ops {
 		for i := range lanes {
 			if lanes[i].Node == op.Node {
-				lanes[i].nodeEvent(op)
+				lanes[i].nodeEvent(op, rows)
 			}
 		}
 	}
@@ -244,7 +271,7 @@ func nodeLanes(f story.Focus) []lane {
 	_, gone := facts.Downs(f.Ops)
 	for i := range lanes {
 		lanes[i].Dead = gone[lanes[i].Node]
-		lanes[i].split(lanes[i].Node, splits)
+		lanes[i].split(lanes[i].Node, splits, rows)
 		lanes[i] = lanes[i].within(f.From, f.To)
 	}
 	return lanes
@@ -252,32 +279,33 @@ func nodeLanes(f story.Focus) []lane {
 
 // split marks when a split made the node a second primary, and when the split's end
 // demoted the node.
-func (l *lane) split(node string, splits []facts.Split) {
+func (l *lane) split(node string, splits []facts.Split, rows *book) {
 	for _, s := range splits {
 		switch {
 		case s.Node == node:
-			l.Marks = append(l.Marks, mark{At: s.From, Shape: markEvent, Client: history.NoClient, Label: "primary for " + prose.List(s.Clients)})
+			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+prose.List(s.Clients), rows)
 		case s.To > 0:
-			l.Marks = append(l.Marks, mark{At: s.To, Shape: markEvent, Client: history.NoClient, Label: "demoted"})
+			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted", rows)
 		}
 	}
 }
 
-func (l *lane) nodeEvent(op history.Op) {
+func (l *lane) nodeEvent(op history.Op, rows *book) {
+	op.Client = history.NoClient
 	switch op.F {
 	case history.FNodeDown:
-		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: history.NoClient, Label: "killed"})
+		l.event(op, markCrash, "killed", rows)
 	case history.FNodeUp:
-		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "back"})
+		l.event(op, markEvent, "back", rows)
 	case history.FPromote:
-		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "promoted"})
+		l.event(op, markEvent, "promoted", rows)
 	case history.FNodeClock:
-		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+		l.event(op, markEvent, fmt.Sprintf("clock %+.4g s", op.Offset.Seconds()), rows)
 	}
 }
 
-func keyMark(x facts.Event) mark {
-	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign()}
+func keyMark(x facts.Event, rows *book) mark {
+	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign(), Rows: rows.keyEvent(x)}
 	switch x.Kind {
 	case facts.Set:
 		m.Shape = markSet

@@ -19,6 +19,8 @@ type scene struct {
 	// Harm is the interval of the finding in focus. It is drawn over all lanes.
 	Harm      sceneSpan
 	HarmLabel string
+	// Rows are what the marks stand for, each once.
+	Rows []row
 }
 
 // sceneSpan is an interval; if Forever, it has no end.
@@ -59,8 +61,10 @@ type shade struct {
 type barStyle int
 
 const (
-	barHold    barStyle = iota // a believed hold
+	barWait    barStyle = iota // from the first refused attempt to the last attempt's end
+	barHold                    // a believed hold
 	barRead                    // a believed hold of a reader
+	barGone                    // a believed hold whose key is gone
 	barAttempt                 // an operation under way
 	barBusy                    // an attempt that was refused
 	barUnknown                 // an operation that may or may not have happened
@@ -78,6 +82,10 @@ type bar struct {
 	Client   int // the client whose colour the bar has; history.NoClient for none
 	Fault    string
 	Label    string
+	// Times is how many attempts the bar stands for; 0 = one.
+	Times int
+	// Rows are the indices in scene.Rows of what the bar stands for.
+	Rows []int
 }
 
 // markShape is how an instant looks.
@@ -104,6 +112,7 @@ type mark struct {
 	// Foreign: the command changed a key that carried another client's claim.
 	Foreign bool
 	Label   string
+	Rows    []int // as in bar
 }
 
 // newScene returns the scene of the part of a trial that is in focus.
@@ -116,12 +125,15 @@ func newScene(f story.Focus) scene {
 		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
 		HarmLabel: harmLabel(f),
 	}
-	s.Lanes = append(s.Lanes, faultLanes(f)...)
-	s.Lanes = append(s.Lanes, findingLanes(f)...)
+	b := newBook(f)
+	s.Lanes = append(s.Lanes, faultLanes(f, b)...)
+	s.Lanes = append(s.Lanes, findingLanes(f, b)...)
 	for _, c := range clients(f.Evidence) {
-		s.Lanes = append(s.Lanes, newClientLane(c, f))
+		s.Lanes = append(s.Lanes, newClientLane(c, f, b))
 	}
-	s.Lanes = append(s.Lanes, nodeLanes(f)...)
+	s.Lanes = append(s.Lanes, nodeLanes(f, b)...)
+	s = s.thin()
+	s.Rows = b.used(s.Lanes)
 	return s
 }
 
@@ -204,6 +216,7 @@ func (s scene) thin() scene {
 		for _, b := range l.Bars {
 			if b.Style == barBusy && last >= 0 && b.From-bars[last].To < point {
 				bars[last].To = max(bars[last].To, b.To)
+				bars[last].Times = max(bars[last].Times, 1) + 1
 				continue
 			}
 			if b.Style == barBusy {
@@ -212,10 +225,15 @@ func (s scene) thin() scene {
 			bars = append(bars, b)
 		}
 		var marks []mark
-		at := map[mark]time.Duration{}
+		type look struct {
+			shape   markShape
+			client  int
+			foreign bool
+			label   string
+		}
+		at := map[look]time.Duration{}
 		for _, m := range l.Marks {
-			kind := m
-			kind.At = 0
+			kind := look{m.Shape, m.Client, m.Foreign, m.Label}
 			if before, ok := at[kind]; ok && m.At-before < point {
 				continue
 			}

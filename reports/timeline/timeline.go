@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -19,8 +20,8 @@ const (
 	fullWidth   = 920
 	titleHeight = 40
 	legendRow   = 14
-	axisHeight  = 34
-	harmHeight  = 15 // room for the harm's label above the lanes
+	axisHeight  = 38
+	harmHeight  = 17 // room for the harm's label above the lanes
 	labelGap    = 4
 )
 
@@ -38,19 +39,23 @@ func (k laneKind) height() vg.Length {
 }
 
 // Draw draws the part of a trial that is in focus, as an SVG file. faultColor gives
-// each fault's colour as "#rrggbb".
+// each fault's colour as "#rrggbb". The title of each mark tells what the mark stands for.
 func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	s := newScene(f)
 	p := newPainter(s, faultColor)
 	legend := 12 + legendRow*vg.Length(len(p.legendRows()))
 	height := titleHeight + harmHeight + p.total + axisHeight + legend
-	return svg.Draw(fullWidth, height, s.Title+": "+s.Subtitle, func(c draw.Canvas) {
+	picture, err := svg.Draw(fullWidth, height, s.Title+": "+s.Subtitle, func(c draw.Canvas) {
 		c.SetColor(svg.Paper)
 		c.Fill(c.Rectangle.Path())
 		p.title(draw.Crop(c, 12, -12, height-titleHeight, 0))
 		p.plot(draw.Crop(c, 8, -18, legend, -titleHeight))
 		p.legend(draw.Crop(c, 12, -12, 0, -(height - legend)))
 	})
+	if err != nil {
+		return nil, err
+	}
+	return svg.Slim(svg.Titled(picture, p.titles)), nil
 }
 
 // painter draws a scene's lanes as a gonum plotter: X is seconds, Y is points
@@ -65,10 +70,11 @@ type painter struct {
 	x, y func(float64) vg.Length
 	// written are, per lane, the intervals of X that labels take.
 	written [][][2]vg.Length
+	titles  []string // of the groups, as svg.Titled wants them
 }
 
 func newPainter(s scene, faultColor func(string) string) *painter {
-	p := &painter{scene: s.thin(), faultColor: faultColor}
+	p := &painter{scene: s, faultColor: faultColor}
 	for i, l := range s.Lanes {
 		if i > 0 && s.Lanes[i-1].Kind != l.Kind {
 			p.total += 5
@@ -95,6 +101,7 @@ func (p *painter) plot(c draw.Canvas) {
 	}
 	g.Y.Min, g.Y.Max = 0, float64(p.total+harmHeight)
 	g.X.Padding, g.Y.Padding = 2, 4
+	g.X.Label.Padding = 4
 	g.X.Label.Text = "seconds since the trial's start"
 	g.X.Label.TextStyle = svg.TextStyle(svg.FontLabel, svg.Muted, draw.XCenter, draw.YBottom)
 	g.X.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XCenter, draw.YTop)
@@ -136,14 +143,14 @@ func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
 	p.ground(g)
 	for i, l := range p.Lanes {
 		for _, b := range l.Bars {
-			p.bar(i, b)
+			p.titled(p.tell(l, b), func() { p.bar(i, b) })
 		}
 	}
-	p.harm()
+	p.harmEdges()
 	for i, l := range p.Lanes {
 		p.dead(i, l)
 		for _, m := range l.Marks {
-			p.mark(i, m)
+			p.titled(strings.Join(p.lines(m.Rows), "\n"), func() { p.mark(i, m) })
 		}
 	}
 	for i, l := range p.Lanes {
@@ -170,7 +177,17 @@ func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
 
 func (p *painter) fault(name string) color.NRGBA { return svg.Color(p.faultColor(name)) }
 
-// ground draws the background: lanes, grid, fault bands, shades.
+// titled draws something as a group that has a title, unless the title is "".
+func (p *painter) titled(title string, paint func()) {
+	if title == "" {
+		paint()
+		return
+	}
+	p.pen.Group(len(p.titles), paint)
+	p.titles = append(p.titles, title)
+}
+
+// ground draws the background: lanes, grid, fault bands, the harm, shades.
 func (p *painter) ground(g *plot.Plot) {
 	left, right := p.at(p.From), p.at(p.To)
 	for i, l := range p.Lanes {
@@ -190,13 +207,14 @@ func (p *painter) ground(g *plot.Plot) {
 			}
 		}
 	}
+	p.harm()
 	for i, l := range p.Lanes {
 		b, t := p.rows(i, 1)
 		for _, s := range l.Shades {
 			c := p.fault(s.Fault)
 			x0, x1 := p.at(s.From), p.at(s.To)
 			p.pen.Box(svg.Alpha(c, 0.16), x0, b, x1, t)
-			p.pen.Hatch(svg.Line(svg.Alpha(c, 0.55), 0.6), 6, x0, b, x1, t)
+			p.pen.Hatch(svg.Line(svg.Alpha(c, 0.4), 0.6), 6, x0, b, x1, t)
 		}
 	}
 }
@@ -225,23 +243,27 @@ func (p *painter) bar(i int, b bar) {
 	case barOther:
 		p.pen.Box(svg.Alpha(svg.Alarm, 0.22), x0, full0, x1, full1)
 		p.pen.Box(svg.Alarm, x0, full0, x0+1, full1)
+	case barWait:
+		p.pen.Box(svg.Alpha(c, 0.8), x0, mid-2.6, x1, mid-1.4)
 	case barHold:
 		p.pen.Box(c, x0, full0+4, x1, full1-8)
+	case barGone:
+		stripedBox(p.pen, c, x0, full0+4, x1, full1-8)
 	case barRead:
-		p.pen.Box(svg.Alpha(c, 0.35), x0, full0+4, x1, full1-8)
+		p.pen.Box(svg.Mix(c, svg.Wash, 0.35), x0, full0+4, x1, full1-8)
 		p.pen.Frame(svg.Line(c, 1), x0, full0+4, x1, full1-8)
 	case barAttempt:
 		p.pen.Box(svg.Alpha(c, 0.55), x0, mid-4.5, x1, mid+0.5)
 	case barBusy:
 		p.pen.Box(svg.Alpha(svg.Muted, 0.75), x0, mid-4.5, x1, mid+0.5)
 	case barUnknown:
-		p.pen.Box(svg.Alpha(svg.Doubt, 0.12), x0, full0+4, x1, full1-8)
+		p.pen.Box(svg.Mix(svg.Doubt, svg.Wash, 0.12), x0, full0+4, x1, full1-8)
 		p.pen.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x0, full0+4, x1, full1-8)
 		p.pen.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x0, full0+4, x1, full1-8)
 	case barKey:
-		p.pen.Box(svg.Alpha(c, 0.42), x0, mid-8, x1, mid+2)
+		p.pen.Box(svg.Mix(c, svg.Wash, 0.42), x0, mid-8, x1, mid+2)
 	case barKeyEver:
-		p.pen.Box(svg.Alpha(c, 0.42), x0, mid-8, x1, mid+2)
+		p.pen.Box(svg.Mix(c, svg.Wash, 0.42), x0, mid-8, x1, mid+2)
 		p.pen.Frame(svg.Line(svg.Alarm, 1), x0, mid-8, x1, mid+2)
 	}
 }
@@ -257,18 +279,31 @@ func (p *painter) dead(i int, l lane) {
 	p.pen.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x0, Y: (b + t) / 2}, vg.Point{X: x1, Y: (b + t) / 2})
 }
 
-// harm marks the interval of the finding in focus.
-func (p *painter) harm() {
-	x0, x1 := p.at(p.Harm.From), p.at(p.Harm.To)
+// harmed returns the left and the right edge of the finding in focus.
+func (p *painter) harmed() (x0, x1 vg.Length) {
 	if p.Harm.Forever {
-		x1 = p.at(p.To)
+		return p.at(p.Harm.From), p.at(p.To)
 	}
+	return p.at(p.Harm.From), p.at(p.Harm.To)
+}
+
+// harm tints the interval of the finding in focus, below bars, whose labels have to be
+// readable.
+func (p *painter) harm() {
+	x0, x1 := p.harmed()
 	floor, ceiling := p.y(0), p.y(float64(p.total))+2
 	tint := 0.13
 	if x1-x0 > (p.at(p.To)-p.at(p.From))/2 {
 		tint = 0.07
 	}
 	p.pen.Box(svg.Alpha(svg.Alarm, tint), x0, floor, max(x1, x0+1), ceiling)
+}
+
+// harmEdges marks the moment of the violation, and its end.
+func (p *painter) harmEdges() {
+	x0, x1 := p.harmed()
+	floor, ceiling := p.y(0), p.y(float64(p.total))+2
+	p.pen.Polygon(svg.Alarm, vg.Point{X: x0 - 4, Y: ceiling + 2}, vg.Point{X: x0 + 4, Y: ceiling + 2}, vg.Point{X: x0, Y: ceiling - 4})
 	edge := svg.Line(svg.Alarm, 0.9, 4, 2)
 	p.pen.Lines(edge, vg.Point{X: x0, Y: floor}, vg.Point{X: x0, Y: ceiling})
 	if !p.Harm.Forever && x1 > x0+1 {
@@ -277,14 +312,11 @@ func (p *painter) harm() {
 }
 
 func (p *painter) harmText() {
-	x0, x1 := p.at(p.Harm.From), p.at(p.Harm.To)
-	if p.Harm.Forever {
-		x1 = p.at(p.To)
-	}
+	x0, x1 := p.harmed()
 	sty := svg.Bold(svg.TextStyle(svg.FontLabel, svg.Alarm, draw.XCenter, draw.YBottom))
 	half := sty.Width(p.HarmLabel) / 2
 	x := min(max((x0+x1)/2, p.at(p.From)+half), p.at(p.To)-half)
-	p.pen.Text(sty, x, p.y(float64(p.total))+4, p.HarmLabel)
+	p.pen.Text(sty, x, p.y(float64(p.total))+6, p.HarmLabel)
 }
 
 func (p *painter) mark(i int, m mark) {

@@ -1,0 +1,182 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/story"
+)
+
+// Data returns the part of a trial that is in focus as JSON, for a page whose script draws
+// the timelines and names the trials. It is much shorter than the SVG file. Times are whole
+// microseconds.
+func Data(f story.Focus) (json.RawMessage, error) {
+	s := newScene(f)
+	d := sceneData{
+		Subtitle: s.Subtitle,
+		From:     micro(s.From), To: micro(s.To),
+		Harm: []any{micro(s.Harm.From), micro(s.Harm.To), s.HarmLabel},
+	}
+	if s.Harm.Forever {
+		d.Harm[1] = micro(s.To)
+	}
+	for i, x := range samples {
+		if s.has(x) {
+			d.Legend = append(d.Legend, i)
+		}
+	}
+	for _, l := range s.Lanes {
+		d.Lanes = append(d.Lanes, s.laneData(l))
+	}
+	d.Rows = rowData(s.Rows)
+	var text bytes.Buffer
+	plain := json.NewEncoder(&text)
+	plain.SetEscapeHTML(false)
+	if err := plain.Encode(d); err != nil {
+		return nil, fmt.Errorf("write timeline as data: %w", err)
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+// Key is what the data of all timelines of a page have in common.
+type Key struct {
+	Samples []Sample `json:"samples"` // by the numbers in sceneData.Legend
+	// Inks are the clients' colours, client n's at n modulo their number. On are the
+	// colours of text on them.
+	Inks []string `json:"inks"`
+	On   []string `json:"on"`
+}
+
+// Sample is one entry of a legend: Name is the look of a bar or a mark, or of a background.
+type Sample struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// NewKey returns the key.
+func NewKey() Key {
+	var k Key
+	for _, s := range samples {
+		k.Samples = append(k.Samples, Sample{Name: s.name, Text: s.text})
+	}
+	for _, c := range svg.ClientInks {
+		k.Inks, k.On = append(k.Inks, svg.Hex(c)), append(k.On, svg.Hex(svg.On(c)))
+	}
+	return k
+}
+
+// sceneData is a scene in JSON. Arrays stand for objects where there are many, since they
+// are shorter.
+type sceneData struct {
+	Subtitle string     `json:"subtitle"`
+	From     int64      `json:"from"`
+	To       int64      `json:"to"`
+	Harm     []any      `json:"harm"`   // from, to, label
+	Legend   []int      `json:"legend"` // numbers of samples
+	Lanes    []laneData `json:"lanes"`
+	Rows     rowsData   `json:"rows"`
+}
+
+// rowsData has the rows column by column.
+type rowsData struct {
+	From   []int64  `json:"from"`   // since the row before
+	Length []int64  `json:"length"` // -1: open
+	Who    []string `json:"who"`
+	What   []string `json:"what"`
+}
+
+type laneData struct {
+	Kind   laneKind `json:"kind"`
+	Label  string   `json:"label,omitempty"`
+	Dead   int64    `json:"dead,omitempty"`
+	Shades [][]any  `json:"shades,omitempty"` // from, length, fault
+	// Bars: look, from (null: as its first row; -1: at that row's end), length (null: as its
+	// first row), client or fault, label, times, rows...
+	Bars [][]any `json:"bars,omitempty"`
+	// Marks: look, at (null: at the end of its first row), client, foreign (1), label, rows...
+	Marks [][]any `json:"marks,omitempty"`
+}
+
+func (s scene) laneData(l lane) laneData {
+	d := laneData{Kind: l.Kind, Label: l.Label, Dead: micro(l.Dead)}
+	for _, x := range l.Shades {
+		d.Shades = append(d.Shades, []any{micro(x.From), length(x.From, x.To), x.Fault})
+	}
+	for _, b := range l.Bars {
+		var whose any = b.Client
+		if b.Style == barFault {
+			whose = b.Fault
+		}
+		from, long := s.interval(b)
+		d.Bars = append(d.Bars, numbered([]any{barNames[b.Style], from, long, whose, b.Label, b.Times}, b.Rows))
+	}
+	for _, m := range l.Marks {
+		foreign := 0
+		if m.Foreign {
+			foreign = 1
+		}
+		var at any = micro(m.At)
+		if len(m.Rows) > 0 && m.At == s.Rows[m.Rows[0]].To {
+			at = nil
+		}
+		d.Marks = append(d.Marks, numbered([]any{markNames[m.Shape], at, m.Client, foreign, m.Label}, m.Rows))
+	}
+	return d
+}
+
+// interval returns a bar's beginning and length, as laneData.Bars has them.
+func (s scene) interval(b bar) (from, long any) {
+	from, long = micro(b.From), length(b.From, b.To)
+	if len(b.Rows) == 0 {
+		return from, long
+	}
+	switch first := s.Rows[b.Rows[0]]; {
+	case first.Open:
+	case b.From == first.From && b.To == first.To:
+		return nil, nil
+	case b.From == first.To:
+		from = -1
+	}
+	return from, long
+}
+
+func rowData(rows []row) (d rowsData) {
+	before := int64(0)
+	for _, r := range rows {
+		n := length(r.From, r.To)
+		if r.Open {
+			n = -1
+		}
+		d.From, d.Length = append(d.From, micro(r.From)-before), append(d.Length, n)
+		d.Who, d.What = append(d.Who, r.Who), append(d.What, r.What)
+		before = micro(r.From)
+	}
+	return d
+}
+
+func numbered(fields []any, rows []int) []any {
+	for _, n := range rows {
+		fields = append(fields, n)
+	}
+	return fields
+}
+
+func micro(d time.Duration) int64 { return d.Microseconds() }
+
+// length returns the microseconds between two times that are rounded down themselves.
+func length(from, to time.Duration) int64 { return micro(to) - micro(from) }
+
+// barNames and markNames are the looks as the page's script knows them.
+var (
+	barNames = map[barStyle]string{
+		barWait: "wait", barHold: "hold", barRead: "shared", barGone: "gone", barAttempt: "try", barBusy: "busy",
+		barUnknown: "unknown", barKey: "key", barKeyEver: "ever", barFault: "fault", barFinding: "found", barOther: "other",
+	}
+	markNames = map[markShape]string{
+		markRead: "read", markWrite: "write", markLost: "lost", markCrash: "crash", markSet: "set", markRenewed: "renewed",
+		markDeleted: "deleted", markExpired: "expired", markGone: "removed", markEvent: "event",
+	}
+)
