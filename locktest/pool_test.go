@@ -46,6 +46,7 @@ func TestALongTrialIsTold(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			synctest.Wait() // for what the timer called
 			if got := out.String(); got != test.want {
 				t.Errorf("%s: got %q, want %q", name, got, test.want)
 			}
