@@ -88,6 +88,19 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 	return leaving
 }
 
+// Awake implements testbed.Client. A pause does not count the wait as a hit: what a client
+// would notice is no proof that the pause struck. When the client is resumed, the call goes
+// on at the same instant as a step that waits.
+func (g *Gate) Awake(ctx context.Context, client int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cl, err := g.client(client)
+	if err != nil {
+		return err
+	}
+	return g.proceed(ctx, waiter{client: cl, role: noticing})
+}
+
 // CrashClient implements testbed.Clients. If the client is a process, the process is
 // killed. Otherwise, to the client's code, nothing is ever answered: reads and writes end
 // at their deadlines, dials with their contexts, those without an end after lastWait, and

@@ -157,19 +157,6 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	return g.proceed(ctx, waiter{client: cl})
 }
 
-// Awake implements testbed.Client. A pause does not count the wait as a hit: what a client
-// would notice is no proof that the pause struck. When the client is resumed, the call goes
-// on at the same instant as a step that waits.
-func (g *Gate) Awake(ctx context.Context, client int) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	cl, err := g.client(client)
-	if err != nil {
-		return err
-	}
-	return g.proceed(ctx, waiter{client: cl, role: noticing})
-}
-
 // proceed waits while the client is paused, and returns an error if it must not go on. mu
 // is held on entry and return.
 func (g *Gate) proceed(ctx context.Context, w waiter) error {
