@@ -11,9 +11,11 @@ const (
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
 	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
+	LongLease      Cause = "long-lease"      // the key's TTL was longer than a lease that is claimed
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
 	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
 	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
+	NoKey          Cause = "no-key"          // no key of the lock was ever on a node
 	NoExpiry       Cause = "no-expiry"       // a key without TTL outlived its owner
 	LateCommand    Cause = "late-command"    // a command of an earlier attempt ran late
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
@@ -39,9 +41,11 @@ var causes = []struct {
 	{RenewalFailed, "the renewal failed and nobody noticed", "renewals keep the lease alive for as long as its holder works"},
 	{LeaseOutlived, "the lease ended under its holder", "a holder is done before its lease ends"},
 	{ShortLease, "the key was given less time than the lease that was asked for", "a key lives for as long as the lease that was asked for"},
+	{LongLease, "the key was given more time than the lease that was asked for", "a key is gone when the lease that was asked for is over"},
 	{ServerLostKey, "Redis lost a key that it had acknowledged", "Redis keeps a key that it has acknowledged"},
 	{ServerClock, "a node's clock jumped", "the nodes' clocks run at the speed of time"},
 	{ClientClock, "clients' clocks disagreed", "the clients' wall clocks agree, and a time that was read is still the time"},
+	{NoKey, "the lock put nothing into Redis, where other clients would have seen it", "whoever holds the lock has a key in Redis that all others find there"},
 	{NoExpiry, "a key without an expiry was left behind", "whoever takes the lock lives to release it"},
 	{LateCommand, "a command of an earlier attempt arrived late", "a command that was given up does not arrive any more"},
 	{FenceRegressed, "an older fencing token came after a newer one", "fencing tokens only grow"},

@@ -70,6 +70,9 @@ func (w *wire) explain(f Finding) []reason {
 	if r, untold := w.untoldCause(f); untold {
 		return r
 	}
+	if r, absent := w.explainAbsence(f); absent && !w.anyStillborn(f) {
+		return []reason{r}
+	}
 	switch len(f.Clients) {
 	case 1:
 		if a := w.party(f, f.Clients[0]); len(a) > 0 {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -43,6 +44,9 @@ func (w *wire) stillborn(op int) (reason, bool) {
 		return reason{}, false
 	}
 	c, at := w.Commands[pos], w.Ran(pos).Lo
+	if len(c.Args) < 3 {
+		return reason{}, false // it can have given no key an expiry
+	}
 	gap, cause := w.gap(c.Node, c.Client, at)
 	if gap < w.Claims.TTL-w.Claims.TTL/10 {
 		return reason{}, false
@@ -51,6 +55,18 @@ func (w *wire) stillborn(op int) (reason, bool) {
 		What: stillborn, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos), At: at, Span: gap,
 	})
 	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
+}
+
+// anyStillborn reports whether a client of the finding has an acquire that stillborn explains.
+func (w *wire) anyStillborn(f Finding) bool {
+	return slices.ContainsFunc(f.Clients, func(client int) bool {
+		op := w.acquireIn(f, client)
+		if op < 0 {
+			return false
+		}
+		_, ok := w.stillborn(op)
+		return ok
+	})
 }
 
 func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
@@ -84,6 +100,25 @@ func (w *wire) acquireIn(f Finding, client int) int {
 		}
 	}
 	return last
+}
+
+// explainAbsence explains a finding about a lock that no node ever had a key of: its clients
+// agreed on nothing. Unless all keys were seen, nothing is known.
+func (w *wire) explainAbsence(f Finding) (reason, bool) {
+	if len(w.Holding(f.Lock)) > 0 || !w.Evidence.Watched || len(w.Unseen) > 0 {
+		return reason{}, false
+	}
+	for pos, effects := range w.Effects {
+		if p, isAcquire := w.acquired(w.Commands[pos].Op); len(effects) > 0 && isAcquire && p.Invoke.Lock == f.Lock {
+			return reason{}, false // its keys were gone at once
+		}
+	}
+	for _, m := range w.Contacts {
+		if p, isAcquire := w.acquired(w.Commands[m.Cmd].Op); isAcquire && p.Invoke.Lock == f.Lock {
+			return reason{}, false // it goes by keys of somebody else
+		}
+	}
+	return because(NoKey, nil, Fact{What: nothingKept, Locks: []string{f.Lock}}), true
 }
 
 // explainKeyless returns the causes of a finding about two grants if one of them left no

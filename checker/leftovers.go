@@ -124,7 +124,7 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 			x := w.standingExcess(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
 			left.What, left.Span = leftTooLong, k.TTL
-			if x.cause == ServerClock {
+			if x.cause == ServerClock || x.cause == LongLease {
 				because = append(because, x.why)
 			}
 		}

@@ -36,6 +36,8 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
 		return excess{NoExpiry, Fact{What: ttlUnheard, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
+	case givenTooLong(l, t, claimed):
+		return excess{LongLease, Fact{What: givenTooMuch, Age: t.Given(), Span: claimed}}
 	default:
 		return excess{Unclassified, Fact{What: longerThanSaid, Span: claimed}}
 	}
@@ -55,10 +57,19 @@ func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeySta
 			return w.prolongedByClock(l, t)
 		}
 	}
-	if over {
+	switch {
+	case over && l != nil && givenTooLong(l, l.TermAt(op.Time), claimed):
+		return excess{LongLease, Fact{What: givenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
+	case over:
 		return excess{cause: Unclassified}
 	}
 	return excess{}
+}
+
+// givenTooLong reports whether the grant's own client gave the key a TTL that is longer than
+// the time that the recipe claims, by more than a tenth.
+func givenTooLong(l *keyspace.Grant, t *keyspace.Term, claimed time.Duration) bool {
+	return t.Client == l.Client && claimed > 0 && t.Given() > claimed+claimed/10
 }
 
 func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {

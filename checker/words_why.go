@@ -48,6 +48,7 @@ const (
 	bornShort      What = "born-short"
 	shortLife      What = "short-life"
 	stillborn      What = "stillborn"
+	nothingKept    What = "nothing-kept"
 	severalInOne   What = "several-in-one"
 	takenOut       What = "taken-out"
 )
@@ -69,6 +70,7 @@ const (
 	immortal       What = "immortal"
 	ttlUnheard     What = "ttl-unheard"
 	longerThanSaid What = "longer-than-claimed"
+	givenTooMuch   What = "given-too-much"
 	clockSetBack   What = "clock-set-back"
 	timeAhead      What = "time-ahead"
 	keptAlive      What = "kept-alive"
@@ -148,6 +150,8 @@ var whyWords = map[What]string{
 
 	immortal:       "it had no TTL since {since}",
 	ttlUnheard:     "it lived on beyond {until}: {node} may not have heard of its TTL",
+	nothingKept:    "no acquire of {locks} ever put a key into Redis, or found one there",
+	givenTooMuch:   "it was given {age} to live, longer than the {span} which the recipe claims",
 	longerThanSaid: "that is longer than the {span} which the recipe claims",
 	clockSetBack:   "{node}'s wall clock had been set back, or was set right, so that {key} lived beyond {until}",
 	timeAhead:      "the time in it was of {who}'s wall clock, which was {apart} {whom}'s",

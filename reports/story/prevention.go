@@ -263,6 +263,9 @@ var remedies = map[checker.Cause][]remedy{
 	checker.ShortLease: {
 		{always, say("giving the key the whole TTL that the caller asked for, in milliseconds (PX, PEXPIRE), or rounded up if seconds are all there is")},
 	},
+	checker.LongLease: {
+		{always, say("giving the key the TTL that the caller asked for and no more, in the unit of the command: PX and PEXPIRE count milliseconds, EX and EXPIRE seconds")},
+	},
 	checker.ServerLostKey: {
 		fence,
 		{func(c clues) bool { return c.promoted && c.waited && c.nodes == 1 }, say("waiting for all replicas (WAIT), or promoting only one that acknowledged: here replicas had acknowledged the key, and one without it became the primary")},
@@ -281,6 +284,9 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which nobody sets, instead of the wall clock: Redis counted the key's TTL, and the holder its own time by a clock that was wrong")},
 		{func(c clues) bool { return !c.ownDeadline() }, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
 		fence,
+	},
+	checker.NoKey: {
+		{always, say("a key in Redis that the acquire sets only if it is absent (SET NX PX): what one process keeps in its own memory keeps no other process out")},
 	},
 	checker.NoExpiry: {
 		{func(c clues) bool { return !c.lives }, say("a lease: a TTL on the key, set by the command that takes the lock, " + oneCommand)},
