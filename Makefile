@@ -10,13 +10,16 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint test test-examples test-shards test-history test-chaos bench run report docs soundness image images up down clean
+.PHONY: help setup browser build lint test test-examples test-shards test-history test-chaos bench run report docs soundness image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## make sure that a redis-server of 6.2 or later is there; install it if not
 	@./scripts/ensure-redis
+
+browser: ## make sure that a Chromium is there, for the tests of report.html; install it if not
+	@./scripts/ensure-chromium
 
 build: ## build bin/lockstorm, and its clock shim where there is a C compiler
 	$(GO) build -o $(BIN) ./cmd/lockstorm
@@ -29,7 +32,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 
-test: setup ## all tests, with the race detector; on real Redis too, and on containers where Docker runs
+test: setup browser ## all tests, with the race detector; on real Redis too, on containers where Docker runs, and of report.html in Chromium
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
 test-examples: ## the modules below examples/, as a newcomer runs them (some 2 minutes)

@@ -77,7 +77,7 @@
     a.setAttribute("aria-expanded", "false");
     if (focus) a.focus();
   };
-  const open = (a, focus) => {
+  const open = a => { // the focus stays: Tab leads on into what is opened
     close(false);
     if (!shown(a.parentNode)) { form.reset(); arrange(); }
     const home = one(target(a)), cell = home || noteOf(a), was = cell.open;
@@ -95,7 +95,6 @@
     a.setAttribute("aria-expanded", "true");
     stop(a);
     cell.addEventListener("toggle", () => { if (opened && opened.cell === cell && !cell.open) close(true); });
-    if (focus) cell.querySelector("summary").focus({ preventScroll: true });
     const place = row.getBoundingClientRect();
     if (place.top < 0 || place.bottom > innerHeight) a.closest("tr").scrollIntoView({ block: "start" });
   };
@@ -105,7 +104,7 @@
     if (!a || !byID.has(target(a))) return;
     event.preventDefault();
     if (opened && opened.a === a) return close(true);
-    open(a, true);
+    open(a);
     history.replaceState(null, "", "#" + encodeURIComponent(target(a)));
   });
 
@@ -168,7 +167,7 @@
   // A link to a cell or a section opens it.
   const reveal = () => {
     const id = decodeURIComponent(location.hash.slice(1)), place = one(id);
-    if (byID.has(id)) return open(byID.get(id), false);
+    if (byID.has(id)) return open(byID.get(id));
     if (place && place.matches("details")) {
       place.open = true;
       place.scrollIntoView();
@@ -192,7 +191,7 @@
     if (!parked) return;
     const home = one(target(parked));
     if (home) home.open = false;
-    open(parked, false);
+    open(parked);
   });
 
   // The evidence: stories at once, so that a search in the page finds them; the rest of a

@@ -82,9 +82,21 @@ func (s *Sheet) classOf(style string) string {
 	if !ok {
 		name = fmt.Sprintf("i%d", len(s.class))
 		s.class[style] = name
-		fmt.Fprintf(&s.rules, ".%s{%s}\n", name, style)
+		fmt.Fprintf(&s.rules, ".%s{%s}\n", name, style+halo(style))
 	}
 	return name
+}
+
+// halo returns what surrounds a text so that it can be read on any colour, of a light or a
+// dark page; "" for what is no text.
+func halo(style string) string {
+	switch {
+	case !strings.Contains(style, "font-"):
+		return ""
+	case strings.Contains(style, "fill:"+Hex(OnInk)):
+		return ";paint-order:stroke;stroke:#000000a0;stroke-width:2px;stroke-linejoin:round"
+	}
+	return ";paint-order:stroke;stroke:var(--paper);stroke-width:2px;stroke-linejoin:round"
 }
 
 // onePath joins successive paths of one class, and makes each relative. Each path must be

@@ -1,0 +1,222 @@
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var reportFlag = flag.String("report", "", "test this report.html instead of that of a small campaign")
+
+// browsers are the names of Chromium on PATH, and its place on macOS.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
+
+// chromium returns the browser's path, or fails the test and says how to get it.
+func chromium(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("LOCKSTORM_CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("NOT TESTED: no Chromium is on PATH: scripts/ensure-chromium installs it (on Debian: apt-get install chromium), or name one in LOCKSTORM_CHROMIUM")
+	return ""
+}
+
+// campaignArgs are those of the campaign whose page is tested: long names, every fault, and
+// every kind of answer.
+var campaignArgs = []string{"run", "--locks", "fenced,set-nx-px,redlock,setnx,exists-set,set-nx-px-watchdog-reused,set-nx-ex-bounded-renewal",
+	"--trials", "2", "--named=false", "--shrink", "0"}
+
+// campaign runs the campaign once, and returns its folder.
+var campaign = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pagetest")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "lockstorm")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/lockstorm")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build lockstorm: %w\n%s", err, out)
+	}
+	out, err := exec.Command(binary, append(campaignArgs, "--store", filepath.Join(dir, "store"))...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("run a campaign: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := campaign(); err == nil && *reportFlag == "" {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// report returns the path of the page.
+func report(t *testing.T) string {
+	t.Helper()
+	if *reportFlag != "" {
+		path, err := filepath.Abs(*reportFlag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	dir, err := campaign()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "store", "latest", "report.html")
+}
+
+// tab is a page in a browser of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	complain []string // what the console said, and what was loaded
+}
+
+// screen is how a tab shows the page.
+type screen struct {
+	width, height int64
+	dark          bool
+}
+
+var (
+	desk  = screen{width: 1280, height: 900}
+	phone = screen{width: 390, height: 844}
+)
+
+// visit opens the page, and waits until its evidence is unpacked.
+func visit(t *testing.T, s screen) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.DisableGPU)
+	if runtime.GOOS == "linux" && os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to sandbox root
+	}
+	path := report(t)
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	x := &tab{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, x.listen); err != nil { // starts the browser
+		t.Fatal(err)
+	}
+	x.ctx, stop = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(stop)
+	scheme := "light"
+	if s.dark {
+		scheme = "dark"
+	}
+	call(x, log.Enable, cdp.Empty{})
+	call(x, network.Enable, network.EnableParams{})
+	call(x, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	x.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate("file://"+path), chromedp.WaitReady("html[data-ready]"))
+	return x
+}
+
+// call runs a command of the browser's protocol.
+func call[P, R any](x *tab, command cdp.Command[P, R], params P) {
+	x.t.Helper()
+	if _, err := chromedp.Call(x.ctx, command, params); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// listen notes what no page should do.
+func (x *tab) listen(event any) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch e := event.(type) {
+	case *cdpruntime.EventExceptionThrown:
+		x.complain = append(x.complain, "it throws: "+e.ExceptionDetails.Text)
+	case *cdpruntime.EventConsoleAPICalled:
+		x.complain = append(x.complain, fmt.Sprintf("it calls console.%s", e.Type))
+	case *log.EventEntryAdded:
+		x.complain = append(x.complain, "the console says: "+e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; e.Type != network.ResourceTypeDocument && !strings.HasPrefix(u, "data:") {
+			x.complain = append(x.complain, "it loads "+u)
+		}
+	}
+}
+
+func (x *tab) complaints() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return append([]string(nil), x.complain...)
+}
+
+func (x *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	x.t.Helper()
+	if err := chromedp.Do(x.ctx, actions...); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// eval returns the value of a JavaScript expression, which may be a promise.
+func eval[T any](x *tab, script string) T {
+	x.t.Helper()
+	out, err := chromedp.Run(x.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		x.t.Fatalf("%v\nin %s", err, script)
+	}
+	return out
+}
+
+// run evaluates a JavaScript statement.
+func (x *tab) run(script string) {
+	x.t.Helper()
+	eval[bool](x, "(() => {"+script+"; return true; })()")
+}
+
+// until waits for a JavaScript expression to be true.
+func (x *tab) until(condition string) {
+	x.t.Helper()
+	if _, err := chromedp.Run(x.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		x.t.Fatalf("%s: never true: %v", condition, err)
+	}
+}
+
+func (x *tab) press(keys string) {
+	x.t.Helper()
+	x.do(chromedp.KeyEvent(keys))
+}
+
+// click clicks on the first element that a CSS selector finds.
+func (x *tab) click(selector string) {
+	x.t.Helper()
+	x.do(chromedp.Click(selector))
+}
+
+// pages counts the pages of a PDF.
+func pages(pdf []byte) int { return bytes.Count(pdf, []byte("/Type /Page\n")) }
