@@ -67,7 +67,10 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 		if bed.Most != 2 || len(bed.Seeds) != 12 || s.Repeated != 6 {
 			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.Seeds), bed.Most, s.Repeated)
 		}
-		if want := (Progress{Done: 6, Total: 6, Violations: 3}); last != want {
+		if last.Trial == nil || last.Virtual <= 0 {
+			t.Errorf("progress tells no trial or no virtual time: %+v", last)
+		}
+		if want := (Progress{Done: 6, Total: 6, Violations: 3, Virtual: last.Virtual, Trial: last.Trial}); last != want {
 			t.Errorf("progress ended at %+v, want %+v", last, want)
 		}
 		if len(sink.trials) != 6 || sink.done != 1 || sink.acquires == 0 {
