@@ -17,7 +17,7 @@ func TestAViolationBecomesCertainWhenTheLeaseIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, original, _, err := Replay{Testbed: sim.New(), Spec: spec}.Decide(t.Context(), 3, 1)
+	d, original, _, err := Replay{Testbed: sim.New(), Spec: spec}.Decide(t.Context(), 3, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,6 @@ func TestAViolationBecomesCertainWhenTheLeaseIsOver(t *testing.T) {
 		t.Fatalf("got %+v", d)
 	}
 	for i, p := range d.Points {
-		t.Logf("%v %d/%d", p.At, p.Violated, p.Runs)
 		if i >= d.Certain && p.Violated < p.Runs || i == d.Certain-1 && p.Violated == p.Runs {
 			t.Errorf("at %v %d of %d are violated, certain from %v on", p.At, p.Violated, p.Runs, d.Points[d.Certain].At)
 		}

@@ -275,14 +275,15 @@ func (s *search) continuation(ctx context.Context, at Instant, k int) (same, vio
 	if err != nil {
 		return false, false, err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	if d.Trial.Err != "" { // a fault could not end there, for one
+		return false, false, nil
+	}
 	record, err := trial.LoadRecord(folder)
 	if err != nil {
 		return false, false, err
 	}
-	if err := os.RemoveAll(folder); err != nil {
-		return false, false, fmt.Errorf("remove a continuation: %w", err)
-	}
-	same = d.Trial.Err == "" && reflect.DeepEqual(until(record.Evidence.Ops, at.At), until(s.evidence.Ops, at.At))
+	same = reflect.DeepEqual(until(record.Evidence.Ops, at.At), until(s.evidence.Ops, at.At))
 	return same, slices.ContainsFunc(d.Trial.Flaws, s.flaw.Same), nil
 }
 
