@@ -47,10 +47,17 @@ func DecidedWords(d decision.Decision, e history.Evidence) string {
 	before := d.Points[d.Certain-1]
 	text += fmt.Sprintf(" At %s s, %d of %d still averted it.", prose.Stamp(before.At), before.Runs-before.Violated, before.Runs)
 	if all := meanwhile(e, before.At, certain.At); len(all) > 0 {
-		text += " What happened in between: " + strings.Join(all, "; ") + "."
+		more := ""
+		if n := len(all) - mostEvents; n > 0 {
+			all, more = all[:mostEvents], fmt.Sprintf("; and %d more", n)
+		}
+		text += " What happened in between: " + strings.Join(all, "; ") + more + "."
 	}
 	return text
 }
+
+// mostEvents is the maximum number of events in DecidedWords.
+const mostEvents = 8
 
 // meanwhile describes the events after an instant, up to another one; also the ends of keys'
 // lives, which change nothing until a command or the node notices.

@@ -16,7 +16,7 @@ const spareSections = 200
 
 // Cut returns the spec of a continuation of the trial that recorded these operations, cut at
 // an instant of the history's clock. Faults in force end there, and those that had not begun
-// are left out. Critical sections that clients had begun stay as they were. In continuation 0
+// give up. Critical sections that clients had begun stay as they were. In continuation 0
 // the later ones stay too; in each other continuation they are drawn anew.
 func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) trial.Spec {
 	s.Plan = healed(s.Plan, ops, at)
@@ -25,7 +25,8 @@ func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) tri
 	return s
 }
 
-// healed returns the actions of a plan that had begun at an instant, ended there.
+// healed returns a plan without effects after an instant. Actions that had not begun stay in
+// it until then: a client that passes a point takes a little longer if somebody waits there.
 func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	begun, ended := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, op := range ops {
@@ -37,18 +38,31 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 			ended[op.Window.ID] = op.Time
 		}
 	}
-	kept := nemesis.Plan{}
-	for _, a := range p {
+	p = slices.Clone(p)
+	for i := range p {
+		a := &p[i]
 		from, ok := begun[a.ID]
-		if !ok || from > at {
-			continue
-		}
-		if to, ok := ended[a.ID]; !ok || to > at {
+		to, over := ended[a.ID]
+		switch {
+		case !ok || from > at:
+			a.By = min(a.By, max(0, at-start(ops)-rounding).Truncate(time.Microsecond))
+		case !over || to > at:
 			a.For, a.Until, a.Linger, a.Limit = max((at-from).Truncate(time.Microsecond), time.Microsecond), nil, 0, 0
 		}
-		kept = append(kept, a)
 	}
-	return kept
+	return p
+}
+
+// rounding is by how much later than its By an action may still begin.
+const rounding = 101 * time.Microsecond
+
+// start returns when the clients started: the zero of a plan's times.
+func start(ops []history.Op) time.Duration {
+	i := slices.IndexFunc(ops, func(op history.Op) bool { return op.Process != history.Nemesis })
+	if i < 0 {
+		return 0
+	}
+	return ops[i].Time
 }
 
 // script returns the critical sections of a continuation.

@@ -32,10 +32,17 @@ func recorded() []history.Op {
 
 func spec() trial.Spec {
 	s := trial.Spec{Workload: "mutex", Schedule: "hold-1of2", Size: 2, Plan: nemesis.Plan{
-		{ID: 1, For: 200 * ms, Until: &nemesis.Trigger{}, Limit: 800 * ms, Linger: ms}, {ID: 2, After: 1, For: ms},
+		{ID: 1, For: 200 * ms, Until: &nemesis.Trigger{}, Limit: 800 * ms, Linger: ms, By: 1500 * ms}, {ID: 2, After: 1, For: ms, By: 1500 * ms},
 	}}
 	s.Options = workloads.Options{Clients: 2, Keys: 1, TTL: time.Second, Hold: 100 * ms, Rest: 50 * ms, Retry: 50 * ms, Duration: 2 * time.Second, Seed: 7}
 	return s
+}
+
+// giveUp returns an action of the plan that waits for its start until then.
+func giveUp(i int, by time.Duration) nemesis.Action {
+	a := spec().Plan[i]
+	a.By = by
+	return a
 }
 
 func TestFaultsEndAtTheCut(t *testing.T) {
@@ -43,10 +50,10 @@ func TestFaultsEndAtTheCut(t *testing.T) {
 		at   time.Duration
 		want nemesis.Plan
 	}{
-		{50 * ms, nemesis.Plan{}},
-		{100 * ms, nemesis.Plan{{ID: 1, For: time.Microsecond}}},
-		{400 * ms, nemesis.Plan{{ID: 1, For: 300 * ms}}},
-		{900 * ms, spec().Plan[:1]},
+		{50 * ms, nemesis.Plan{giveUp(0, 40*ms-rounding), giveUp(1, 40*ms-rounding)}},
+		{100 * ms, nemesis.Plan{{ID: 1, For: time.Microsecond, By: 1500 * ms}, giveUp(1, 90*ms-rounding)}},
+		{400 * ms, nemesis.Plan{{ID: 1, For: 300 * ms, By: 1500 * ms}, giveUp(1, 390*ms-rounding)}},
+		{900 * ms, nemesis.Plan{spec().Plan[0], giveUp(1, 890*ms-rounding)}},
 		{1300 * ms, spec().Plan},
 	} {
 		if got := Cut(spec(), recorded(), test.at, 1).Plan; !reflect.DeepEqual(got, test.want) {
