@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -145,11 +146,20 @@ func secondTicks(from, to float64) (ticks []plot.Tick) {
 	return ticks
 }
 
+// namesApart is how many names of faults stand below each other before the next is at the
+// top again.
+const namesApart = 6
+
 // paintDecided paints faults as bands, the share as steps, and the two instants that matter.
 func (g glossary) paintDecided(n svg.Pen, d decision.Decision, e history.Evidence, x func(time.Duration) vg.Length, y func(float64) vg.Length) {
 	end := d.Shown * 102 / 100
 	small := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YBottom)
 	begun := map[int]time.Duration{}
+	type name struct {
+		at   time.Duration
+		text string
+	}
+	var names []name
 	for _, op := range e.Ops {
 		switch {
 		case op.Window == nil:
@@ -158,8 +168,12 @@ func (g glossary) paintDecided(n svg.Pen, d decision.Decision, e history.Evidenc
 		case op.Window.Impact != nil && begun[op.Window.ID] < end:
 			from := begun[op.Window.ID]
 			n.Box(svg.Alpha(svg.Color(g.faultColor(op.Window.Fault)), 0.22), x(from), y(0), max(x(min(op.Time, end)), x(from)+1), y(100))
-			n.Text(small, x(from)+2, y(50)+vg.Length(11*(len(begun)-1)), op.Window.Fault)
+			names = append(names, name{from, op.Window.Fault})
 		}
+	}
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.at, b.at) })
+	for i, f := range names {
+		n.Text(small, x(f.at)+2, y(88)-vg.Length(11*(i%namesApart)), f.text)
 	}
 	line := []vg.Point{{X: x(0), Y: y(100 * d.Points[0].Share())}}
 	for i, p := range d.Points {

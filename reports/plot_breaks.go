@@ -97,15 +97,17 @@ func plotBreaks(r result) *svg.Picture {
 
 // breaksPanel returns the panel of one fault.
 func breaksPanel(fault named, sizes []float64, recipes []string, count func(recipe string, size float64) swept) panel {
-	least, most := math.MaxInt, 0
+	least, most, few := math.MaxInt, 0, ""
 	for _, recipe := range recipes {
 		for _, size := range sizes {
 			if s := count(recipe, size); s.enough() {
 				least, most = min(least, s.judged), max(most, s.judged)
+			} else {
+				few = fmt.Sprintf(" · hatched: below %d", leastJudged)
 			}
 		}
 	}
-	axis := fmt.Sprintf("%s: %s · each share is of %s trials · line: one TTL", fault.Name, fault.Axis, fromTo(least, most))
+	axis := fmt.Sprintf("%s: %s · each of %s trials%s · line: one TTL", fault.Name, fault.Axis, fromTo(least, most), few)
 	return panel{axis, recipes, 8, vg.Length(len(recipes)*plotRow + 50), func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(sizes))-0.5
 		var ticks []plot.Tick
