@@ -1,9 +1,11 @@
 package campaign
 
 import (
+	"flag"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
+var cellsOf = flag.String("cells", "", "recipes whose cells BenchmarkCells runs, with commas between; default all of documents")
+
 // BenchmarkCells runs, judges and stores one trial of every cell of the default
 // campaign, as a worker does: a profile of it shows where a campaign's time goes.
 func BenchmarkCells(b *testing.B) {
@@ -19,6 +23,9 @@ func BenchmarkCells(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))
 	tb, c := sim.New(), DefaultConfig()
 	c.Locks, c.Trials = documented(), 1
+	if *cellsOf != "" {
+		c.Locks = strings.Split(*cellsOf, ",")
+	}
 	p := newPlanner(c, tb)
 	cells, err := p.cells()
 	if err != nil {
