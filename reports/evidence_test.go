@@ -210,3 +210,17 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		}
 	}
 }
+
+func TestAnInterruptedRunSaysSoFirst(t *testing.T) {
+	r := sampleResult(t)
+	r.Matrix.Interrupted, r.Matrix.Finished, r.Matrix.Planned = true, 12, 90
+	html, err := htmlReport(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(html), "</h1>")
+	said, _, _ := strings.Cut(body, `<section id="answers"`)
+	if want := "<b>Interrupted: 12 of 90 planned trials.</b>"; !strings.Contains(said, want) {
+		t.Errorf("before the answers stands %q, want %q in it", said, want)
+	}
+}

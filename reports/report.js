@@ -147,6 +147,7 @@
       for (const row of [matrix.tHead.rows[0], ...table]) row.cells[i].hidden = !visible;
     });
     order();
+    box.style.setProperty("--head", matrix.tHead.offsetHeight + 2 + "px"); // what is scrolled to stays below it
     const seen = list => list.filter(x => !x.hidden).length;
     form.count.value = `${seen(table)} of ${table.length} recipes, ${seen(heads) - 1} of ${heads.length - 1} faults`;
     firstStop();
