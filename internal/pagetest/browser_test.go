@@ -50,10 +50,7 @@ var campaignArgs = []string{"run", "--locks", "fenced,set-nx-px,redlock,setnx,ex
 
 // campaign runs the campaign once, and returns its folder.
 var campaign = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pagetest")
-	if err != nil {
-		return "", err
-	}
+	dir := scratch
 	binary := filepath.Join(dir, "lockstorm")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/lockstorm")
 	build.Dir = filepath.Join("..", "..")
@@ -67,13 +64,20 @@ var campaign = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
+// scratch is a directory for the campaign, which TestMain makes and removes.
+var scratch string
+
 func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pagetest")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
 	code := m.Run()
-	if dir, err := campaign(); err == nil && *reportFlag == "" {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }
