@@ -105,8 +105,13 @@ func (w *wire) acquireIn(f Finding, client int) int {
 // explainAbsence explains a finding about a lock that no node ever had a key of: its clients
 // agreed on nothing. Unless all keys were seen, nothing is known.
 func (w *wire) explainAbsence(f Finding) (reason, bool) {
-	if len(w.Holding(f.Lock)) > 0 || !w.Evidence.Watched || len(w.Unseen) > 0 {
+	if len(w.Holding(f.Lock)) > 0 || !w.Evidence.Watched || len(w.Unseen) > 0 || len(w.Commands) == 0 && len(w.Evidence.Keys) > 0 {
 		return reason{}, false
+	}
+	for _, c := range w.Commands {
+		if c.Exec == 0 && c.Replied > 0 && w.has(c.Op) {
+			return reason{}, false // what it did was not seen
+		}
 	}
 	for pos, effects := range w.Effects {
 		if p, isAcquire := w.acquired(w.Commands[pos].Op); len(effects) > 0 && isAcquire && p.Invoke.Lock == f.Lock {

@@ -18,6 +18,10 @@ func TestALockThatKeepsNothingInRedisIsTold(t *testing.T) {
 				s.done(at+1, client, history.OK)
 			}
 		}, []string{"exclusion: no-key"}},
+		{"no commands, on nodes whose keys were seen", "set-nx-px", func(s *story) {
+			twoHoldersByExpiry(s)
+			s.e.Commands = nil
+		}, []string{"exclusion: no-key", "liveness: unknown"}},
 		{"another client had a key of it", "set-nx-px", func(s *story) {
 			s.hold(1, 5, 2, "t2")
 			s.asks(10, 0, history.OK, []string{"PONG", "PING"})

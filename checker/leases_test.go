@@ -285,9 +285,9 @@ func TestCausesOfReentry(t *testing.T) {
 
 func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 	tales(t, []tale{
-		{"no commands", "set-nx-px", func(s *story) {
+		{"no commands, and nobody saw the keys", "set-nx-px", func(s *story) {
 			twoHoldersByExpiry(s)
-			s.e.Commands = nil
+			s.e.Commands, s.unwatched = nil, true
 		}, []string{"exclusion: unclassified", "liveness: unknown"}},
 		{"a script that nobody declared", "set-nx-px", func(s *story) {
 			acquire := []string{"EVAL", `return redis.call("SET", KEYS[1], ARGV[1])`, "1", "lock"}

@@ -242,7 +242,7 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.healed(310)
 			s.queue(320, 3000, 1, "nil", setPX("t1")...)
 			s.keys(3100)
-		}, []string{"liveness: orphaned-key", "liveness: unclassified"}},
+		}, []string{"liveness: long-lease", "liveness: orphaned-key"}},
 	})
 }
 

@@ -182,13 +182,13 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.nemesis(20, crash(0))
 			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
 			s.hold(3100, 3150, 1, "t1")
-		}, []string{"liveness: unclassified"}},
+		}, []string{"liveness: long-lease"}},
 		{"its claimed life reads as ever", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "3000")
 			s.nemesis(20, crash(0))
 			s.queue(100, 2900, 1, "nil", setPX("t1")...)
 			s.hold(3100, 3150, 1, "t1")
-		}, []string{"liveness: orphaned-key", "liveness: unclassified"}},
+		}, []string{"liveness: long-lease", "liveness: orphaned-key"}},
 		{"an EXPIRE that was long in coming", "setnx-expire", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.cmd(10, 0, "1", "SETNX", "lock", "1")
@@ -216,7 +216,7 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.done(300, 0, history.Info)
 			s.queue(1320, 4000, 1, "nil", setPX("t1")...)
 			s.keys(4100)
-		}, []string{"liveness: unclassified"}},
+		}, []string{"liveness: long-lease"}},
 	})
 }
 
