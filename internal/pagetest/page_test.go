@@ -273,7 +273,7 @@ func TestScreens(t *testing.T) {
 			eval[bool](x, openAll)
 			eval[bool](x, "(() => {"+openCells+"})()")
 			if over := eval[float64](x, `document.scrollingElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-				wide := eval[[]string](x, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".wide, .timeline, .plots, svg, pre")).map(e => e.outerHTML.slice(0, 100)).slice(0, 3)`)
+				wide := eval[[]string](x, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".matrixbox, .timeline, .plots, svg")).map(e => e.outerHTML.slice(0, 100)).slice(0, 3)`)
 				t.Errorf("the page is %v px wider than the screen: %q", over, wide)
 			}
 			if over := eval[float64](x, `document.querySelector(".panel .cell").getBoundingClientRect().right - innerWidth`); over > 0 {
