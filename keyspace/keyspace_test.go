@@ -296,6 +296,15 @@ func TestGrantsUnderANodesClock(t *testing.T) {
 			1200 clock 0
 			1400 c1? GET lock`, `
 			c0 n0:lock=a @10 to 1010; expired @1200`},
+		{"set back after its end, which a restart forgot", `
+			5 clock 5000
+			10 c0+ SET lock a PX 1000
+			20 c0- DEL lock
+			30 clock 0
+			50 restart 1
+			60 c1? GET lock`, `
+			c0 n0:lock=a @10 to 1010; deleted @20 by c0's DEL
+			c0 n0:lock=a @10 copied to 1010, 6010 not 1010`},
 		{"wrong all the time", `
 			5 clock 5000
 			10 c0+ SET lock a PX 1000

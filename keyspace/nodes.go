@@ -24,6 +24,7 @@ func (r *reader) event(op history.Op) {
 	case history.FNodeClock:
 		if n := r.nodes[op.Node]; n != nil {
 			n.ahead = op.Offset
+			n.jumps = append(n.jumps, jump{op.Time, op.Offset})
 		}
 	case history.FUnseen:
 		r.goBlind(op)
@@ -210,7 +211,8 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 }
 
 // livesFor returns the terms of the grant, up to the term that the key has on that node.
-// If the key has none of these terms there, the node's clock may differ.
+// If the key has none of these terms there, that node's clock may differ from the clock by
+// which the last term was given.
 func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
 	lives := g.lives.first(g.lives.len())
 	if c.After == nil {
@@ -227,7 +229,7 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 	}
 	last := *g.Last()
 	t := termOf(c, actor{pos: last.Cmd, client: last.Client, at: at})
-	if from := r.nodes[g.Node]; t.Mortal && last.Mortal && from != nil && from.ahead != n.ahead {
+	if from := r.nodes[g.Node]; t.Mortal && last.Mortal && from != nil && from.aheadAt(last.At.Lo) != n.ahead {
 		t.Fair, t.Moved = last.Fair, t.Expiry.Lo-last.Fair.Lo
 		t.At, t.Most = last.At, max(0, t.Moved)
 	} else {
