@@ -24,6 +24,23 @@ import (
 // there, and a process that was built otherwise compares them.
 const recordsTo = "LOCKSTORM_RECORDS_TO"
 
+// In this trial, a client that waits at the gate twice between two replies used to go on at
+// another client's place within a tick, at the very instant at which that client asked again.
+func TestAClientThatWaitsTwiceGoesOnAlone(t *testing.T) {
+	tb, c := sim.New(), simConfig(t)
+	c.Seed = 319055994
+	s, err := PlanTrial(t.Context(), tb, c, "reentrant-local", "client-skew", "reentrant", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := record(t, tb, s)
+	for range 9 {
+		if again := record(t, tb, s); !bytes.Equal(again, first) {
+			t.Fatal("the same trial has another record")
+		}
+	}
+}
+
 // circumstance is how trials are run. It must not influence their records.
 type circumstance struct {
 	procs    int // GOMAXPROCS

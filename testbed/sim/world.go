@@ -130,7 +130,11 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 	places := len(w.servers) + 1
 	place := client%clientsInTurn*places + at
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
-	return time.Duration(turns)*tick + 1 // differs from the instants of the way that woke them
+	d := time.Duration(turns) * tick
+	if place := now() % tick; place < placesOfWay && place%apart != 0 {
+		return d // it has been staggered since its way woke it, and would come to another way's place
+	}
+	return d + 1 // differs from the instants of the way that woke them
 }
 
 // clientsInTurn is the number of clients with distinct staggers. More clients are seldom
