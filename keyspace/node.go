@@ -1,0 +1,32 @@
+package keyspace
+
+import "time"
+
+// node is one Redis node during the walk.
+type node struct {
+	name  string
+	items []item
+	keys  map[string]*keyState
+	ahead time.Duration // how far its wall clock is ahead
+	jumps []jump        // of its wall clock, so far
+}
+
+// jump is a change of a wall clock: how far it was ahead from since on.
+type jump struct{ since, ahead time.Duration }
+
+// aheadAt returns how far the node's wall clock was ahead at that time.
+func (n *node) aheadAt(at time.Duration) (ahead time.Duration) {
+	for _, j := range n.jumps {
+		if j.since <= at {
+			ahead = j.ahead
+		}
+	}
+	return ahead
+}
+
+// item is a command with the changes that it made, or a change that no command made.
+type item struct {
+	cmd     int // place in the log, -1 for none
+	changes []int
+	at      time.Duration // the earliest time at which it can have happened
+}
