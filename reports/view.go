@@ -236,14 +236,25 @@ func newView(r result) view {
 	for _, f := range faults {
 		v.Faults = append(v.Faults, r.Glossary.fault(f))
 	}
+	v.count(r)
+	v.arrange(r, recipes, faults)
+	return v
+}
+
+// count counts the trials, also those that a search counted without storing them.
+func (v *view) count(r result) {
+	v.TrialCount = len(r.Trials)
 	for _, t := range r.Trials {
 		if t.Violation() {
 			v.ViolationCount++
 		}
 	}
-	v.TrialCount = len(r.Trials)
-	v.arrange(r, recipes, faults)
-	return v
+	if f := r.Info.Further; f != nil {
+		for _, c := range f.Cells {
+			v.TrialCount += c.Trials
+			v.ViolationCount += c.Violations
+		}
+	}
 }
 
 // arrange fills in the rows of the matrix, the details of violated cells by recipe, and
