@@ -17,7 +17,7 @@ import (
 )
 
 // pageSize is how many bytes report.html may have. What has no room is only in the folders of
-// the trials; the stories and the timelines always have.
+// the trials; the stories always have.
 const pageSize = 1_950_000
 
 // exhibits is the page's data: pieces of HTML that the page's script puts in place, and
@@ -144,7 +144,7 @@ func piece(name string, data any) (string, error) {
 
 // data returns the exhibits and porcupine's pictures, each compressed; "" if there are
 // none. If they have more bytes than the budget, the pictures of the least violations are
-// left out, and then the commands around these.
+// left out, then the commands around these, and at last the largest timelines.
 func (e *evidence) data(budget int) (exhibited, pictures template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil
@@ -157,12 +157,36 @@ func (e *evidence) data(budget int) (exhibited, pictures template.HTML, err erro
 			break
 		}
 	}
+	for large := fewTimelines; len(exhibited) > budget && large < 2*len(e.Timelines); large *= 2 {
+		if exhibited, err = compressed(e.without(large)); err != nil {
+			return "", "", err
+		}
+	}
 	kept, err := e.pictures(budget - len(exhibited))
 	if err != nil || len(kept.Middles) == 0 {
 		return exhibited, "", err
 	}
 	pictures, err = compressed(kept)
 	return exhibited, pictures, err
+}
+
+// fewTimelines is how many timelines are left out at first, if there is no room for all.
+const fewTimelines = 10
+
+// without returns the data without the commands around the violations and without so many
+// timelines, the largest.
+func (e *evidence) without(large int) exhibits {
+	out := e.within(-1)
+	out.Timelines = slices.Clone(out.Timelines)
+	order := make([]int, len(out.Timelines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(out.Timelines[b]) - len(out.Timelines[a]) })
+	for _, i := range order[:min(large, len(order))] {
+		out.Timelines[i] = nil
+	}
+	return out
 }
 
 // elsewhere replaces the commands that the page has no room for.

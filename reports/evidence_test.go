@@ -211,6 +211,36 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
+// The largest timelines are the last that the page leaves out.
+func TestThePageLeavesOutItsLargestTimelines(t *testing.T) {
+	var e evidence
+	for i := range 40 {
+		random := make([]byte, 100*(i+1))
+		rand.NewChaCha8([32]byte{byte(i)}).Read(random)
+		text, err := json.Marshal(base64.StdEncoding.EncodeToString(random))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, text)
+		e.Entries, e.Stored = append(e.Entries, "entries"), append(e.Stored, "stored")
+		e.pages, e.ranks = append(e.pages, nil), append(e.ranks, 0)
+	}
+	for budget, want := range map[int]int{200_000: 40, 80_000: 30, 40_000: 20, 1: 0} {
+		exhibited, _, err := e.data(budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := exhibitsOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(exhibited)+`</script>`))
+		kept := slices.IndexFunc(whole.Timelines, func(text json.RawMessage) bool { return string(text) == "null" })
+		if kept < 0 {
+			kept = len(whole.Timelines)
+		}
+		if kept != want || slices.ContainsFunc(whole.Timelines[kept:], func(text json.RawMessage) bool { return string(text) != "null" }) {
+			t.Errorf("budget %d: the first %d timelines are there, want %d, and no other", budget, kept, want)
+		}
+	}
+}
+
 func TestAnInterruptedRunSaysSoFirst(t *testing.T) {
 	r := sampleResult(t)
 	r.Matrix.Interrupted, r.Matrix.Finished, r.Matrix.Planned = true, 12, 90
