@@ -129,7 +129,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 // groupRunFlags says where the help shows each flag of run.
 func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
-	group(flags, "How many trials", "trials", "named", "named-only", "seed", "parallel", "shard", "shards")
+	group(flags, "How many trials", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
 	groupTrialFlags(flags)
 	group(flags, "What is kept and told", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
 }

@@ -123,7 +123,7 @@ func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
 	if err != nil || len(kept) == 0 {
 		t.Fatalf("no trial of setnx was kept: %v", err)
 	}
-	for _, args := range append([][]string{{"report", latest}, {"store", "ls", "--store", store}, {"check", kept[0]}, {"replay", kept[0]}, {"answer", "renewal"}}, lists()...) {
+	for _, args := range append([][]string{{"report", latest}, {"store", "ls", "--store", store}, {"check", kept[0]}, {"replay", kept[0]}, {"answer", "read-write"}}, lists()...) {
 		code, stdout, stderr := lockstormIn(t, narrow, args...)
 		if want := map[string]int{"check": campaign.ExitUnexpected}[args[0]]; code != want {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
