@@ -2,7 +2,9 @@
 // text is compared with its halo on the shape below its middle.
 (least => {
   const channels = text => {
+    if (text.startsWith("url(")) return { r: 0, g: 0, b: 0, a: 0 }; // a hatching, which leaves most of what is below it
     const numbers = (text.match(/[\d.]+/g) || []).map(Number);
+    if (text.startsWith("color(srgb ")) for (const i of [0, 1, 2]) numbers[i] *= 255;
     return { r: numbers[0] || 0, g: numbers[1] || 0, b: numbers[2] || 0, a: numbers.length > 3 ? numbers[3] : text === "transparent" || text === "none" ? 0 : 1 };
   };
   const over = (top, below) => ({
@@ -27,7 +29,7 @@
     const box = text.getBoundingClientRect(), x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
     let color = behind(svg);
     for (const shape of svg.querySelectorAll("rect, path, circle, polygon")) {
-      if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
+      if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING) || shape.closest("defs, pattern, clipPath, marker")) continue;
       const point = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
       if (shape.isPointInFill(point)) color = over(fill(shape), color);
     }
