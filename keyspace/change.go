@@ -354,24 +354,6 @@ func (r *reader) finish(grants []*Grant, e End) {
 	}
 }
 
-// shift moves the end of the key's term after its node's clock was set.
-func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
-	if c.Before == nil || c.After == nil {
-		return
-	}
-	by := c.After.Expires - c.Before.Expires
-	k.jumped = at.Lo
-	move := func(t *Term) {
-		t.Expiry = When{t.Expiry.Lo + by, t.Expiry.Hi + by}
-		t.Moved += by
-		t.Most = max(t.Most, t.Moved)
-	}
-	move(&k.term)
-	for _, g := range k.everything() {
-		g.lives.amend(move)
-	}
-}
-
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {

@@ -1,6 +1,12 @@
 package keyspace
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
 
 // node is one Redis node during the walk.
 type node struct {
@@ -29,4 +35,32 @@ type item struct {
 	cmd     int // place in the log, -1 for none
 	changes []int
 	at      time.Duration // the earliest time at which it can have happened
+}
+
+func (n *node) sorted() []*keyState {
+	var all []*keyState
+	for _, name := range n.names() {
+		all = append(all, n.keys[name])
+	}
+	return all
+}
+
+func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
+
+// shift moves the end of the key's term after its node's clock was set.
+func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
+	if c.Before == nil || c.After == nil {
+		return
+	}
+	by := c.After.Expires - c.Before.Expires
+	k.jumped = at.Lo
+	move := func(t *Term) {
+		t.Expiry = When{t.Expiry.Lo + by, t.Expiry.Hi + by}
+		t.Moved += by
+		t.Most = max(t.Most, t.Moved)
+	}
+	move(&k.term)
+	for _, g := range k.everything() {
+		g.lives.amend(move)
+	}
 }

@@ -2,7 +2,6 @@ package keyspace
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -390,13 +389,3 @@ func (r *reader) close() {
 		}
 	}
 }
-
-func (n *node) sorted() []*keyState {
-	var all []*keyState
-	for _, name := range n.names() {
-		all = append(all, n.keys[name])
-	}
-	return all
-}
-
-func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
