@@ -20,8 +20,9 @@ import (
 // counterexample describes a violated trial in Markdown: the story; the verdicts; the
 // operations and commands that matter, in order; and commands to look again. folder is the
 // trial's folder as command lines name it; origin says how the trial came about, "" =
-// unknown; porcupine says whether PorcupineFile is in the folder.
-func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, porcupine bool) []byte {
+// unknown; kept are the pictures in the folder. For others, the commands that draw them are
+// named.
+func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptPictures) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
 	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
@@ -34,7 +35,11 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	if text := g.declaredWords(t, f.Finding); text != "" {
 		fmt.Fprintf(&b, "> %s\n\n", prose.Escape(text))
 	}
-	fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
+	if kept.Timeline {
+		fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
+	} else {
+		fmt.Fprintf(&b, "The timeline: `%s`.\n\n", drawing(folder, TimelineFile))
+	}
 	b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
 	for _, v := range t.Verdicts {
 		verdictRows(&b, t, v)
@@ -52,12 +57,17 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s)",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
 		history, history)
-	if porcupine {
+	if kept.Porcupine {
 		fmt.Fprintf(&b, ", porcupine's picture of it in [%s](%s).\n", PorcupineFile, PorcupineFile)
 	} else {
-		fmt.Fprintf(&b, "; `lockstorm check %s --timeline %s` writes porcupine's picture of it.\n", shell.Quote(folder), PorcupineFile)
+		fmt.Fprintf(&b, "; `%s` writes porcupine's picture of it.\n", drawing(folder, PorcupineFile))
 	}
 	return []byte(b.String())
+}
+
+// drawing returns the command that draws the picture of that name from a trial's folder.
+func drawing(folder, picture string) string {
+	return fmt.Sprintf("lockstorm check %s --timeline %s", shell.Quote(folder), picture)
 }
 
 // storedAs returns the name of a file in a trial's folder, which may be compressed.

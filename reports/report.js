@@ -217,7 +217,7 @@
     if (!exhibits || number === undefined || cell.dataset.drawn) return;
     cell.dataset.drawn = "yes";
     if (exhibits.timelines[number]) drawTimeline(timeline, exhibits.timelines[number], exhibits);
-    else timeline.append(make("p", { className: "note", textContent: "This page has no room for the timeline: it is timeline.svg in the trial's folder." }));
+    else timeline.append(make("p", { className: "note", textContent: "This page has no room for the timeline: lockstorm check draws it, with --timeline timeline.svg." }));
     more.insertAdjacentHTML("afterbegin", exhibits.entries[number]);
     more.insertAdjacentHTML("beforeend", exhibits.stored[number]);
     for (const place of all(".picture", more)) place.addEventListener("toggle", () => { if (place.open) picture(place, number); });

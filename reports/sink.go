@@ -32,8 +32,8 @@ import (
 const latencyFile = "acquire.json"
 
 // New returns a sink that writes the reports of the campaign in dir when the campaign is
-// done: the pages, and the pictures and the story of each trial that the pages show, in
-// the trial's folder. It replaces only its own files.
+// done: the pages, and the story of each trial that the pages show, in the trial's folder,
+// with a timeline if it shows what is not declared. It replaces only its own files.
 func New(dir string) (campaign.Sink, error) { return open(dir, false) }
 
 // NewFull is New, but writes the pictures and the story of every kept trial with a
@@ -167,11 +167,11 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	return err
 }
 
-// render writes the story and the pictures of one violated trial into its folder. name is
-// the folder as command lines name it; origin says how the trial came about. Porcupine's page
-// is a fifth of a folder, and can be drawn from the evidence at any time: it is written only
-// if porcupine is set.
-func (g glossary) render(folder, name, origin string, porcupine bool, t trial.Result, e history.Evidence) (d detail, err error) {
+// render writes the story of one violated trial into its folder. name is the folder as
+// command lines name it; origin says how the trial came about. The pictures are half of a
+// folder, and can be drawn from the evidence at any time: both are written only if pictures
+// is set; the timeline also if the trial shows what is not declared.
+func (g glossary) render(folder, name, origin string, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil
 	}
@@ -188,20 +188,31 @@ func (g glossary) render(folder, name, origin string, porcupine bool, t trial.Re
 	if d.Picture, err = picture(e); err != nil {
 		return d, err
 	}
-	if porcupine || !ok { // without a story, it is the only picture
+	if pictures || !ok { // without a story, it is the only picture
 		if err := write(filepath.Join(folder, PorcupineFile), d.Picture); err != nil {
 			return d, err
 		}
 	}
-	_, missing := os.Stat(filepath.Join(folder, PorcupineFile))
-	d.Porcupine = missing == nil
+	d.Kept.Porcupine = exists(folder, PorcupineFile)
 	if !ok {
 		return d, nil
 	}
-	return d, errors.Join(
-		write(filepath.Join(folder, TimelineFile), d.Timeline),
-		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Porcupine)),
-	)
+	if pictures || len(undeclaredFlaws(t.Flaws)) > 0 {
+		drawn, err := timeline.Draw(f, g.faultColor)
+		if err != nil {
+			return d, fmt.Errorf("timeline: %w", err)
+		}
+		if err := write(filepath.Join(folder, TimelineFile), drawn); err != nil {
+			return d, err
+		}
+	}
+	d.Kept.Timeline = exists(folder, TimelineFile)
+	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
+}
+
+func exists(folder, name string) bool {
+	_, err := os.Stat(filepath.Join(folder, name))
+	return err == nil
 }
 
 // told returns a trial as the input of its story and its timeline.
@@ -222,15 +233,11 @@ func picture(e history.Evidence) ([]byte, error) {
 
 // detail returns the story and the timeline of one violated trial.
 func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
-	drawn, err := timeline.Draw(f, g.faultColor)
-	if err != nil {
-		return detail{}, fmt.Errorf("timeline: %w", err)
-	}
 	data, err := timeline.Data(f)
 	if err != nil {
 		return detail{}, err
 	}
-	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Drawn: data, Title: f.Title,
+	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Drawn: data, Title: f.Title,
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

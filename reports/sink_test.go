@@ -65,30 +65,19 @@ func writeLines[T any](t testing.TB, path string, values []T) {
 	}
 }
 
-// rendered lists the folders of trials that have these files; no folder may have some of them.
-func rendered(t *testing.T, dir string, trials []sampleTrial, files ...string) []string {
-	t.Helper()
+// rendered lists the folders of trials that have this file.
+func rendered(dir string, trials []sampleTrial, name string) []string {
 	var names []string
 	for _, s := range trials {
-		found := 0
-		for _, name := range files {
-			if _, err := os.Stat(filepath.Join(dir, s.Trial.Dir, name)); err == nil {
-				found++
-			}
-		}
-		switch found {
-		case 0:
-		case len(files):
+		if exists(filepath.Join(dir, s.Trial.Dir), name) {
 			names = append(names, s.Trial.Dir)
-		default:
-			t.Errorf("%s has %d of %q", s.Trial.Dir, found, files)
 		}
 	}
 	return names
 }
 
-// TestTrialsThatThePagesShowAreRendered: porcupine's page is left out unless everything is
-// asked for. Then the report links to it, and names no file that is not there.
+// TestTrialsThatThePagesShowAreRendered: pictures are left out unless everything is asked
+// for, but for the timelines of what is not declared. Then the report links to it, and names no file that is not there.
 func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	dir, trials := storedCampaign(t)
 	// A second trial of a cell, which the pages do not show.
@@ -100,19 +89,31 @@ func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	undeclared := 0
+	for _, s := range trials[:len(trials)-1] {
+		if len(undeclaredFlaws(s.Trial.Flaws)) > 0 {
+			undeclared++
+		}
+	}
+	if undeclared == 0 || undeclared == len(trials)-1 {
+		t.Fatalf("%d of the %d trials show what is not declared: these trials cannot tell", undeclared, len(trials)-1)
+	}
 	linked := regexp.MustCompile(`(?:href="|\]\()([^"):#]+\.(?:html|svg|md))`)
 	for _, test := range []struct {
-		name               string
-		sink               func(string) (campaign.Sink, error)
-		told, inPorcupines int
-	}{{"New", New, len(trials) - 1, 0}, {"NewFull", NewFull, len(trials), len(trials)}} {
+		name                            string
+		sink                            func(string) (campaign.Sink, error)
+		told, inTimelines, inPorcupines int
+	}{{"New", New, len(trials) - 1, undeclared, 0}, {"NewFull", NewFull, len(trials), len(trials), len(trials)}} {
 		if err := stored.Report(t.Context(), test.sink); err != nil {
 			t.Fatal(err)
 		}
-		if got := rendered(t, dir, trials, TimelineFile, CounterexampleFile); len(got) != test.told {
+		if got := rendered(dir, trials, CounterexampleFile); len(got) != test.told {
 			t.Errorf("%s told %d trials, want %d: %q", test.name, len(got), test.told, got)
 		}
-		if got := rendered(t, dir, trials, PorcupineFile); len(got) != test.inPorcupines {
+		if got := rendered(dir, trials, TimelineFile); len(got) != test.inTimelines {
+			t.Errorf("%s drew the timelines of %d trials, want %d: %q", test.name, len(got), test.inTimelines, got)
+		}
+		if got := rendered(dir, trials, PorcupineFile); len(got) != test.inPorcupines {
 			t.Errorf("%s drew %d trials by porcupine, want %d: %q", test.name, len(got), test.inPorcupines, got)
 		}
 		pages := []string{filepath.Join(dir, HTMLFile)}

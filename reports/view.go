@@ -30,8 +30,7 @@ type result struct {
 type detail struct {
 	Story    story.Telling
 	Declared string
-	Timeline []byte          // SVG
-	Drawn    json.RawMessage // the same as data; see timeline.Data
+	Drawn    json.RawMessage // the timeline; see timeline.Data
 	Title    string
 	// Told is the flaw that the story is about.
 	Told trial.Flaw
@@ -41,11 +40,13 @@ type detail struct {
 	// earlier ones.
 	Entries     []story.Entry
 	MoreEntries int
-	// Picture is porcupine's picture of the history: a page. Porcupine says whether it is in
-	// the trial's folder, too (PorcupineFile).
-	Picture   []byte
-	Porcupine bool
+	// Picture is porcupine's picture of the history: a page.
+	Picture []byte
+	Kept    keptPictures
 }
+
+// keptPictures says which pictures are in a trial's folder: TimelineFile and PorcupineFile.
+type keptPictures struct{ Timeline, Porcupine bool }
 
 // view is the content of report.html and report.md.
 type view struct {
@@ -120,8 +121,8 @@ type cellDetail struct {
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
-	Porcupine                         bool      // porcupine's page is in Dir
-	Commands                          []command // to run or judge the trial again
+	Kept                              keptPictures // in Dir
+	Commands                          []command    // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Exhibit is the number of the story and the timeline in the page's data, if Told.
