@@ -29,7 +29,7 @@ const (
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
-	sections := append([]boundedSection{summaryMatrix(r, v), r.undeclaredSection(v)}, summaryLists(v)...)
+	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(r, v), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
 	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
 		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
