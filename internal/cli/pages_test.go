@@ -56,6 +56,16 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
+// TestPagesHaveNoConflicts looks for the marks of a merge that was not finished.
+func TestPagesHaveNoConflicts(t *testing.T) {
+	mark := regexp.MustCompile(`(?m)^(<{7}|={7}|>{7})( .*)?$`)
+	for _, page := range append(pages(t), "CHANGELOG.md") {
+		if found := mark.FindString(readPage(t, page)); found != "" {
+			t.Errorf("%s has a line %q", page, found)
+		}
+	}
+}
+
 // TestPagesTellTheRegistries checks that the tables of docs/testbeds.md and docs/faults.md
 // agree with the registries.
 func TestPagesTellTheRegistries(t *testing.T) {

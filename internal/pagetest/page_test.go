@@ -137,15 +137,16 @@ func TestACellOpensItsEvidenceInPlace(t *testing.T) {
 	x.click(`.matrix a[href="#set-nx-px--slow-work"]`)
 	x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
 	for what, script := range map[string]string{
-		"a story":                       `document.querySelectorAll(".panel .steps li").length > 2`,
-		"the assumption that broke":     `document.querySelector(".panel").textContent.includes("Which assumption broke")`,
-		"what prevents it":              `document.querySelectorAll(".panel .prevented li").length > 0 && [...document.querySelectorAll(".panel .prevented li")].every(li => li.textContent)`,
-		"a replay line with a hash":     `/lockstorm replay .*--hash [0-9a-f]{16}/.test(document.querySelector(".panel pre").textContent)`,
-		"the store's lines after it":    `[...document.querySelectorAll(".panel pre")].at(-1).textContent.includes("lockstorm check")`,
-		"commands, closed":              `document.querySelectorAll(".panel .entries:not([open]) tr").length > 3`,
-		"porcupine's picture, closed":   `document.querySelector(".panel .picture:not([open])") !== null`,
-		"a control that says it's open": `document.querySelector('.matrix a[aria-expanded="true"]').hash === "#set-nx-px--slow-work"`,
-		"no copy further down":          `document.querySelectorAll('[id="set-nx-px--slow-work"]').length === 1`,
+		"a story":                                         `document.querySelectorAll(".panel .steps li").length > 2`,
+		"the assumption that broke":                       `document.querySelector(".panel").textContent.includes("Which assumption broke")`,
+		"what prevents it":                                `document.querySelectorAll(".panel .prevented li").length > 0 && [...document.querySelectorAll(".panel .prevented li")].every(li => li.textContent)`,
+		"a replay line with a hash":                       `/lockstorm replay .*--hash [0-9a-f]{16}/.test(document.querySelector(".panel pre").textContent)`,
+		"the store's lines after it":                      `[...document.querySelectorAll(".panel pre")].at(-1).textContent.includes("lockstorm check")`,
+		"commands, closed":                                `document.querySelectorAll(".panel .entries:not([open]) tr").length > 3`,
+		"porcupine's picture, closed":                     `document.querySelector(".panel .picture:not([open])") !== null`,
+		"a control that says it's open":                   `document.querySelector('.matrix a[aria-expanded="true"]').hash === "#set-nx-px--slow-work"`,
+		"the timeline's controls, on a line with borders": `(all => all.length > 2 && new Set(all.map(b => b.getBoundingClientRect().top)).size === 1 && all.every(b => getComputedStyle(b).borderTopWidth !== "0px"))([...document.querySelectorAll(".panel .timeline-tools button")])`,
+		"no copy further down":                            `document.querySelectorAll('[id="set-nx-px--slow-work"]').length === 1`,
 	} {
 		if !eval[bool](x, script) {
 			t.Errorf("the opened cell lacks %s", what)

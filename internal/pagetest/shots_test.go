@@ -6,33 +6,57 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
-var shotsFlag = flag.String("shots", "", "write screenshots for the README into this directory")
+var shotsFlag = flag.String("shots", "", "write screenshots for the documentation into this directory")
 
-// TestScreenshots writes the README's pictures with -shots; without it, it checks that each
-// picture is small enough to be committed.
+const openedCell = `document.querySelector('.matrix a[href="#set-nx-px--client-pause"]').click()`
+
+// shots are the pictures in docs/images: the screen, and what is opened and scrolled to.
+var shots = []struct {
+	name          string
+	screen        screen
+	scale         float64
+	media         string // "" = the screen
+	open, element string
+}{
+	{"report-answers.png", screen{width: 1280, height: 2000}, 0.52, "", "", `document.querySelector("header")`},
+	{"report-evidence.png", screen{width: 1280, height: 1500}, 0.7, "", openedCell, `document.querySelector("#row-set-nx-px")`},
+	{"report-dark.png", screen{width: 1280, height: 1500, dark: true}, 0.7, "", openedCell, `document.querySelector("#row-set-nx-px")`},
+	{"report-narrow.png", screen{width: 390, height: 1500}, 0.9, "", openedCell, `document.querySelector("#row-set-nx-px + .panel")`},
+	{"report-print.png", screen{width: 1080, height: 1520}, 0.6, "print", "", `document.querySelector("header")`},
+}
+
+// TestScreenshots writes the documentation's pictures with -shots; without it, it checks
+// that each picture is there, and small enough to be committed.
 func TestScreenshots(t *testing.T) {
 	const most = 200_000
 	dir := *shotsFlag
 	if dir == "" {
 		dir = filepath.Join("..", "..", "docs", "images")
-	} else {
-		x := visit(t, desk)
-		x.do(chromedp.EmulateViewport(1280, 2080, chromedp.EmulateScale(0.55)))
-		x.shot(filepath.Join(dir, "report-answers.png"), `document.querySelector("header")`)
-		x.do(chromedp.EmulateViewport(1280, 1500, chromedp.EmulateScale(0.7)))
-		x.run(`document.querySelector('.matrix a[href="#set-nx-px--client-pause"]').click()`)
-		x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
-		x.shot(filepath.Join(dir, "report-evidence.png"), `document.querySelector("#row-set-nx-px")`)
 	}
-	for _, name := range []string{"report-answers.png", "report-evidence.png"} {
-		info, err := os.Stat(filepath.Join(dir, name))
+	for _, s := range shots {
+		path := filepath.Join(dir, s.name)
+		if *shotsFlag != "" {
+			x := visit(t, s.screen)
+			x.do(chromedp.EmulateViewport(s.screen.width, s.screen.height, chromedp.EmulateScale(s.scale)))
+			if s.media != "" {
+				call(x, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: s.media})
+				x.run(`dispatchEvent(new Event("beforeprint"))`)
+			}
+			if s.open != "" {
+				x.run(s.open)
+				x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
+			}
+			x.shot(path, s.element)
+		}
+		info, err := os.Stat(path)
 		if err != nil {
 			t.Error(err)
 		} else if info.Size() > most {
-			t.Errorf("%s has %d bytes, more than %d", name, info.Size(), most)
+			t.Errorf("%s has %d bytes, more than %d", s.name, info.Size(), most)
 		}
 	}
 }
