@@ -30,12 +30,12 @@ func TestFlawsNameWhatExists(t *testing.T) {
 			if f.Kind != locks.Bug && f.Kind != locks.Limit {
 				t.Errorf("%s: flaw is of kind %q, expected bug or limit", r.ID, f.Kind)
 			}
-			if f.Why == "" || f.Source == "" || len(f.Faults) == 0 {
+			if f.Why == "" || f.Source == "" || len(f.Faults)+len(f.Also) == 0 {
 				t.Errorf("%s: %s by %s lacks why, source or faults", r.ID, f.Oracle, f.Cause)
 			}
-			for _, name := range f.Faults {
+			for _, name := range slices.Concat(f.Faults, f.Also) {
 				if !slices.Contains(faults, name) {
-					t.Errorf("%s: flaw is looked for under %q, expected one of %v", r.ID, name, faults)
+					t.Errorf("%s: flaw shows under %q, expected one of %v", r.ID, name, faults)
 				}
 			}
 		}

@@ -66,6 +66,10 @@ var getsetFlaws = flaws(
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock. And of two who found the same time past, the second's GETSET takes the life from the key that the first's EXPIRE gave it.",
 		"D1, first version", "ownership")),
+	// Only a pause of twice the lease (run --sweep) outlasts the time in the key, too.
+	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
+		"A holder that is frozen before its EXPIRE until the time in its key is past is overwritten by the next client's GETSET, as its lease is over.",
+		"D1, first version", "ownership")),
 	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
 		"D1, first version; "+redisOwner, "client-skew"),
 )
