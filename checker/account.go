@@ -155,13 +155,13 @@ const (
 )
 
 // grants converts grants to the form of an account. It skips nil ones.
-func (w *wire) grants(all ...*keyspace.Grant) (told []Granted) {
+func (rp *replay) grants(all ...*keyspace.Grant) (told []Granted) {
 	for _, g := range all {
 		if g == nil {
 			continue
 		}
 		x := Granted{Client: g.Client, Node: g.Node, Key: g.Key, Place: g.Place, At: g.At.Lo}
-		for _, index := range w.indexOf(g.Cmd) {
+		for _, index := range rp.indexOf(g.Cmd) {
 			x.Command = &index
 		}
 		switch {
@@ -179,17 +179,17 @@ func (w *wire) grants(all ...*keyspace.Grant) (told []Granted) {
 }
 
 // call returns the command at place pos of the log, or nil if there is none.
-func (w *wire) call(pos int) *Call {
-	if pos < 0 || pos >= len(w.Commands) {
+func (rp *replay) call(pos int) *Call {
+	if pos < 0 || pos >= len(rp.Commands) {
 		return nil
 	}
-	c := w.Commands[pos]
+	c := rp.Commands[pos]
 	told := &Call{
-		Index: c.Index, Client: c.Client, Node: c.Node, Name: w.name(pos),
-		Sent: c.Sent, Arrived: c.Arrived, Ran: w.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
+		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
+		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
 	}
 	if sha, ok := c.Script(); ok {
-		told.Script, told.Name = true, w.Claims.ScriptNames[sha]
+		told.Script, told.Name = true, rp.Claims.ScriptNames[sha]
 	}
 	return told
 }

@@ -24,62 +24,62 @@ type suspicion struct {
 }
 
 // assumption returns the broken assumption, or nil if none was broken.
-type assumption func(*wire, suspicion) *Assumption
+type assumption func(*replay, suspicion) *Assumption
 
 // assumptions maps causes to the functions that find the broken assumption. Causes without
 // an entry are faults of the protocol itself.
 var assumptions = map[Cause]assumption{
-	LeaseOutlived: (*wire).overstayed,
-	HungHolder:    (*wire).leftBehind,
-	RenewalFailed: (*wire).cutFromRenewing,
-	ServerLostKey: (*wire).forgotten,
-	ServerClock:   (*wire).nodeClockWrong,
-	ClientClock:   (*wire).clientClockWrong,
-	OrphanedKey:   (*wire).leftBehind,
-	NoExpiry:      (*wire).leftBehind,
-	LateCommand:   (*wire).late,
-	ForeignDelete: (*wire).deletedAfter,
+	LeaseOutlived: (*replay).overstayed,
+	HungHolder:    (*replay).leftBehind,
+	RenewalFailed: (*replay).cutFromRenewing,
+	ServerLostKey: (*replay).forgotten,
+	ServerClock:   (*replay).nodeClockWrong,
+	ClientClock:   (*replay).clientClockWrong,
+	OrphanedKey:   (*replay).leftBehind,
+	NoExpiry:      (*replay).leftBehind,
+	LateCommand:   (*replay).late,
+	ForeignDelete: (*replay).deletedAfter,
 }
 
 // broken returns the assumption that did not hold, or nil if all held.
-func (w *wire) broken(s suspicion) *Assumption {
+func (rp *replay) broken(s suspicion) *Assumption {
 	ask := assumptions[s.Cause]
 	if ask == nil {
 		return nil
 	}
-	return ask(w, s)
+	return ask(rp, s)
 }
 
 // notable returns the shortest delay that is worth reporting.
-func (w *wire) notable() time.Duration { return max(w.Claims.TTL/20, time.Millisecond) }
+func (rp *replay) notable() time.Duration { return max(rp.Claims.TTL/20, time.Millisecond) }
 
 // overstayed explains a lease that ended while its holder went on.
-func (w *wire) overstayed(s suspicion) *Assumption {
+func (rp *replay) overstayed(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
 		return nil
 	}
-	ended := w.lapsed(l)
-	since := w.asked(l)
+	ended := rp.lapsed(l)
+	since := rp.asked(l)
 	earliest := ended
 	if l.End != nil && l.End.How == keyspace.Expired {
 		earliest = min(ended, l.End.At.Lo)
 	}
 	// The freeze must cover the end of the lease: a running client could have seen it.
-	if but, froze := w.standstill(l.Client, earliest, ended+1, ended); froze {
+	if but, froze := rp.standstill(l.Client, earliest, ended+1, ended); froze {
 		return &Assumption{ClientStops, but}
 	}
-	if pos, ok := w.slowest(l.Client, since, s.To); ok {
-		return &Assumption{InTime, w.delay(pos)}
+	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
+		return &Assumption{InTime, rp.delay(pos)}
 	}
 	on := Fact{What: workedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
-	if h := w.hold(l); h != nil {
-		on.Until = max(on.Until, within(w.Evidence, h.To))
+	if h := rp.hold(l); h != nil {
+		on.Until = max(on.Until, within(rp.Evidence, h.To))
 		if h.ToWhy == ByNothing {
 			on.What = workedToEnd
 		}
 	}
-	if _, hangs := w.hungUnder(l); hangs && on.What == workedToEnd {
+	if _, hangs := rp.hungUnder(l); hangs && on.What == workedToEnd {
 		on.What = hungToEnd
 	}
 	return &Assumption{ClientStops, on}
@@ -87,8 +87,8 @@ func (w *wire) overstayed(s suspicion) *Assumption {
 
 // lapsed returns the time at which the grant ended: when its key expired; otherwise when
 // it was overwritten or removed, but no later than the end of the lease.
-func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
-	lease := l.At.Lo + w.Claims.TTL
+func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
+	lease := l.At.Lo + rp.Claims.TTL
 	switch {
 	case l.End != nil && l.End.How == keyspace.Expired:
 		return l.End.At.Mid()
@@ -101,65 +101,65 @@ func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 }
 
 // cutFromRenewing explains renewals that were missing or late.
-func (w *wire) cutFromRenewing(s suspicion) *Assumption {
+func (rp *replay) cutFromRenewing(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
 		return nil
 	}
-	until := max(w.lapsed(l), l.At.Hi)
-	for _, pos := range w.renewals() {
-		c := w.Commands[pos]
-		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !w.renews(pos, l) {
+	until := max(rp.lapsed(l), l.At.Hi)
+	for _, pos := range rp.renewals() {
+		c := rp.Commands[pos]
+		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !rp.renews(pos, l) {
 			continue
 		}
-		if told := w.unanswering(pos); told != nil {
+		if told := rp.unanswering(pos); told != nil {
 			return told
 		}
-		if w.lateness(c) > w.notable() {
-			return &Assumption{InTime, w.delay(pos)}
+		if rp.lateness(c) > rp.notable() {
+			return &Assumption{InTime, rp.delay(pos)}
 		}
 	}
-	if but, froze := w.standstill(l.Client, l.At.Lo, until, until); froze {
+	if but, froze := rp.standstill(l.Client, l.At.Lo, until, until); froze {
 		return &Assumption{ClientRenews, but}
 	}
-	if told := w.upheaval(l, until); told != nil {
+	if told := rp.upheaval(l, until); told != nil {
 		return told
 	}
-	return w.struck(l, until)
+	return rp.struck(l, until)
 }
 
 // leftBehind explains why an owner did not remove its key: it was unable to, or it did not
 // know that it held one.
-func (w *wire) leftBehind(s suspicion) *Assumption {
+func (rp *replay) leftBehind(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
 		return nil
 	}
-	if at, crashed := w.crashes[l.Client]; crashed && at <= s.To {
+	if at, crashed := rp.crashes[l.Client]; crashed && at <= s.To {
 		return &Assumption{ClientLives, Fact{What: hasCrashed, Clients: []int{l.Client}, At: at}}
 	}
-	if at, hangs := w.hungUnder(l); hangs && at <= s.To {
+	if at, hangs := rp.hungUnder(l); hangs && at <= s.To {
 		return &Assumption{WorkEnds, Fact{What: hasHung, Clients: []int{l.Client}, At: at}}
 	}
-	since := w.asked(w.oldest(l))
-	if pos, ok := w.firstLoss(l, since, s.To); ok {
-		return w.unanswering(pos)
+	since := rp.asked(rp.oldest(l))
+	if pos, ok := rp.firstLoss(l, since, s.To); ok {
+		return rp.unanswering(pos)
 	}
-	if but, froze := w.standstill(l.Client, since, s.To, s.From); froze {
+	if but, froze := rp.standstill(l.Client, since, s.To, s.From); froze {
 		return &Assumption{ClientReturns, but}
 	}
-	if pos, ok := w.slowest(l.Client, since, s.To); ok {
-		return &Assumption{InTime, w.delay(pos)}
+	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
+		return &Assumption{InTime, rp.delay(pos)}
 	}
-	if told := w.upheaval(l, s.To); told != nil {
+	if told := rp.upheaval(l, s.To); told != nil {
 		return told
 	}
-	return w.struck(l, s.To)
+	return rp.struck(l, s.To)
 }
 
 // asked returns the time at which the acquire of the grant began.
-func (w *wire) asked(l *keyspace.Grant) time.Duration {
-	if p := w.operation(l.Op); w.has(l.Op) {
+func (rp *replay) asked(l *keyspace.Grant) time.Duration {
+	if p := rp.operation(l.Op); rp.has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)
 	}
 	return l.At.Lo
@@ -168,14 +168,14 @@ func (w *wire) asked(l *keyspace.Grant) time.Duration {
 // oldest follows the owner's grants that overwrote one another, from this one back to the
 // first. A lock that counts its owner's entries stays taken until the owner has left all
 // of them.
-func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
+func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
-	for _, x := range w.Grants {
+	for _, x := range rp.Grants {
 		if o := x.Over; o != nil && o.Client == x.Client && o.Node == x.Node && o.Place == x.Place && x.OverSeq < endSeq(x) {
 			before[o] = x
 		}
 	}
-	for n := len(w.Grants); before[l] != nil && n > 0; n-- {
+	for n := len(rp.Grants); before[l] != nil && n > 0; n-- {
 		l = before[l]
 	}
 	return l
@@ -192,10 +192,10 @@ func endSeq(l *keyspace.Grant) int {
 // firstLoss returns the first unanswered command about the grant that its owner sent
 // between the two times. It prefers commands to the grant's node and, among these,
 // commands that did not arrive.
-func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
+func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
-	for pos, c := range w.Commands {
-		if c.Client != l.Client || c.Sent < since || c.Sent > until || !w.Reaches(pos, l.Key) || w.unanswering(pos) == nil {
+	for pos, c := range rp.Commands {
+		if c.Client != l.Client || c.Sent < since || c.Sent > until || !rp.Reaches(pos, l.Key) || rp.unanswering(pos) == nil {
 			continue
 		}
 		weight := 1
@@ -214,32 +214,32 @@ func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first i
 
 // late explains an old command that arrived late: of the given commands, the one that took
 // longest.
-func (w *wire) late(s suspicion) *Assumption {
+func (rp *replay) late(s suspicion) *Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
-		if latest < 0 || w.Ran(pos).Lo-w.Commands[pos].Sent > w.Ran(latest).Lo-w.Commands[latest].Sent {
+		if latest < 0 || rp.Ran(pos).Lo-rp.Commands[pos].Sent > rp.Ran(latest).Lo-rp.Commands[latest].Sent {
 			latest = pos
 		}
 	}
 	if latest < 0 {
 		return nil
 	}
-	return &Assumption{InTime, w.arrival(latest)}
+	return &Assumption{InTime, rp.arrival(latest)}
 }
 
 // deletedAfter explains why a client deleted another's key: its command was delayed, or
 // its own grant had ended without its knowledge.
-func (w *wire) deletedAfter(s suspicion) *Assumption {
+func (rp *replay) deletedAfter(s suspicion) *Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
 	}
 	pos := s.cmds[len(s.cmds)-1]
-	c := w.Commands[pos]
-	if w.Ran(pos).Lo-c.Sent > w.notable() {
-		return &Assumption{InTime, w.arrival(pos)}
+	c := rp.Commands[pos]
+	if rp.Ran(pos).Lo-c.Sent > rp.notable() {
+		return &Assumption{InTime, rp.arrival(pos)}
 	}
 	var own *keyspace.Grant
-	for _, l := range w.Grants {
+	for _, l := range rp.Grants {
 		if l.Client == c.Client && l.Key == s.first.Key && l.Seq < s.first.Seq && (own == nil || own.Seq < l.Seq) {
 			own = l
 		}
@@ -248,15 +248,15 @@ func (w *wire) deletedAfter(s suspicion) *Assumption {
 		return nil
 	}
 	s.first = own
-	s.From, s.To = w.Ran(pos).Lo, w.Ran(pos).Lo
+	s.From, s.To = rp.Ran(pos).Lo, rp.Ran(pos).Lo
 	switch own.End.How {
 	case keyspace.Expired:
 		if last := own.Last(); last.Moved < 0 {
-			return w.nodeClockWrong(s)
+			return rp.nodeClockWrong(s)
 		}
-		return w.overstayed(s)
+		return rp.overstayed(s)
 	case keyspace.Lost:
-		return w.forgotten(s)
+		return rp.forgotten(s)
 	}
 	return nil
 }
@@ -264,18 +264,18 @@ func (w *wire) deletedAfter(s suspicion) *Assumption {
 // standstill finds the client's longest freeze between the two times. Freezes that went on
 // past the deadline take precedence. In a freeze, the nemesis had a window open on the
 // client alone, and the client recorded nothing and sent nothing.
-func (w *wire) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
+func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
 	var best spell
 	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
-	for _, win := range w.windows {
+	for _, win := range rp.windows {
 		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || livesOn(win.Invoke.Window) {
 			continue
 		}
-		s := spell{win.Invoke.Time, w.end}
+		s := spell{win.Invoke.Time, rp.end}
 		if win.Complete != nil {
 			s.to = win.Complete.Time
 		}
-		if s.from >= until || s.to <= since || s.to-s.from <= w.notable() || w.stirs(client, s) {
+		if s.from >= until || s.to <= since || s.to-s.from <= rp.notable() || rp.stirs(client, s) {
 			continue
 		}
 		over, long := score(s)
@@ -307,16 +307,16 @@ func targets(win *history.Window, client int) bool {
 
 // stirs reports whether the client did anything during the spell, or had crashed by its
 // end.
-func (w *wire) stirs(client int, s spell) bool {
-	if w.crashOf(client) <= s.to {
+func (rp *replay) stirs(client int, s spell) bool {
+	if rp.crashOf(client) <= s.to {
 		return true
 	}
-	for _, op := range w.Ops {
+	for _, op := range rp.Ops {
 		if op.Process != history.Nemesis && op.Client == client && s.from < op.Time && op.Time < s.to {
 			return true
 		}
 	}
-	for _, c := range w.Commands {
+	for _, c := range rp.Commands {
 		if c.Client == client && s.from < c.Sent && c.Sent < s.to {
 			return true
 		}
@@ -325,10 +325,10 @@ func (w *wire) stirs(client int, s spell) bool {
 }
 
 // struck finds a fault whose window covered the client or the grant's node.
-func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
-	for _, win := range w.windows {
+func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *Assumption {
+	for _, win := range rp.windows {
 		over := win.Invoke.Window
-		to := w.end
+		to := rp.end
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}

@@ -26,7 +26,7 @@ type caseFile struct {
 	pairs  func() (pairing, error)
 	holds  func() ([]Hold, error)
 	ledger func() (*ledger, error)
-	wire   func() (*wire, error)
+	replay func() (*replay, error)
 }
 
 func newCaseFile(e history.Evidence) *caseFile {
@@ -37,12 +37,12 @@ func newCaseFile(e history.Evidence) *caseFile {
 	f.pairs = sync.OnceValues(func() (pairing, error) { return pair(e.Ops) })
 	f.holds = sync.OnceValues(func() ([]Hold, error) { return readHolds(f) })
 	f.ledger = sync.OnceValues(func() (*ledger, error) { return newLedger(f) })
-	f.wire = sync.OnceValues(func() (*wire, error) {
+	f.replay = sync.OnceValues(func() (*replay, error) {
 		l, err := f.ledger()
 		if err != nil {
 			return nil, err
 		}
-		return readWire(l), nil
+		return replayOf(l), nil
 	})
 	return f
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// classifyFindings finds the causes of unclassified findings. It asks the wire how the
+// classifyFindings finds the causes of unclassified findings. It asks the replay how the
 // first party's grant ended before the second party's grant. A finding with several causes
 // becomes several findings. A finding without a known cause stays unclassified.
 func classifyFindings(file *caseFile, fs []Finding) []Finding {
-	w, err := file.wire()
+	rp, err := file.replay()
 	if err != nil {
 		return fs
 	}
@@ -24,7 +24,7 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 			told = append(told, f)
 			continue
 		}
-		reasons := w.explain(f)
+		reasons := rp.explain(f)
 		if len(reasons) == 0 {
 			f.Cause = Unclassified
 			told = append(told, f)
@@ -33,9 +33,9 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 			split := f
 			split.Cause = r.cause
 			split.Account.Reasons = []Fact{r.why}
-			split.Account.Grants = w.grants(r.first)
-			split.Commands = w.indexOf(r.cmds...)
-			split.Account.Broken = w.broken(suspicion{split, r.first, r.cmds})
+			split.Account.Grants = rp.grants(r.first)
+			split.Commands = rp.indexOf(r.cmds...)
+			split.Account.Broken = rp.broken(suspicion{split, r.first, r.cmds})
 			told = append(told, split)
 		}
 	}
@@ -66,50 +66,50 @@ func because(cause Cause, cmds []int, why Fact) reason {
 var unclear = reason{cause: Unclassified}
 
 // explain returns the causes of a finding, each once.
-func (w *wire) explain(f Finding) []reason {
-	if r, untold := w.untoldCause(f); untold {
+func (rp *replay) explain(f Finding) []reason {
+	if r, untold := rp.untoldCause(f); untold {
 		return r
 	}
-	if r, absent := w.explainAbsence(f); absent && !w.anyStillborn(f) {
+	if r, absent := rp.explainAbsence(f); absent && !rp.anyStillborn(f) {
 		return []reason{r}
 	}
 	switch len(f.Clients) {
 	case 1:
-		if a := w.party(f, f.Clients[0]); len(a) > 0 {
-			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
+		if a := rp.party(f, f.Clients[0]); len(a) > 0 {
+			return known([]reason{rp.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
 		}
 		return nil
 	case 0:
 		return nil
 	case 2:
 	default:
-		return w.explainCrowd(f)
+		return rp.explainCrowd(f)
 	}
-	a, b := w.party(f, f.Clients[0]), w.party(f, f.Clients[1])
-	a, b = w.carrying(a), w.carrying(b)
+	a, b := rp.party(f, f.Clients[0]), rp.party(f, f.Clients[1])
+	a, b = rp.carrying(a), rp.carrying(b)
 	if len(a) == 0 || len(b) == 0 {
-		return w.explainKeyless(f, map[int][]*keyspace.Grant{f.Clients[0]: a, f.Clients[1]: b})
+		return rp.explainKeyless(f, map[int][]*keyspace.Grant{f.Clients[0]: a, f.Clients[1]: b})
 	}
 	if earliest(a) > earliest(b) {
 		a, b = b, a
 	}
 	var reasons []reason
-	for _, pair := range w.decisive(meeting(a, b)) {
+	for _, pair := range rp.decisive(meeting(a, b)) {
 		x, y := pair[0], pair[1]
-		if x.Key != y.Key && w.Claims.NodeQuorum() <= 1 && apart(a, b) {
+		if x.Key != y.Key && rp.Claims.NodeQuorum() <= 1 && apart(a, b) {
 			continue // the first party had no part of the lock there
 		}
 		if x.Seq > y.Seq {
 			x, y = y, x
 		}
-		x = w.asOf(x, y)
-		reasons = append(reasons, w.letIn(x, y).of(x))
+		x = rp.asOf(x, y)
+		reasons = append(reasons, rp.letIn(x, y).of(x))
 	}
 	if len(reasons) == 0 {
-		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
+		return known([]reason{rp.onDifferentNodes(a, b).of(a[0])})
 	}
 	// The second party needed no cause on nodes where the first had nothing.
-	needed := max(1, w.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
+	needed := max(1, rp.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
 
@@ -127,16 +127,16 @@ func earliest(lives []*keyspace.Grant) int {
 
 // party returns the client's grants that the finding is about, in order of node. A
 // re-entry that sent no command rests on an earlier acquire.
-func (w *wire) party(f Finding, client int) []*keyspace.Grant {
+func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
-		op, ok := w.invocation(i)
-		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(w.Of(op)) > 0 {
+		op, ok := rp.invocation(i)
+		if p, isAcquire := rp.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(rp.Of(op)) > 0 {
 			last = max(last, op)
 		}
 	}
-	if last < 0 && !w.sentSomething(w.acquireIn(f, client)) {
-		last = w.latestBefore(f, client)
+	if last < 0 && !rp.sentSomething(rp.acquireIn(f, client)) {
+		last = rp.latestBefore(f, client)
 	}
 	if last < 0 {
 		return nil
@@ -146,7 +146,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 		place string
 	}
 	latest := map[carrier]*keyspace.Grant{}
-	for _, g := range w.ownOf(last) {
+	for _, g := range rp.ownOf(last) {
 		if g.Came > f.To {
 			continue // a copy that came after the finding does not count
 		}
@@ -162,14 +162,14 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 
 // latestBefore returns the client's latest acquire of the finding's lock that had
 // succeeded by the start of the finding and put something on a node; -1 if there is none.
-func (w *wire) latestBefore(f Finding, client int) int {
+func (rp *replay) latestBefore(f Finding, client int) int {
 	last := -1
-	for _, h := range w.holds {
+	for _, h := range rp.holds {
 		if h.Client != client || h.Lock != f.Lock || h.From > f.From {
 			continue
 		}
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
-			if op, _ := w.invocation(ok); len(w.Of(op)) > 0 && w.operation(op).Complete.Time <= f.From {
+			if op, _ := rp.invocation(ok); len(rp.Of(op)) > 0 && rp.operation(op).Complete.Time <= f.From {
 				last = max(last, op)
 			}
 		}
@@ -210,20 +210,20 @@ func known(reasons []reason) []reason {
 }
 
 // onDifferentNodes explains two grants that have no node in common.
-func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
+func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
-	case w.Claims.NodeQuorum() <= 1 && first.EndedBefore(second):
-		return w.letIn(first, second) // another node was promoted since
-	case w.Claims.NodeQuorum() <= 1:
-		return w.byTwoPrimaries(first, second)
+	case rp.Claims.NodeQuorum() <= 1 && first.EndedBefore(second):
+		return rp.letIn(first, second) // another node was promoted since
+	case rp.Claims.NodeQuorum() <= 1:
+		return rp.byTwoPrimaries(first, second)
 	}
 	return because(Race, []int{first.Cmd, second.Cmd},
 		Fact{What: byOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
-func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
-	p := w.Parted(first.Node, second.Node, second.Seq)
+func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
+	p := rp.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
 		return unclear
 	}
@@ -235,8 +235,8 @@ func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 
 // letIn returns the reason why second was granted on a node where first had been granted.
 // Without a second it returns how first ended.
-func (w *wire) letIn(first, second *keyspace.Grant) reason {
-	before := w.Last + 1
+func (rp *replay) letIn(first, second *keyspace.Grant) reason {
+	before := rp.Last + 1
 	if second != nil {
 		before = second.Seq
 	}
@@ -244,7 +244,7 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	if end != nil && end.Seq > before && !(second != nil && first.EndedBefore(second)) {
 		// The changes of one command have an order, but no time between them.
 		if second != nil && end.How == keyspace.Deleted && end.Cmd >= 0 && end.Cmd == second.Cmd {
-			if r, stale := w.tookOver(first, end.Cmd); stale {
+			if r, stale := rp.tookOver(first, end.Cmd); stale {
 				return r
 			}
 		}
@@ -252,44 +252,44 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	}
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
 		o.Client != first.Client {
-		by, op := w.maker(o)
+		by, op := rp.maker(o)
 		if by == first.Client {
-			return w.deletedBy(first, &keyspace.End{How: keyspace.Deleted, Cmd: o.Cmd, At: o.At, Seq: o.Seq})
+			return rp.deletedBy(first, &keyspace.End{How: keyspace.Deleted, Cmd: o.Cmd, At: o.At, Seq: o.Seq})
 		}
-		if _, isAcquire := w.acquired(op); !isAcquire && o.Cmd >= 0 {
-			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, w.deed(replacedKey, by, o.Cmd, o.At.Lo, first))
+		if _, isAcquire := rp.acquired(op); !isAcquire && o.Cmd >= 0 {
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, rp.deed(replacedKey, by, o.Cmd, o.At.Lo, first))
 		}
-		if w.hold(o) != nil {
-			return w.overwritten(first, o)
+		if rp.hold(o) != nil {
+			return rp.overwritten(first, o)
 		}
 	}
 	if end == nil {
-		return w.beside(first, second)
+		return rp.beside(first, second)
 	}
 	switch end.How {
 	case keyspace.Deleted:
 		if end.Cmd < 0 {
 			return unclear // the command that did it is not on record
 		}
-		if g := w.usurped(first, w.Commands[end.Cmd].Client, end.Seq); g != nil {
-			return w.overwritten(g, g.Over)
+		if g := rp.usurped(first, rp.Commands[end.Cmd].Client, end.Seq); g != nil {
+			return rp.overwritten(g, g.Over)
 		}
-		return w.deletedBy(first, end)
+		return rp.deletedBy(first, end)
 	case keyspace.Expired:
-		return w.expiredUnder(first, second)
+		return rp.expiredUnder(first, second)
 	case keyspace.Lost:
-		return w.lostBy(first, end)
+		return rp.lostBy(first, end)
 	}
 	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
-		return w.expiredUnder(first, second) // its TTL had run out by then anyway
+		return rp.expiredUnder(first, second) // its TTL had run out by then anyway
 	}
 	return unclear
 }
 
 // maker returns the client whose command made the grant, and the operation of that command.
-func (w *wire) maker(g *keyspace.Grant) (client, op int) {
+func (rp *replay) maker(g *keyspace.Grant) (client, op int) {
 	if g.Handed {
-		c := w.Commands[g.Cmd]
+		c := rp.Commands[g.Cmd]
 		return c.Client, c.Op
 	}
 	return g.Client, g.Op
@@ -300,41 +300,41 @@ func (w *wire) maker(g *keyspace.Grant) (client, op int) {
 // A read-write lock may keep one record for all readers. Then granting the second reader
 // overwrites the record of the first. No command removes a grant of another client, so the
 // cause is a race and no foreign delete.
-func (w *wire) overwritten(first, over *keyspace.Grant) reason {
+func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
 	case compatible(first.Mode, over.Mode):
 		return because(Race, cmds, Fact{What: recordShared, Clients: []int{over.Client, first.Client}, At: over.At.Lo})
-	case w.Claims.ClientClock:
-		return w.takenOver(first, over.Cmd)
+	case rp.Claims.ClientClock:
+		return rp.takenOver(first, over.Cmd)
 	}
-	if r, stale := w.tookOver(first, over.Cmd); stale {
+	if r, stale := rp.tookOver(first, over.Cmd); stale {
 		return r
 	}
 	if first.Copied {
-		if r := w.lostBy(first, &keyspace.End{Event: -1}); r.cause != Unclassified {
+		if r := rp.lostBy(first, &keyspace.End{Event: -1}); r.cause != Unclassified {
 			return r
 		}
 	}
-	return because(Race, cmds, w.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
+	return because(Race, cmds, rp.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
 // beside explains a second grant that was made while the first still stood.
-func (w *wire) beside(first, second *keyspace.Grant) reason {
+func (rp *replay) beside(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
 		return unclear
-	case w.Claims.ClientClock:
-		return w.takenOver(first, second.Cmd)
+	case rp.Claims.ClientClock:
+		return rp.takenOver(first, second.Cmd)
 	}
-	return because(Race, []int{first.Cmd, second.Cmd}, w.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
+	return because(Race, []int{first.Cmd, second.Cmd}, rp.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
 }
 
 // deed returns the fact that a client's command did something to another client's grant.
-func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
+func (rp *replay) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
 	return Fact{
 		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
-		Command: w.call(cmd), At: at, Since: on.At.Lo,
+		Command: rp.call(cmd), At: at, Since: on.At.Lo,
 	}
 }
 
@@ -344,33 +344,33 @@ func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.G
 // before this grant, the cause is late-command. It is late-command too if the command
 // belongs to an acquire that had already ended. An acquire that removes a grant it found
 // is a takeover. Every other command of another client, late or not, is a foreign delete.
-func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
-	c := w.Commands[end.Cmd]
+func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
+	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
-	did := func(what What) Fact { return w.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
-	_, isAcquire := w.acquired(c.Op)
-	hasOp := w.has(c.Op)
-	granted := w.operation(first.Op).Invoke
-	if r, stale := w.tookOver(first, end.Cmd); stale && c.Op < 0 {
+	did := func(what What) Fact { return rp.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
+	_, isAcquire := rp.acquired(c.Op)
+	hasOp := rp.has(c.Op)
+	granted := rp.operation(first.Op).Invoke
+	if r, stale := rp.tookOver(first, end.Cmd); stale && c.Op < 0 {
 		return r // a reaper sent the command
 	}
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
 		return because(LateCommand, cmds, did(lateOwnRemoval))
 	case c.Client == first.Client:
-		if r, ok := w.entryGone(first, end); ok {
+		if r, ok := rp.entryGone(first, end); ok {
 			return r
 		}
 		return because(Race, cmds, did(ownRemoval))
-	case isAcquire && !w.openAt(c.Op, end.At.Lo):
+	case isAcquire && !rp.openAt(c.Op, end.At.Lo):
 		return because(LateCommand, cmds, did(lateAttempt))
-	case isAcquire && w.Claims.ClientClock:
-		return w.takenOver(first, end.Cmd)
+	case isAcquire && rp.Claims.ClientClock:
+		return rp.takenOver(first, end.Cmd)
 	}
-	if r, stale := w.tookOver(first, end.Cmd); stale && isAcquire {
+	if r, stale := rp.tookOver(first, end.Cmd); stale && isAcquire {
 		return r
 	}
-	if hasOp && !w.openAt(c.Op, end.At.Lo) {
+	if hasOp && !rp.openAt(c.Op, end.At.Lo) {
 		return because(ForeignDelete, cmds, did(lateRemoval))
 	}
 	return because(ForeignDelete, cmds, did(removedKey))

@@ -11,12 +11,12 @@ import (
 
 // unrenewed explains how the watchdog failed its owner. The watchdog is not to blame if
 // the owner learnt of its grant too late, or was frozen when a renewal was due.
-func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
 	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended it before
 		due = last.Fair
 	}
-	if h := w.hold(first); h == nil || h.From >= due.Lo {
+	if h := rp.hold(first); h == nil || h.From >= due.Lo {
 		return reason{}, false
 	}
 	cmds := []int{first.Cmd, last.Cmd}
@@ -26,15 +26,15 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 			Since: last.At.Lo, At: first.End.At.Mid(),
 		}
 		if len(renewals) > 0 {
-			why.Command = w.call(renewals[0])
+			why.Command = rp.call(renewals[0])
 		}
 		return because(RenewalFailed, append(cmds, renewals...), why), true
 	}
 	var tardy []int
-	for _, pos := range w.renewals() {
-		c := w.Commands[pos]
+	for _, pos := range rp.renewals() {
+		c := rp.Commands[pos]
 		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
-			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(pos, first) || w.ofAnother(pos, first) {
+			c.Sent < rp.sent(last) || c.Sent > due.Hi || !rp.renews(pos, first) || rp.ofAnother(pos, first) {
 			continue
 		}
 		switch {
@@ -44,22 +44,22 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 			tardy = append(tardy, pos)
 		case c.Replied == 0:
 			return failed(renewalNoAnswer, pos)
-		case len(w.Effects[pos]) == 0 && !stoodAt(first, w.Ran(pos).Lo):
+		case len(rp.Effects[pos]) == 0 && !stoodAt(first, rp.Ran(pos).Lo):
 			return failed(renewalRefused, pos)
 		}
 	}
 	switch {
-	case w.frozen(first.Client, last.At.Hi, due.Lo):
+	case rp.frozen(first.Client, last.At.Hi, due.Lo):
 		return reason{}, false
 	case len(tardy) > 0:
 		return failed(renewalTardy, tardy...)
 	}
-	if why, instead, ok := w.renewedInstead(first, due.Lo); ok {
+	if why, instead, ok := rp.renewedInstead(first, due.Lo); ok {
 		why.At = first.End.At.Mid()
 		return because(RenewalFailed, append(cmds, instead...), why), true
 	}
-	left := w.leftMeanwhile(first, last.At.Hi, due.Lo)
-	if left != nil && !w.overdue(first, left.Time) && !w.renewedAgain(first, left.Time) {
+	left := rp.leftMeanwhile(first, last.At.Hi, due.Lo)
+	if left != nil && !rp.overdue(first, left.Time) && !rp.renewedAgain(first, left.Time) {
 		return because(RenewalFailed, cmds, Fact{
 			What: RenewalStopped, Clients: []int{first.Client}, Locks: []string{left.Lock}, Key: first.Key, Since: left.Time, At: first.End.At.Mid(),
 		}), true
@@ -69,9 +69,9 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 
 // leftMeanwhile returns the first invocation by which the grant's owner released another lock
 // between since and until; nil if there is none.
-func (w *wire) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
-	for i := range w.Ops {
-		op := &w.Ops[i]
+func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
+	for i := range rp.Ops {
+		op := &rp.Ops[i]
 		if op.F == history.FRelease && op.Type == history.Invoke && op.Client == g.Client && op.Lock != g.Lock && since < op.Time && op.Time < until {
 			return op
 		}
@@ -81,19 +81,19 @@ func (w *wire) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *his
 
 // renewedAgain reports whether the grant's owner sent another renewal, late or not, between
 // since and the end of its hold.
-func (w *wire) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
-	until := w.hold(g).To
-	return slices.ContainsFunc(w.renewals(), func(pos int) bool {
-		c := w.Commands[pos]
-		return c.Op != g.Op && since < c.Sent && c.Sent < until && w.renews(pos, g) && !w.ofAnother(pos, g)
+func (rp *replay) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
+	until := rp.hold(g).To
+	return slices.ContainsFunc(rp.renewals(), func(pos int) bool {
+		c := rp.Commands[pos]
+		return c.Op != g.Op && since < c.Sent && c.Sent < until && rp.renews(pos, g) && !rp.ofAnother(pos, g)
 	})
 }
 
-func (w *wire) sent(t keyspace.Term) time.Duration {
+func (rp *replay) sent(t keyspace.Term) time.Duration {
 	if t.Cmd < 0 {
 		return t.At.Lo
 	}
-	return w.Commands[t.Cmd].Sent
+	return rp.Commands[t.Cmd].Sent
 }
 
 // stoodAt reports whether the grant was there at that time, overwritten or not.
@@ -104,29 +104,29 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 // renewals returns the places of the commands that only prolong a key's TTL, arrived or
 // not: EXPIRE and the like, and scripts outside of acquires and releases that change
 // nothing but TTLs.
-func (w *wire) renewals() []int {
-	if w.renewing != nil {
-		return w.renewing
+func (rp *replay) renewals() []int {
+	if rp.renewing != nil {
+		return rp.renewing
 	}
-	w.renewing = []int{}
-	does := w.scriptDeeds()
-	for pos, c := range w.Commands {
+	rp.renewing = []int{}
+	does := rp.scriptDeeds()
+	for pos, c := range rp.Commands {
 		if len(c.Args) < 2 {
 			continue
 		}
 		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
 		if sha, ok := c.Script(); ok {
 			d = does[sha]
-			kept := c.Op < 0 || w.operation(c.Op).Invoke.F == history.FExtend
+			kept := c.Op < 0 || rp.operation(c.Op).Invoke.F == history.FExtend
 			d.prolongs = d.prolongs || kept
 		} else if !d.prolongs {
-			d = w.deedsOf(pos)
+			d = rp.deedsOf(pos)
 		}
 		if d.prolongs && !d.more {
-			w.renewing = append(w.renewing, pos)
+			rp.renewing = append(rp.renewing, pos)
 		}
 	}
-	return w.renewing
+	return rp.renewing
 }
 
 var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
@@ -137,9 +137,9 @@ type deeds struct {
 	more     bool
 }
 
-func (w *wire) deedsOf(pos int) (d deeds) {
-	for _, i := range w.Effects[pos] {
-		c := w.Evidence.Keys[i]
+func (rp *replay) deedsOf(pos int) (d deeds) {
+	for _, i := range rp.Effects[pos] {
+		c := rp.Evidence.Keys[i]
 		same := c.Before.SameValue(c.After)
 		d.prolongs, d.more = d.prolongs || same, d.more || !same
 	}
@@ -147,11 +147,11 @@ func (w *wire) deedsOf(pos int) (d deeds) {
 }
 
 // scriptDeeds returns the deeds of all scripts in the trial, by SHA-1.
-func (w *wire) scriptDeeds() map[string]deeds {
+func (rp *replay) scriptDeeds() map[string]deeds {
 	all := map[string]deeds{}
-	for pos, c := range w.Commands {
+	for pos, c := range rp.Commands {
 		if sha, ok := c.Script(); ok {
-			d, was := w.deedsOf(pos), all[sha]
+			d, was := rp.deedsOf(pos), all[sha]
 			all[sha] = deeds{d.prolongs || was.prolongs, d.more || was.more}
 		}
 	}
@@ -160,6 +160,6 @@ func (w *wire) scriptDeeds() map[string]deeds {
 
 // renews reports whether the renewal at place pos renews this grant: the grant's owner
 // sent it for the grant's key.
-func (w *wire) renews(pos int, g *keyspace.Grant) bool {
-	return w.Reaches(pos, g.Key) && w.Commands[pos].Client == g.Client
+func (rp *replay) renews(pos int, g *keyspace.Grant) bool {
+	return rp.Reaches(pos, g.Key) && rp.Commands[pos].Client == g.Client
 }

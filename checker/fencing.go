@@ -133,7 +133,7 @@ func (a instant) compare(b instant) int {
 // rankGrants ranks the bounds of all grants of a lock on one scale and sorts the grants by
 // them.
 func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
-	w, err := f.wire()
+	rp, err := f.replay()
 	if err != nil {
 		return
 	}
@@ -141,7 +141,7 @@ func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 		bounds := make([][2]instant, len(grants))
 		var all []instant
 		for i, g := range grants {
-			bounds[i] = w.happened(g)
+			bounds[i] = rp.happened(g)
 			all = append(all, bounds[i][0], bounds[i][1])
 		}
 		slices.SortFunc(all, instant.compare)
@@ -164,16 +164,16 @@ func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 // the lock and its keys were seen, both are the last instant, before the acquire was
 // answered, at which it put something there that keeps others out. Otherwise they are the entries of the acquire.
 // The counter of the fences keeps nobody out, so it does not count.
-func (w *wire) happened(g fencedGrant) [2]instant {
+func (rp *replay) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
-	for _, x := range w.Of(p.Invoke.Index) {
+	for _, x := range rp.Of(p.Invoke.Index) {
 		late := x.At.Lo > p.Complete.Time // of a command that ran, perhaps again, after the answer
-		if !late && !w.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
+		if !late && !rp.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
 	}
-	if last == nil || w.Claims.NodeQuorum() > 1 {
+	if last == nil || rp.Claims.NodeQuorum() > 1 {
 		return [2]instant{{p.Invoke.Time, p.Invoke.Index}, {p.Complete.Time, p.Complete.Index}}
 	}
 	at := instant{last.At.Lo, last.Seq}
@@ -185,8 +185,8 @@ func (w *wire) happened(g fencedGrant) [2]instant {
 // or several nodes make a grant, the entries alone give the order, and nothing is
 // unordered.
 func (given fences) unordered(f *caseFile) string {
-	w, err := f.wire()
-	if err != nil || w.Claims.NodeQuorum() > 1 || !w.Touched() {
+	rp, err := f.replay()
+	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
 		return ""
 	}
 	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
@@ -194,7 +194,7 @@ func (given fences) unordered(f *caseFile) string {
 		for i := range grants {
 			g := &grants[i]
 			op := g.entry.Invoke.Index
-			if g.made != 0 || !w.sentSomething(op) || w.restsOnNothing(op) {
+			if g.made != 0 || !rp.sentSomething(op) || rp.restsOnNothing(op) {
 				continue
 			}
 			for j := range grants {
@@ -325,8 +325,8 @@ func regressFinding(f *caseFile, r regress) Finding {
 	told.Account.Fact = Fact{
 		What: FenceNotGreater, Clients: told.Clients, At: told.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
 	}
-	if w, err := f.wire(); err == nil {
-		told.Commands, told.Account.Broken = w.counterLost(*n, *g)
+	if rp, err := f.replay(); err == nil {
+		told.Commands, told.Account.Broken = rp.counterLost(*n, *g)
 	}
 	return told
 }

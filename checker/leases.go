@@ -18,30 +18,30 @@ import (
 // The cause is a race if the sender had read an older grant and not this one. If it had
 // read this one, there are three explanations: a client's clock was wrong, the first
 // party's clock reading was old when it arrived, or the lease had really ended.
-func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
-	c := w.Commands[pos]
-	at := w.Ran(pos)
+func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
+	c := rp.Commands[pos]
+	at := rp.Ran(pos)
 	cmds := []int{first.Cmd, pos}
-	if seen, cmd, ok := w.lookedAt(pos, first.Key); ok && !wrote(first, seen) {
-		why := w.deed(judgedByOld, c.Client, pos, at.Lo, first)
-		why.Read = w.Ran(cmd).Lo
+	if seen, cmd, ok := rp.lookedAt(pos, first.Key); ok && !wrote(first, seen) {
+		why := rp.deed(judgedByOld, c.Client, pos, at.Lo, first)
+		why.Read = rp.Ran(cmd).Lo
 		return because(Race, append(cmds, cmd), why)
 	}
-	lease := w.Claims.TTL
-	limit := max(w.Claims.Recovery, lease)
+	lease := rp.Claims.TTL
+	limit := max(rp.Claims.Recovery, lease)
 	slack := lease / 10
 	lasted := at.Lo - first.At.Hi
 	asked := first.At.Lo
-	if p := w.operation(first.Op); w.has(first.Op) {
+	if p := rp.operation(first.Op); rp.has(first.Op) {
 		asked = p.Invoke.Time
 	}
 	stale := first.At.Lo - asked
-	ahead := w.aheadAt(first.Client, asked)
-	skew := w.aheadAt(c.Client, at.Lo) - ahead
-	if skew == 0 && w.has(c.Op) { // the sender may have read its clock before that was set right
-		skew = max(0, w.aheadAt(c.Client, w.operation(c.Op).Invoke.Time)-ahead)
+	ahead := rp.aheadAt(first.Client, asked)
+	skew := rp.aheadAt(c.Client, at.Lo) - ahead
+	if skew == 0 && rp.has(c.Op) { // the sender may have read its clock before that was set right
+		skew = max(0, rp.aheadAt(c.Client, rp.operation(c.Op).Invoke.Time)-ahead)
 	}
-	why := w.deed(oldTakenOver, c.Client, pos, at.Lo, first)
+	why := rp.deed(oldTakenOver, c.Client, pos, at.Lo, first)
 	why.Age = lasted.Round(time.Millisecond)
 	switch {
 	case lasted >= limit-slack:
@@ -60,11 +60,11 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 
 // lookedAt returns the value of the key that the sender of the command at place pos had
 // read last in the same operation, and the place of the reading command.
-func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
-	op := w.Commands[pos].Op
+func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
+	op := rp.Commands[pos].Op
 	for i := pos; i >= 0 && op >= 0; i-- {
-		c := w.Commands[i]
-		if c.Client != w.Commands[pos].Client || c.Node != w.Commands[pos].Node {
+		c := rp.Commands[i]
+		if c.Client != rp.Commands[pos].Client || c.Node != rp.Commands[pos].Node {
 			continue
 		}
 		if c.Op != op {
@@ -96,21 +96,21 @@ const termSlack = 2 * time.Millisecond
 
 // aged returns the age of the grant at that time, counted from its owner's last renewal:
 // the true age, and the age by its node's wall clock.
-func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
+func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since := g.At.Lo
 	for _, t := range g.Lives() {
 		if t.Client == g.Client && t.At.Lo <= at {
 			since = max(since, t.At.Lo)
 		}
 	}
-	since = max(since, w.seenTo(g, at))
+	since = max(since, rp.seenTo(g, at))
 	really = at - since
-	return really, really + w.nodeAhead(g.Node, at) - w.nodeAhead(g.Node, since)
+	return really, really + rp.nodeAhead(g.Node, at) - rp.nodeAhead(g.Node, since)
 }
 
 // nodeAhead returns how far the node's wall clock was ahead at that time.
-func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
-	for _, o := range w.nodeClocks[node] {
+func (rp *replay) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
+	for _, o := range rp.nodeClocks[node] {
 		if o.since <= at {
 			ahead = o.ahead
 		}
@@ -120,35 +120,35 @@ func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
 
 // lapsedByNode reports whether the grant was at least as old as its lease, by its node's
 // clock.
-func (w *wire) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
-	_, byNode := w.aged(g, at)
-	return byNode >= w.Claims.TTL-termSlack
+func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
+	_, byNode := rp.aged(g, at)
+	return byNode >= rp.Claims.TTL-termSlack
 }
 
 // tookOver explains a command that ended a grant whose lease was over by its node's clock.
 // Locks that keep times in values let grants lapse in this way.
-func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
-	at := w.Ran(pos)
-	really, byNode := w.aged(first, at.Lo)
-	c, cmds := w.Commands[pos], []int{first.Cmd, pos}
+func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
+	at := rp.Ran(pos)
+	really, byNode := rp.aged(first, at.Lo)
+	c, cmds := rp.Commands[pos], []int{first.Cmd, pos}
 	switch {
 	// A lock without a recovery time lets nothing lapse.
-	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0:
+	case byNode < rp.Claims.TTL-termSlack, rp.Claims.Recovery == 0:
 		return reason{}, false
-	case really < w.Claims.TTL-termSlack:
-		why := w.deed(nodeClockTook, c.Client, pos, at.Lo, first)
+	case really < rp.Claims.TTL-termSlack:
+		why := rp.deed(nodeClockTook, c.Client, pos, at.Lo, first)
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
 	}
 	cause := LeaseOutlived
-	if w.Claims.Renews && !w.frozen(first.Client, max(first.At.Lo, w.seenTo(first, at.Lo)), at.Lo) {
+	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.seenTo(first, at.Lo)), at.Lo) {
 		cause = RenewalFailed // its owner ran, and its renewals failed
 	}
-	return because(cause, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
+	return because(cause, cmds, rp.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
 // expiredUnder explains a key that expired while its owner believed that it held the lock.
-func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
+func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	last := *first.Last()
 	cmds := []int{first.Cmd, last.Cmd}
 	granted := first.End.At.Hi
@@ -162,34 +162,34 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 		why.What, why.Until = expiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
 	}
-	if r, ok := w.elsewhere(first, granted); ok {
+	if r, ok := rp.elsewhere(first, granted); ok {
 		return r
 	}
-	if r, ok := w.bornShort(first, last); ok {
+	if r, ok := rp.bornShort(first, last); ok {
 		return r
 	}
-	if r, forgot := w.renewalLost(first, last, granted); forgot {
+	if r, forgot := rp.renewalLost(first, last, granted); forgot {
 		return r
 	}
 	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
-		return because(ForeignRenewal, cmds, w.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
+		return because(ForeignRenewal, cmds, rp.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
-	if w.deadlineDelayed(first, granted) {
+	if rp.deadlineDelayed(first, granted) {
 		why.What = deadlineMoved
 		return because(ClientClock, cmds, why)
 	}
-	if w.Claims.Renews {
-		if pos, ok := w.foreclosed(first, last); ok {
-			why.What, why.Command = expiredUnasked, w.call(pos)
+	if rp.Claims.Renews {
+		if pos, ok := rp.foreclosed(first, last); ok {
+			why.What, why.Command = expiredUnasked, rp.call(pos)
 			return because(ServerClock, append(cmds, pos), why)
 		}
-		if r, failed := w.unrenewed(first, last); failed {
+		if r, failed := rp.unrenewed(first, last); failed {
 			return r
 		}
 	}
 	why.Age = (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond)
-	if asked, ok := w.shortened(first, last, granted); ok {
-		why.What, why.Until = shortLife, asked+w.Claims.TTL
+	if asked, ok := rp.shortened(first, last, granted); ok {
+		why.What, why.Until = shortLife, asked+rp.Claims.TTL
 		return because(ShortLease, cmds, why)
 	}
 	return because(LeaseOutlived, cmds, why)
@@ -198,35 +198,35 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 // deadlineDelayed reports whether the owner's wall clock was set after it had asked, so that
 // its deadline had not come yet at some time after the key's end and no later than granted,
 // although without that step it would have come.
-func (w *wire) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
-	owner := w.operation(g.Op)
+func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
+	owner := rp.operation(g.Op)
 	told, asked := leaseOf(owner).Deadline, owner.Invoke.Time
-	if told == 0 || !w.steppedIn(g.Client, asked, granted) {
+	if told == 0 || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
-	due := told - w.aheadAt(g.Client, asked)
-	return w.clocks[g.Client].before(told, max(g.End.At.Hi, due), granted)
+	due := told - rp.aheadAt(g.Client, asked)
+	return rp.clocks[g.Client].before(told, max(g.End.At.Hi, due), granted)
 }
 
 // shortened reports whether the owner's own command gave the key so short a life that it ended
 // before the lease that the operation had asked for, and the other party came in between. It
 // returns when the operation began. A lock that renews may choose short lives.
-func (w *wire) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
-	if w.Claims.Renews || w.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
+func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
+	if rp.Claims.Renews || rp.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
 		return 0, false
 	}
-	op := w.Commands[last.Cmd].Op
-	if !w.has(op) {
+	op := rp.Commands[last.Cmd].Op
+	if !rp.has(op) {
 		return 0, false
 	}
-	if gap, _ := w.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
+	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
 		return 0, false // an instant by the client's clock may have come too early
 	}
-	if told := leaseOf(w.operation(op)).Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+	if told := leaseOf(rp.operation(op)).Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
 		return 0, false // its owner knew
 	}
-	ends := w.operation(op).Invoke.Time + w.Claims.TTL - termSlack
-	return w.operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
+	ends := rp.operation(op).Invoke.Time + rp.Claims.TTL - termSlack
+	return rp.operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
 }
 
 // ownLife returns the last life that the grant's owner gave it, nil if there is none.
@@ -240,7 +240,7 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 }
 
 // renewalLost explains a node that had lost the renewal of the key.
-func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
+func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Lives() {
 		if i == first.LifeCount()-1 {
 			break
@@ -248,30 +248,30 @@ func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted ti
 		if last.Event < 0 || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
 			continue
 		}
-		op, _ := w.event(last.Event)
+		op, _ := rp.event(last.Event)
 		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, Fact{
-			What: renewalLost, Nodes: []string{first.Node}, Clients: []int{t.Client}, Command: w.call(t.Cmd), At: t.At.Lo,
+			What: renewalLost, Nodes: []string{first.Node}, Clients: []int{t.Client}, Command: rp.call(t.Cmd), At: t.At.Lo,
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
 	if last.Event >= 0 { // the key fell back to an older term that was over
-		return w.lostBy(first, &keyspace.End{Event: last.Event}), true
+		return rp.lostBy(first, &keyspace.End{Event: last.Event}), true
 	}
 	return reason{}, false
 }
 
-func (w *wire) event(index int) (history.Op, bool) {
-	if at := w.pairing.place(index); at >= 0 {
-		return w.Ops[at], true
+func (rp *replay) event(index int) (history.Op, bool) {
+	if at := rp.pairing.place(index); at >= 0 {
+		return rp.Ops[at], true
 	}
 	return history.Op{}, false
 }
 
 // elsewhere explains a key that expired on one of two primaries, while on the other the
 // key was renewed and lived on, or was released.
-func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
-	for _, l := range w.Of(first.Op) {
-		p := w.Parted(first.Node, l.Node, first.End.Seq)
+func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
+	for _, l := range rp.Of(first.Op) {
+		p := rp.Parted(first.Node, l.Node, first.End.Seq)
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
 			continue
 		}
@@ -287,18 +287,18 @@ func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, 
 // foreclosed finds a renewal by the owner that was late only because the node's clock had
 // jumped. Without the jump the key would still have been there. A renewal may have put its own
 // value in the place of what it found there.
-func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
+func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false
 	}
-	for _, pos := range w.renewals() {
-		c, at := w.Commands[pos], w.Ran(pos)
-		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && w.renews(pos, first) {
+	for _, pos := range rp.renewals() {
+		c, at := rp.Commands[pos], rp.Ran(pos)
+		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && rp.renews(pos, first) {
 			return pos, true
 		}
 	}
-	for _, t := range w.tendings()[tended{first.Key, first.Client}] {
-		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || w.operation(t.op).Invoke.F == history.FExtend) {
+	for _, t := range rp.tendings()[tended{first.Key, first.Client}] {
+		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || rp.operation(t.op).Invoke.F == history.FExtend) {
 			return t.cmd, true
 		}
 	}
@@ -309,8 +309,8 @@ func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool)
 // since to end. The freeze must begin before end: the nemesis had a window open on the
 // client, of a fault that pauses or whose effect is not on record, and within the window the
 // client recorded nothing and sent nothing.
-func (w *wire) frozen(client int, since, end time.Duration) bool {
-	for _, win := range w.windows {
+func (rp *replay) frozen(client int, since, end time.Duration) bool {
+	for _, win := range rp.windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {
 			continue
 		}
@@ -322,9 +322,9 @@ func (w *wire) frozen(client int, since, end time.Duration) bool {
 			continue
 		}
 		inside := func(t time.Duration) bool { return from < t && t < to }
-		moved := slices.ContainsFunc(w.Ops, func(op history.Op) bool {
+		moved := slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
 			return op.Process != history.Nemesis && op.Client == client && inside(op.Time)
-		}) || slices.ContainsFunc(w.Commands, func(c history.Command) bool {
+		}) || slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 			return c.Client == client && inside(c.Sent)
 		})
 		if !moved {

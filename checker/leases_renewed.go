@@ -27,33 +27,33 @@ type renewalLog struct {
 }
 
 // renewalLog returns the log of the renewals that no acquire and no release sent.
-func (w *wire) renewalLog() *renewalLog {
-	if w.renewed != nil {
-		return w.renewed
+func (rp *replay) renewalLog() *renewalLog {
+	if rp.renewed != nil {
+		return rp.renewed
 	}
 	log := &renewalLog{byLease: map[renewedLease][]int{}, named: map[int]int{}}
-	w.renewed = log
+	rp.renewed = log
 	byKey, byValue := map[senders][]*keyspace.Grant{}, map[senders][]*keyspace.Grant{}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		byKey[senders{g.Client, g.Key}] = append(byKey[senders{g.Client, g.Key}], g)
 		if g.Place == "" && g.Value != "" {
 			byValue[senders{g.Client, g.Value}] = append(byValue[senders{g.Client, g.Value}], g)
 		}
 	}
-	for _, pos := range w.renewals() {
-		if c := w.Commands[pos]; c.Op >= 0 && w.operation(c.Op).Invoke.F != history.FExtend {
+	for _, pos := range rp.renewals() {
+		if c := rp.Commands[pos]; c.Op >= 0 && rp.operation(c.Op).Invoke.F != history.FExtend {
 			continue
 		}
-		g := w.latestNamed(pos, byValue)
+		g := rp.latestNamed(pos, byValue)
 		if g != nil {
 			log.named[pos] = g.Op
-		} else if g = w.latestNamed(pos, byKey); g == nil {
+		} else if g = rp.latestNamed(pos, byKey); g == nil {
 			continue
 		}
-		of := renewedLease{g.Op, w.Commands[pos].Node}
+		of := renewedLease{g.Op, rp.Commands[pos].Node}
 		log.byLease[of] = append(log.byLease[of], pos)
 	}
-	log.first, log.next = w.renewalPace()
+	log.first, log.next = rp.renewalPace()
 	return log
 }
 
@@ -65,11 +65,11 @@ type senders struct {
 
 // latestNamed returns the sender's latest grant on a key that the command reaches, among
 // those that the command names; nil if there is none.
-func (w *wire) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
-	c := w.Commands[pos]
+func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
+	c := rp.Commands[pos]
 	for _, arg := range c.Args[1:] {
 		for _, g := range slices.Backward(grants[senders{c.Client, string(arg)}]) {
-			if g.At.Lo <= c.Sent && g.WasOn(c.Node) && w.Reaches(pos, g.Key) {
+			if g.At.Lo <= c.Sent && g.WasOn(c.Node) && rp.Reaches(pos, g.Key) {
 				if latest == nil || g.Seq > latest.Seq {
 					latest = g
 				}
@@ -81,18 +81,18 @@ func (w *wire) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (lates
 }
 
 // ofAnother reports whether the renewal at place pos names another lease than this one.
-func (w *wire) ofAnother(pos int, g *keyspace.Grant) bool {
-	op, named := w.renewalLog().named[pos]
+func (rp *replay) ofAnother(pos int, g *keyspace.Grant) bool {
+	op, named := rp.renewalLog().named[pos]
 	return named && op != g.Op
 }
 
 // overdue reports whether the next renewal of the grant was due before that time, if it was
 // to follow at the median interval at which clients renewed in this trial; false if the
 // trial shows no interval.
-func (w *wire) overdue(g *keyspace.Grant, at time.Duration) bool {
-	log := w.renewalLog()
-	last, usual := w.grantSent(g), log.first
-	for _, sent := range w.renewedAt(renewedLease{g.Op, g.Node}) {
+func (rp *replay) overdue(g *keyspace.Grant, at time.Duration) bool {
+	log := rp.renewalLog()
+	last, usual := rp.grantSent(g), log.first
+	for _, sent := range rp.renewedAt(renewedLease{g.Op, g.Node}) {
 		if sent <= at {
 			last, usual = sent, log.next
 		}
@@ -101,13 +101,13 @@ func (w *wire) overdue(g *keyspace.Grant, at time.Duration) bool {
 }
 
 // renewalPace returns the medians of renewalLog.
-func (w *wire) renewalPace() (first, next time.Duration) {
+func (rp *replay) renewalPace() (first, next time.Duration) {
 	var firsts, nexts []time.Duration
-	for _, g := range w.Grants {
-		renewals := w.renewedAt(renewedLease{g.Op, g.Node})
+	for _, g := range rp.Grants {
+		renewals := rp.renewedAt(renewedLease{g.Op, g.Node})
 		for i, sent := range renewals {
 			if i == 0 {
-				firsts = append(firsts, sent-w.grantSent(g))
+				firsts = append(firsts, sent-rp.grantSent(g))
 			} else {
 				nexts = append(nexts, sent-renewals[i-1])
 			}
@@ -118,9 +118,9 @@ func (w *wire) renewalPace() (first, next time.Duration) {
 
 // renewedAt returns when the renewals of a lease were sent. A renewal that was answered with
 // an error does not count: another takes its place at once, as EVAL follows NOSCRIPT.
-func (w *wire) renewedAt(lease renewedLease) (sent []time.Duration) {
-	for _, pos := range w.renewalLog().byLease[lease] {
-		if c := w.Commands[pos]; !c.Failed() {
+func (rp *replay) renewedAt(lease renewedLease) (sent []time.Duration) {
+	for _, pos := range rp.renewalLog().byLease[lease] {
+		if c := rp.Commands[pos]; !c.Failed() {
 			sent = append(sent, c.Sent)
 		}
 	}
@@ -135,30 +135,30 @@ func median(of []time.Duration) time.Duration {
 	return of[(len(of)-1)/2]
 }
 
-func (w *wire) grantSent(g *keyspace.Grant) time.Duration {
+func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 	if g.Cmd < 0 {
 		return g.At.Lo
 	}
-	return w.Commands[g.Cmd].Sent
+	return rp.Commands[g.Cmd].Sent
 }
 
 // renewedInstead explains a lease whose owner never renewed it until due, but renewed
 // leases that it had released, as many as it ever renewed at a time. It returns the places
 // of these renewals; ok is false if the log does not show that.
-func (w *wire) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact, places []int, ok bool) {
-	all := w.renewalLog().byLease
+func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact, places []int, ok bool) {
+	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
 		return Fact{}, nil, false
 	}
 	leases := 0
 	for of, renewals := range all {
-		p, isAcquire := w.acquired(of.op)
+		p, isAcquire := rp.acquired(of.op)
 		if !isAcquire || p.Invoke.Client != g.Client || of.node != g.Node || of.op == g.Op {
 			continue
 		}
 		before := len(places)
 		for _, pos := range renewals {
-			if sent := w.Commands[pos].Sent; w.grantSent(g) < sent && sent < due && w.releasedBefore(p, sent) {
+			if sent := rp.Commands[pos].Sent; rp.grantSent(g) < sent && sent < due && rp.releasedBefore(p, sent) {
 				places = append(places, pos)
 			}
 		}
@@ -166,37 +166,37 @@ func (w *wire) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact, p
 			leases++
 		}
 	}
-	if leases == 0 || leases < w.mostRenewed(g.Client, g.Node) {
+	if leases == 0 || leases < rp.mostRenewed(g.Client, g.Node) {
 		return Fact{}, nil, false
 	}
 	slices.Sort(places)
-	bySent := func(a, b int) int { return cmp.Compare(w.Commands[a].Sent, w.Commands[b].Sent) }
+	bySent := func(a, b int) int { return cmp.Compare(rp.Commands[a].Sent, rp.Commands[b].Sent) }
 	return Fact{
 		What: RenewedInstead, Clients: []int{g.Client}, Key: g.Key, Count: leases,
-		Read: w.Commands[slices.MinFunc(places, bySent)].Sent, Until: w.Commands[slices.MaxFunc(places, bySent)].Sent,
+		Read: rp.Commands[slices.MinFunc(places, bySent)].Sent, Until: rp.Commands[slices.MaxFunc(places, bySent)].Sent,
 	}, places, true
 }
 
 // releasedBefore reports whether the hold of this acquire had ended by a release.
-func (w *wire) releasedBefore(acquire *history.Pair, at time.Duration) bool {
+func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	if acquire.Complete == nil {
 		return false
 	}
-	i, held := w.holdOf[acquire.Complete.Index]
-	return held && w.holds[i].ToWhy == ByRelease && w.holds[i].To < at
+	i, held := rp.holdOf[acquire.Complete.Index]
+	return held && rp.holds[i].ToWhy == ByRelease && rp.holds[i].To < at
 }
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at a
 // time: each counts from its first renewal to its last.
-func (w *wire) mostRenewed(client int, node string) int {
+func (rp *replay) mostRenewed(client int, node string) int {
 	type change struct {
 		at time.Duration
 		by int
 	}
 	var changes []change
-	for of, renewals := range w.renewalLog().byLease {
-		if of.node == node && w.Commands[renewals[0]].Client == client {
-			changes = append(changes, change{w.Commands[renewals[0]].Sent, 1}, change{w.Commands[renewals[len(renewals)-1]].Sent, -1})
+	for of, renewals := range rp.renewalLog().byLease {
+		if of.node == node && rp.Commands[renewals[0]].Client == client {
+			changes = append(changes, change{rp.Commands[renewals[0]].Sent, 1}, change{rp.Commands[renewals[len(renewals)-1]].Sent, -1})
 		}
 	}
 	// A lease that begins when another ends overlaps it.

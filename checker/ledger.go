@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// ledger holds the history, indexed for use together with the wire.
+// ledger holds the history, indexed for use together with the replay.
 type ledger struct {
 	history.Evidence
 	pairing pairing

@@ -26,9 +26,9 @@ type leftover struct {
 }
 
 // leftovers combines the last post-mortems of all nodes.
-func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftover {
+func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) leftover {
 	last := map[string]history.Op{}
-	for _, op := range w.Ops {
+	for _, op := range rp.Ops {
 		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
 			last[op.Node] = op
 		}
@@ -36,7 +36,7 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 	stuck, atAnyPace := 0, true
 	var found leftover
 	for _, op := range sortedByNode(last) {
-		l := w.leftOn(op, lock, start, waiting)
+		l := rp.leftOn(op, lock, start, waiting)
 		if l.blocks {
 			stuck++
 			atAnyPace = atAnyPace && l.atAnyPace
@@ -46,8 +46,8 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 		}
 		found.at = max(found.at, op.Time)
 	}
-	need := max(1, len(last)-w.Claims.NodeQuorum()+1) // this many blocked nodes leave no quorum
-	if w.Claims.NodeQuorum() <= 1 {
+	need := max(1, len(last)-rp.Claims.NodeQuorum()+1) // this many blocked nodes leave no quorum
+	if rp.Claims.NodeQuorum() <= 1 {
 		need = 1
 	}
 	found.blocks, found.atAnyPace = stuck >= need, atAnyPace
@@ -65,63 +65,63 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 
 // reached reports whether an acquire of one of these clients reached the node since start.
 // A key on the node can keep only such clients out.
-func (w *wire) reached(node string, clients []int, start time.Duration) bool {
-	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
-		_, isAcquire := w.acquired(c.Op)
+func (rp *replay) reached(node string, clients []int, start time.Duration) bool {
+	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
+		_, isAcquire := rp.acquired(c.Op)
 		return isAcquire && c.Node == node && (c.Exec > 0 || c.Replied > 0) && max(c.Sent, c.Arrived) >= start && slices.Contains(clients, c.Client)
 	})
 }
 
 // leftOn judges the post-mortem of one node for the waiting clients.
-func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
-	if !w.reached(op.Node, waiting, start) {
+func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
+	if !rp.reached(op.Node, waiting, start) {
 		return leftover{at: op.Time}
 	}
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.harmless(op.Node, k.Key) {
+		if k.Key != lock && !slices.Contains(rp.Holding(lock), k.Key) || rp.harmless(op.Node, k.Key) {
 			continue
 		}
-		l := w.standing(op.Node, k.Key, op.Time)
+		l := rp.standing(op.Node, k.Key, op.Time)
 		found := leftover{blocks: true, at: op.Time, first: l}
 		left := Fact{Key: k.Key, Nodes: []string{op.Node}, At: op.Time}
 		var because []Fact
 		if l != nil {
-			because, found.cmds = []Fact{w.abandoned(l)}, []int{l.Cmd}
+			because, found.cmds = []Fact{rp.abandoned(l)}, []int{l.Cmd}
 		}
-		renewal := w.lastUnowned(l, start, op.Time)
-		switch last, hanging := w.hangingOn(l, op.Time); {
+		renewal := rp.lastUnowned(l, start, op.Time)
+		switch last, hanging := rp.hangingOn(l, op.Time); {
 		case hanging:
 			found.forever, found.cause, found.atAnyPace = true, HungHolder, true
-			left.What, left.Clients, left.Command, left.At = leftHungOn, []int{l.Client}, w.call(last.cmd), last.at
-			since, _ := w.hungUnder(l)
+			left.What, left.Clients, left.Command, left.At = leftHungOn, []int{l.Client}, rp.call(last.cmd), last.at
+			since, _ := rp.hungUnder(l)
 			left.Span = (last.at - since).Round(time.Millisecond)
 			found.cmds = append(found.cmds, last.cmd)
-		case w.Claims.ClientClock: // the time in the key keeps others out, not the key itself
-			ahead, waits, ok := w.clockAhead(l, waiting, op.Time)
+		case rp.Claims.ClientClock: // the time in the key keeps others out, not the key itself
+			ahead, waits, ok := rp.clockAhead(l, waiting, op.Time)
 			if !ok {
 				continue
 			}
 			found.cause = ClientClock
 			left.What, left.Clients, left.Offset = leftTimeAhead, []int{l.Client, waits}, ahead
-		case k.TTL < 0 && l != nil && w.keptByClock(l, op.Time):
-			x := w.prolongedByClock(l, l.Last())
+		case k.TTL < 0 && l != nil && rp.keptByClock(l, op.Time):
+			x := rp.prolongedByClock(l, l.Last())
 			found.cause = x.cause
 			left = x.why
 		case k.TTL < 0:
-			found.forever, found.cause, found.atAnyPace = true, NoExpiry, w.leftAtAnyPace(l)
+			found.forever, found.cause, found.atAnyPace = true, NoExpiry, rp.leftAtAnyPace(l)
 			left.What = leftImmortal
 			if l != nil {
-				if _, hangs := w.hungUnder(l); hangs {
+				if _, hangs := rp.hungUnder(l); hangs {
 					left.What, left.Clients = leftHung, []int{l.Client}
 				}
 			}
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
-			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.Client, lock)
+			found.atAnyPace = rp.leftAtAnyPace(l) && !rp.gaveUp(renewal.Client, lock)
 			found.cmds = append(found.cmds, renewal.Cmd)
-			left.What, left.Clients, left.Command, left.At = leftKeptAlive, []int{renewal.Client}, w.call(renewal.Cmd), renewal.At.Lo
+			left.What, left.Clients, left.Command, left.At = leftKeptAlive, []int{renewal.Client}, rp.call(renewal.Cmd), renewal.At.Lo
 		default:
-			x := w.standingExcess(l, op, k)
+			x := rp.standingExcess(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
 			left.What, left.Span = leftTooLong, k.TTL
 			if x.cause == ServerClock || x.cause == LongLease {
@@ -137,13 +137,13 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 // standing returns the grant that represents the key: the earliest grant that nobody will
 // give back any more, or else the latest grant. It returns nil if no grant can keep anybody
 // out.
-func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
-	for _, g := range w.Grants {
-		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.keepsNobodyOut(g) {
+func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
+	for _, g := range rp.Grants {
+		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || rp.keepsNobodyOut(g) {
 			continue
 		}
 		on = g
-		if _, hangs := w.hungUnder(g); hangs || !w.cared(g, keyspace.At(now)) {
+		if _, hangs := rp.hungUnder(g); hangs || !rp.cared(g, keyspace.At(now)) {
 			return g
 		}
 	}
@@ -152,15 +152,15 @@ func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant
 
 // keepsNobodyOut reports whether the grant is a share in a count that every client may
 // raise, or stands in a record beside the lock.
-func (w *wire) keepsNobodyOut(g *keyspace.Grant) bool { return w.isShared(g) || w.isRecord(g) }
+func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
 // harmless reports whether the key carries grants and none of them keeps anybody out.
-func (w *wire) harmless(node, key string) bool {
+func (rp *replay) harmless(node, key string) bool {
 	any := false
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
 			any = true
-			if !w.keepsNobodyOut(g) {
+			if !rp.keepsNobodyOut(g) {
 				return false
 			}
 		}
@@ -170,30 +170,30 @@ func (w *wire) harmless(node, key string) bool {
 
 // leftAtAnyPace reports whether something other than a timeout caused the grant to be left
 // behind: its owner crashed, or was granted the lock and got every reply.
-func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
+func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
 	}
-	p, isAcquire := w.acquired(l.Op)
+	p, isAcquire := rp.acquired(l.Op)
 	switch {
 	case !isAcquire:
 		return false
 	case p.Complete == nil:
-		_, crashed := w.crashes[l.Client]
+		_, crashed := rp.crashes[l.Client]
 		return crashed
-	case p.Complete.Type != history.OK || w.unanswered[l.Op]:
+	case p.Complete.Type != history.OK || rp.unanswered[l.Op]:
 		return false
 	}
-	h := w.hold(l)
-	return h != nil && h.ToWhy == ByCrash || !w.gaveUp(l.Client, l.Lock)
+	h := rp.hold(l)
+	return h != nil && h.ToWhy == ByCrash || !rp.gaveUp(l.Client, l.Lock)
 }
 
 // gaveUp reports whether the outcome of an operation of the client on that lock is
 // unknown, or a command of it got no reply, whatever the lock says.
-func (w *wire) gaveUp(client int, lock string) bool {
-	return slices.ContainsFunc(w.pairing.all, func(p history.Pair) bool {
+func (rp *replay) gaveUp(client int, lock string) bool {
+	return slices.ContainsFunc(rp.pairing.all, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
-			p.Complete != nil && (p.Complete.Type == history.Info || w.unanswered[p.Invoke.Index])
+			p.Complete != nil && (p.Complete.Type == history.Info || rp.unanswered[p.Invoke.Index])
 	})
 }
 
@@ -205,12 +205,12 @@ const endless = 4
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process
 // has renewed the grant for so long that it will not end, and still keeps others out; last is
 // the last renewal.
-func (w *wire) hangingOn(l *keyspace.Grant, now time.Duration) (last tending, hanging bool) {
+func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last tending, hanging bool) {
 	if l == nil {
 		return last, false
 	}
-	since, hangs := w.hungUnder(l)
-	if h := w.hold(l); !hangs || h.To <= now {
+	since, hangs := rp.hungUnder(l)
+	if h := rp.hold(l); !hangs || h.To <= now {
 		return last, false
 	}
 	keeps := false
@@ -219,23 +219,23 @@ func (w *wire) hangingOn(l *keyspace.Grant, now time.Duration) (last tending, ha
 		keeps = !t.Mortal || t.Expiry.Hi >= now
 	}
 	// A lease may be kept in the value.
-	if t, found := w.lastTending(l, now); found && t.at > last.at {
-		last, keeps = t, keeps || t.at >= now-w.Claims.TTL
+	if t, found := rp.lastTending(l, now); found && t.at > last.at {
+		last, keeps = t, keeps || t.at >= now-rp.Claims.TTL
 	}
-	return last, keeps && w.Commands[last.cmd].Sent > since && last.at-since >= endless*w.Claims.TTL
+	return last, keeps && rp.Commands[last.cmd].Sent > since && last.at-since >= endless*rp.Claims.TTL
 }
 
 // lastUnowned returns the last renewal since start by a client that was not responsible
 // for the grant, if this renewal still keeps the key alive. It returns nil if there were
 // fewer than two such renewals: a single one may have been the last.
-func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
+func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil
 	}
 	n := 0
 	var last *keyspace.Term
 	for i, t := range l.Lives() {
-		if i == 0 || t.At.Lo < start || t.Cmd < 0 || w.Commands[t.Cmd].Op == l.Op || !w.unowned(t, l) {
+		if i == 0 || t.At.Lo < start || t.Cmd < 0 || rp.Commands[t.Cmd].Op == l.Op || !rp.unowned(t, l) {
 			continue
 		}
 		n++

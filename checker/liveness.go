@@ -39,20 +39,20 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(Fact{What: NoLease})
 	}
-	w, err := f.wire()
+	rp, err := f.replay()
 	if err != nil {
 		return impossible(err)
 	}
-	return w.blocked(ctx)
+	return rp.blocked(ctx)
 }
 
 // blocked is liveness on evidence that was read.
-func (w *wire) blocked(ctx context.Context) Verdict {
-	findings := w.orphans()
+func (rp *replay) blocked(ctx context.Context) Verdict {
+	findings := rp.orphans()
 	if ctx.Err() != nil {
 		return outOfTime(ctx.Err())
 	}
-	stuck, doubt := w.afterHealing(findings)
+	stuck, doubt := rp.afterHealing(findings)
 	all := len(findings) + len(stuck)
 	stuck = stuck[:min(len(stuck), maxFindings)]
 	findings = append(findings, stuck...)
@@ -73,9 +73,9 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	}
 	// A key that was not observed may have blocked clients. If commands were seen but none
 	// named a key, there is no such key: the lock does not live in Redis keys.
-	why := w.blind()
-	if elsewhere := len(w.Commands) > 0 && !w.Touched(); !elsewhere {
-		why = either(why, w.groundless(true))
+	why := rp.blind()
+	if elsewhere := len(rp.Commands) > 0 && !rp.Touched(); !elsewhere {
+		why = either(why, rp.groundless(true))
 	}
 	if why.What != "" {
 		return unknown(why)
@@ -95,21 +95,21 @@ type wait struct {
 
 // afterHealing judges the liveness phase. An orphan finding that covers a late client
 // explains its wait.
-func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
-	if op, broke := brokeDown(w.Ops); broke {
+func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
+	if op, broke := brokeDown(rp.Ops); broke {
 		return nil, Fact{What: EndedByCode, At: op.Time, Text: op.F}
 	}
-	healed, ok := w.healedAt()
+	healed, ok := rp.healedAt()
 	if !ok {
 		return nil, Fact{What: NeverHealed}
 	}
-	start := max(healed, w.lastOfTheDead())
-	turn := w.Claims.Recovery + w.margin(healed)
+	start := max(healed, rp.lastOfTheDead())
+	turn := rp.Claims.Recovery + rp.margin(healed)
 	bound := start + turn
-	patient := max(bound, w.lastOfTheHung()+turn)
+	patient := max(bound, rp.lastOfTheHung()+turn)
 	byLock := map[string][]wait{}
 	var locks []string
-	for _, x := range w.waits(healed) {
+	for _, x := range rp.waits(healed) {
 		late := x.in && x.until > max(patient, x.from+turn)
 		if x.in && !late {
 			continue
@@ -128,15 +128,15 @@ func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) 
 	}
 	slices.Sort(locks)
 	for _, lock := range locks {
-		found, why := w.stuck(lock, byLock[lock], start, bound)
+		found, why := rp.stuck(lock, byLock[lock], start, bound)
 		findings = append(findings, found...)
 		doubt = either(why, doubt)
 	}
 	return findings, doubt
 }
 
-func (w *wire) healedAt() (time.Duration, bool) {
-	for _, op := range slices.Backward(w.Ops) {
+func (rp *replay) healedAt() (time.Duration, bool) {
+	for _, op := range slices.Backward(rp.Ops) {
 		if op.F == history.FHealed && op.Process == history.Nemesis {
 			return op.Time, true
 		}
@@ -146,13 +146,13 @@ func (w *wire) healedAt() (time.Duration, bool) {
 
 // lastOfTheDead returns the time of the last crash, or of the last arrival of a dead
 // client's command if that came later.
-func (w *wire) lastOfTheDead() time.Duration {
+func (rp *replay) lastOfTheDead() time.Duration {
 	last := time.Duration(0)
-	for _, at := range w.crashes {
+	for _, at := range rp.crashes {
 		last = max(last, at)
 	}
-	for _, c := range w.Commands {
-		if at, dead := w.crashes[c.Client]; dead && c.Arrived > at {
+	for _, c := range rp.Commands {
+		if at, dead := rp.crashes[c.Client]; dead && c.Arrived > at {
 			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}
@@ -161,10 +161,10 @@ func (w *wire) lastOfTheDead() time.Duration {
 
 // lastOfTheHung returns the time of the last arrival of a command of a client that hangs in
 // its work: until then, its watchdog may have kept its lease. 0 if there is none.
-func (w *wire) lastOfTheHung() time.Duration {
+func (rp *replay) lastOfTheHung() time.Duration {
 	last := time.Duration(0)
-	for _, c := range w.Commands {
-		if w.hangs(c.Client) && c.Arrived > w.hung[c.Client] {
+	for _, c := range rp.Commands {
+		if rp.hangs(c.Client) && c.Arrived > rp.hung[c.Client] {
 			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}
@@ -174,17 +174,17 @@ func (w *wire) lastOfTheHung() time.Duration {
 // margin returns the time that one turn of every client takes: the number of clients times
 // the sum of the longest hold, the longest gap between two attempts and the longest round
 // trip in the history.
-func (w *wire) margin(healed time.Duration) time.Duration {
+func (rp *replay) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
-	for _, h := range w.holds {
+	for _, h := range rp.holds {
 		clients[h.Client] = true
 		if h.ToWhy == ByRelease {
 			hold = max(hold, h.To-h.From)
 		}
 	}
 	last := map[errand]time.Duration{}
-	for _, op := range w.Ops {
+	for _, op := range rp.Ops {
 		if op.F != history.FAcquire || op.Process == history.Nemesis {
 			continue
 		}
@@ -198,7 +198,7 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 			last[at] = op.Time
 		}
 	}
-	for _, c := range w.Commands {
+	for _, c := range rp.Commands {
 		if c.Sent >= healed && c.Replied > 0 {
 			trip = max(trip, keyspace.Clip(c.Replied)-keyspace.Clip(c.Sent))
 		}
@@ -208,14 +208,14 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 
 // waits lists the waits of living clients after the healing. All attempts of one client
 // for one lock belong to one wait, even in different modes.
-func (w *wire) waits(healed time.Duration) []wait {
+func (rp *replay) waits(healed time.Duration) []wait {
 	byWho := map[seat]*wait{}
 	var order []seat
-	for _, op := range w.Ops {
-		invoked, mine := w.invocation(op.Index)
-		p, ok := w.acquired(invoked)
-		_, dead := w.crashes[op.Client]
-		if !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
+	for _, op := range rp.Ops {
+		invoked, mine := rp.invocation(op.Index)
+		p, ok := rp.acquired(invoked)
+		_, dead := rp.crashes[op.Client]
+		if !mine || !ok || dead || rp.doneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
 		at := seat{client: op.Client, lock: op.Lock}
@@ -230,7 +230,7 @@ func (w *wire) waits(healed time.Duration) []wait {
 		}
 		x.mode = op.Mode
 		x.ops = append(x.ops, op.Index)
-		x.until = min(w.doneAt(p), w.end)
+		x.until = min(rp.doneAt(p), rp.end)
 		x.in = p.Done() == history.OK
 	}
 	var all []wait
@@ -243,9 +243,9 @@ func (w *wire) waits(healed time.Duration) []wait {
 // crossSlot returns, for each waiting client, its last command that a cluster refused
 // because its keys are in different slots. ok is false if any of their attempts had no
 // such refusal.
-func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
+func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
 	refused := map[int]int{} // by operation: the refused command
-	for pos, c := range w.Commands {
+	for pos, c := range rp.Commands {
 		if strings.HasPrefix(string(c.Reply), crossSlot+" ") {
 			refused[c.Op] = pos
 		}
@@ -269,7 +269,7 @@ type round struct {
 
 // wentRound reports whether the lock was granted to others while all of these clients
 // waited long enough to get in.
-func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
+func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
@@ -278,7 +278,7 @@ func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 		return round{}, false
 	}
 	var held []spell
-	for _, h := range w.holds {
+	for _, h := range rp.holds {
 		if h.Lock == waits[0].lock && h.From < until && h.To > from {
 			held = append(held, spell{max(h.From, from), min(h.To, until)})
 			if h.From > from {
@@ -295,19 +295,19 @@ func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 }
 
 // stuck explains why clients never got into a lock, from the post-mortem.
-func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt Fact) {
+func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt Fact) {
 	var waiting []int
 	for _, x := range waits {
 		waiting = append(waiting, x.client)
 	}
-	left := w.leftovers(lock, start, waiting)
-	f := Finding{Lock: lock, From: start, To: w.end}
+	left := rp.leftovers(lock, start, waiting)
+	f := Finding{Lock: lock, From: start, To: rp.end}
 	for _, x := range waits {
 		f.Clients = append(f.Clients, x.client)
 		f.From = max(f.From, x.from)
-		f.Ops = append(f.Ops, w.entries(x.ops[len(x.ops)-1])...)
-		for _, h := range w.holds {
-			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !w.hangs(h.Client) {
+		f.Ops = append(f.Ops, rp.entries(x.ops[len(x.ops)-1])...)
+		for _, h := range rp.holds {
+			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !rp.hangs(h.Client) {
 				return nil, Fact{What: StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
 			}
 		}
@@ -317,15 +317,15 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	f.Ops = indices(f.Ops...)
 	told := Fact{What: Blocked, Clients: f.Clients, At: f.From}
 	doubt = Fact{Clients: f.Clients, Locks: []string{lock}, At: left.at}
-	if cmds, ok := w.crossSlot(waits); ok {
-		c := w.Commands[cmds[0]]
-		f.Cause, f.Forever, f.Commands = CrossSlot, true, w.indexOf(cmds...)
-		told.What, told.Nodes, told.Command = RefusedForSlots, []string{c.Node}, w.call(cmds[0])
+	if cmds, ok := rp.crossSlot(waits); ok {
+		c := rp.Commands[cmds[0]]
+		f.Cause, f.Forever, f.Commands = CrossSlot, true, rp.indexOf(cmds...)
+		told.What, told.Nodes, told.Command = RefusedForSlots, []string{c.Node}, rp.call(cmds[0])
 		f.Account.Fact = told
 		return []Finding{f}, Fact{}
 	}
 	if !left.blocks {
-		if round, ok := w.wentRound(waits, bound); ok {
+		if round, ok := rp.wentRound(waits, bound); ok {
 			f.Cause = Starved
 			told.What, told.Count, told.Age, told.Span = PassedOver, round.grants, round.free, round.lasted
 			f.Account.Fact = told
@@ -338,12 +338,12 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		doubt.What = KeyYoung
 		return nil, doubt
 	}
-	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, w.indexOf(left.cmds...)
+	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, rp.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {
 		doubt.What, doubt.Until = NotLongEnough, bound
 		return nil, doubt
 	}
-	f.Account = Account{Fact: told, Reasons: left.why, Grants: w.grants(left.first)}
-	f.Account.Broken = w.broken(suspicion{f, left.first, left.cmds})
+	f.Account = Account{Fact: told, Reasons: left.why, Grants: rp.grants(left.first)}
+	f.Account.Broken = rp.broken(suspicion{f, left.first, left.cmds})
 	return []Finding{f}, Fact{}
 }

@@ -8,10 +8,10 @@ import (
 
 // carrying drops the grants that the party's own acquire removed again, and those that
 // keep nobody out. It keeps all grants if none would be left.
-func (w *wire) carrying(all []*keyspace.Grant) []*keyspace.Grant {
+func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
-		own := g.End != nil && g.End.Cmd >= 0 && w.Commands[g.End.Cmd].Op == g.Op
-		return own || w.keepsNobodyOut(g)
+		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
+		return own || rp.keepsNobodyOut(g)
 	})
 	if len(left) == 0 {
 		return all
@@ -45,10 +45,10 @@ func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 
 // decisive drops pairs of copies on a promoted node if the originals of both parties met on
 // another node: that node let the second party in.
-func (w *wire) decisive(pairs [][2]*keyspace.Grant) [][2]*keyspace.Grant {
+func (rp *replay) decisive(pairs [][2]*keyspace.Grant) [][2]*keyspace.Grant {
 	copies := func(p [2]*keyspace.Grant) bool { return p[0].Copied && p[1].Copied }
 	originals := func(p [2]*keyspace.Grant) bool { return !p[0].Copied && !p[1].Copied }
-	if w.Claims.NodeQuorum() > 1 || !slices.ContainsFunc(pairs, originals) {
+	if rp.Claims.NodeQuorum() > 1 || !slices.ContainsFunc(pairs, originals) {
 		return pairs
 	}
 	return slices.DeleteFunc(pairs, copies)

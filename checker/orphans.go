@@ -35,12 +35,12 @@ type orphan struct {
 // unknown outcome counts only if all its commands were answered. A key does not count if
 // its own client deleted it in the end, or if another client's release or a node's loss
 // took it away before it could expire.
-func (w *wire) orphans() []Finding {
+func (rp *replay) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
-	for _, m := range w.Contacts {
-		op := w.Commands[m.Cmd].Op
-		if _, isAcquire := w.acquired(op); !isAcquire {
+	for _, m := range rp.Contacts {
+		op := rp.Commands[m.Cmd].Op
+		if _, isAcquire := rp.acquired(op); !isAcquire {
 			continue
 		}
 		if byOp[op] == nil {
@@ -57,9 +57,9 @@ func (w *wire) orphans() []Finding {
 	found := map[label]*orphan{}
 	var order []label
 	for _, op := range ops {
-		blockers := w.keptOutBy(op, byOp[op])
+		blockers := rp.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := w.excess(b.life, b.meet, w.operation(op).Invoke.Client)
+			x := rp.excess(b.life, b.meet, rp.operation(op).Invoke.Client)
 			as := label{op: b.of, cause: x.cause}
 			if b.of < 0 {
 				as.handed = b.life
@@ -73,12 +73,12 @@ func (w *wire) orphans() []Finding {
 				found[as] = o
 				order = append(order, as)
 			}
-			o.add(w, op, b)
+			o.add(rp, op, b)
 		}
 	}
 	var findings []Finding
 	for _, as := range order {
-		findings = append(findings, w.orphaned(found[as]))
+		findings = append(findings, rp.orphaned(found[as]))
 	}
 	return findings
 }
@@ -92,34 +92,34 @@ type blocker struct {
 
 // keptOutBy lists the orphans that kept the attempt out. There are none if the attempt was
 // let in, or if something other than orphans kept it out.
-func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
-	p := w.operation(op)
-	if p.Done() == history.Info && w.unanswered[op] {
+func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
+	p := rp.operation(op)
+	if p.Done() == history.Info && rp.unanswered[op] {
 		return nil // the attempt may have failed because a reply was missing
 	}
 	var blockers []blocker
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
-	for _, g := range w.Of(op) {
+	for _, g := range rp.Of(op) {
 		if g.Handed {
 			continue // it came after the attempt
 		}
-		own[w.unitOf(g.NodeKey())] = g.Seq
+		own[rp.unitOf(g.NodeKey())] = g.Seq
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
 		// The first contact with each key counts: the attempt may have been let in later.
-		node, key := w.Commands[m.Cmd].Node, m.On[0].Key
-		at := w.unitOf(keyspace.NodeKey{Node: node, Key: key})
-		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
+		node, key := rp.Commands[m.Cmd].Node, m.On[0].Key
+		at := rp.unitOf(keyspace.NodeKey{Node: node, Key: key})
+		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || rp.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
-		if here := w.orphansIn(m, p); len(here) > 0 {
+		if here := rp.orphansIn(m, p); len(here) > 0 {
 			units[at] = true
 			blockers = append(blockers, here...)
 			delete(own, at)
 		}
 	}
-	if quorum := w.quorum(); len(units)+len(own) < quorum || len(units) < w.units-quorum+1 && quorum > 1 {
+	if quorum := rp.quorum(); len(units)+len(own) < quorum || len(units) < rp.units-quorum+1 && quorum > 1 {
 		return nil
 	}
 	return blockers
@@ -127,12 +127,12 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 
 // orphansIn lists the orphans that an acquire met in one key. There are none if something
 // else in the key can have kept the acquire out.
-func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
+func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
-		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.keepsNobodyOut(g) || idleBeside(g, m) || w.lapsedBeside(g, m, p) {
+		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.keepsNobodyOut(g) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
 			continue
 		}
-		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
+		if !rp.orphanAt(g, m) || !rp.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
 			return nil
 		}
 		here = append(here, blocker{of: g.Op, life: g, meet: m})
@@ -148,34 +148,34 @@ func goneBy(g *keyspace.Grant, t time.Duration) bool {
 
 // lapsedBeside reports whether the grant had lapsed by its node's clock while another
 // grant in the same key had not lapsed and kept the acquire out.
-func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
-	return g.Place != "" && w.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
-		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !w.lapsedByNode(other, m.At.Lo)
+func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
+	return g.Place != "" && rp.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
+		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !rp.lapsedByNode(other, m.At.Lo)
 	})
 }
 
 // unitOf returns the unit that gives one vote of a quorum: the key, if several keys make
 // up the quorum; otherwise the node, with an empty key.
-func (w *wire) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
-	if w.Claims.KeyQuorum() > 1 {
+func (rp *replay) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
+	if rp.Claims.KeyQuorum() > 1 {
 		return at
 	}
 	return keyspace.NodeKey{Node: at.Node}
 }
 
-func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuorum()) }
+func (rp *replay) quorum() int { return max(rp.Claims.NodeQuorum(), rp.Claims.KeyQuorum()) }
 
 // countUnits counts the nodes that clients sent commands to or, in a quorum of keys, the
 // keys that ever carried a grant.
-func (w *wire) countUnits() int {
+func (rp *replay) countUnits() int {
 	units := map[keyspace.NodeKey]bool{}
-	if w.Claims.KeyQuorum() > 1 {
-		for _, g := range w.Grants {
+	if rp.Claims.KeyQuorum() > 1 {
+		for _, g := range rp.Grants {
 			units[g.NodeKey()] = true
 		}
 		return len(units)
 	}
-	for _, c := range w.Commands {
+	for _, c := range rp.Commands {
 		units[keyspace.NodeKey{Node: c.Node}] = true
 	}
 	return len(units)
@@ -184,28 +184,28 @@ func (w *wire) countUnits() int {
 // orphanAt reports whether the grant was an orphan at the contact: its owner did not
 // attend to it, or its owner waited for the outcome of the attempt until the key expired.
 // A grant that a release left in place on purpose is no orphan.
-func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
-	if _, isAcquire := w.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
+func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
+	if _, isAcquire := rp.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left it to let the next client in
 	}
-	if w.pickedUp(l) {
+	if rp.pickedUp(l) {
 		return false
 	}
 	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
 	}
-	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Last().Moved >= 0 {
+	if l.End != nil && l.End.How == keyspace.Expired && rp.openAt(l.Op, l.End.At.Hi) && l.Last().Moved >= 0 {
 		return true // the owner waited for the whole TTL; no clock jump cut it short
 	}
 	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
 		return false // the key was due to expire; Redis deletes it a little later
 	}
-	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo) && !w.waitsFor(l, m.At)
+	return !rp.cared(l, m.At) && !rp.rests(l, m.At.Lo) && !rp.waitsFor(l, m.At)
 }
 
 // pickedUp reports whether the grant was handed to a client that asked while it stood, and was
 // granted the lock.
-func (w *wire) pickedUp(g *keyspace.Grant) bool {
+func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	if !g.Handed {
 		return false
 	}
@@ -216,17 +216,17 @@ func (w *wire) pickedUp(g *keyspace.Grant) bool {
 	if g.End != nil {
 		until = min(until, g.End.At.Hi)
 	}
-	return slices.ContainsFunc(w.holds, func(h Hold) bool {
-		op, _ := w.invocation(h.Acquire)
-		return h.Client == g.Client && h.Lock == g.Lock && g.At.Lo <= h.From && w.operation(op).Invoke.Time <= until
+	return slices.ContainsFunc(rp.holds, func(h Hold) bool {
+		op, _ := rp.invocation(h.Acquire)
+		return h.Client == g.Client && h.Lock == g.Lock && g.At.Lo <= h.From && rp.operation(op).Invoke.Time <= until
 	})
 }
 
 // cared reports whether the owner attended to its grant at that time: the owner was alive
 // and was acquiring the lock, believed that it held the lock, or was releasing it.
-func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
+func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
-		if w.attends(l.Client, l.Lock, t) || w.openAt(l.Op, t) && t < w.crashOf(l.Client) {
+		if rp.attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.crashOf(l.Client) {
 			return true
 		}
 	}
@@ -236,22 +236,22 @@ func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 // outlasted reports whether the grant expired, was taken over by another acquire, or did
 // not end. A takeover counts only if the attempt op was not granted the lock: an attempt
 // that was granted it may have taken over the grant itself.
-func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
-	granted := w.operation(op).Done() == history.OK
+func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
+	granted := rp.operation(op).Done() == history.OK
 	switch {
 	case g.Over != nil && g.Over.Client != g.Client:
-		_, takeover := w.acquired(g.Over.Op)
+		_, takeover := rp.acquired(g.Over.Op)
 		return takeover && !granted && g.Over.Op != op
 	case g.End == nil:
 		// If the trial was broken off, a missing end proves nothing: with more time, the
 		// owner might have removed its key.
-		return (g.Last().Mortal || w.Claims.ClientClock) && !w.broke
+		return (g.Last().Mortal || rp.Claims.ClientClock) && !rp.broke
 	case g.End.How == keyspace.Expired:
 		return true
 	case g.End.How == keyspace.Deleted && g.End.Cmd >= 0:
-		c := w.Commands[g.End.Cmd]
-		_, takeover := w.acquired(c.Op)
-		if w.reaped(g, g.End.Cmd, g.End.At.Lo) {
+		c := rp.Commands[g.End.Cmd]
+		_, takeover := rp.acquired(c.Op)
+		if rp.reaped(g, g.End.Cmd, g.End.At.Lo) {
 			return true // a reaper removed it, which counts as expiry
 		}
 		return takeover && !granted && c.Client != g.Client && c.Op != op
@@ -259,9 +259,9 @@ func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	return false
 }
 
-func (o *orphan) add(w *wire, op int, b blocker) {
+func (o *orphan) add(rp *replay, op int, b blocker) {
 	o.last = b.meet
-	client := w.operation(op).Invoke.Client
+	client := rp.operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)
@@ -270,49 +270,49 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	if !slices.Contains(o.lives, b.life) {
 		o.lives = append(o.lives, b.life)
 	}
-	if t := w.prolonged(b.life, b.meet); t != nil && !w.Claims.ClientClock {
+	if t := rp.prolonged(b.life, b.meet); t != nil && !rp.Claims.ClientClock {
 		o.renewed = t
 	}
 }
 
 // madeBy returns the grants that the command at place pos made.
-func (w *wire) madeBy(pos int) []*keyspace.Grant {
-	own := slices.DeleteFunc(slices.Clone(w.Of(w.Commands[pos].Op)), func(g *keyspace.Grant) bool { return g.Cmd != pos || g.Handed })
-	return append(own, w.handed[pos]...)
+func (rp *replay) madeBy(pos int) []*keyspace.Grant {
+	own := slices.DeleteFunc(slices.Clone(rp.Of(rp.Commands[pos].Op)), func(g *keyspace.Grant) bool { return g.Cmd != pos || g.Handed })
+	return append(own, rp.handed[pos]...)
 }
 
 // entersAnew reports whether the command at place pos put a value on the key that was not
 // there before.
-func (w *wire) entersAnew(pos int, key string) bool {
-	return slices.ContainsFunc(w.madeBy(pos), func(g *keyspace.Grant) bool {
+func (rp *replay) entersAnew(pos int, key string) bool {
+	return slices.ContainsFunc(rp.madeBy(pos), func(g *keyspace.Grant) bool {
 		return g.Key == key && !g.Refused && !g.Rested
 	})
 }
 
-func (w *wire) orphaned(o *orphan) Finding {
+func (rp *replay) orphaned(o *orphan) Finding {
 	l := o.lives[0]
 	until, ended := o.end()
 	slices.Sort(o.kept)
 	f := Finding{
-		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.Lock, Clients: append([]int{l.Client}, o.kept...), From: o.first.At.Lo, To: max(o.first.At.Lo, within(w.Evidence, until)),
-		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.Cmd}, o.cmds...)...),
+		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.Lock, Clients: append([]int{l.Client}, o.kept...), From: o.first.At.Lo, To: max(o.first.At.Lo, within(rp.Evidence, until)),
+		Ops: indices(append(rp.entries(o.op), rp.entries(o.ops...)...)...), Commands: rp.indexOf(append([]int{l.Cmd}, o.cmds...)...),
 	}
 	f.Account = Account{
 		Fact:    Fact{What: OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
-		Grants:  w.grants(o.lives...),
-		Reasons: []Fact{w.abandoned(l)},
+		Grants:  rp.grants(o.lives...),
+		Reasons: []Fact{rp.abandoned(l)},
 	}
 	if o.why.What != "" {
 		f.Account.Reasons = append(f.Account.Reasons, o.why)
 	}
 	if o.renewed != nil {
 		f.Cause = ForeignRenewal
-		f.Commands = w.indexOf(append([]int{l.Cmd, o.renewed.Cmd}, o.cmds...)...)
+		f.Commands = rp.indexOf(append([]int{l.Cmd, o.renewed.Cmd}, o.cmds...)...)
 		f.Account.Reasons = append(f.Account.Reasons, Fact{
-			What: keptAlive, Clients: []int{o.renewed.Client}, Command: w.call(o.renewed.Cmd), At: o.renewed.At.Lo,
+			What: keptAlive, Clients: []int{o.renewed.Client}, Command: rp.call(o.renewed.Cmd), At: o.renewed.At.Lo,
 		})
 	}
-	f.Account.Broken = w.broken(suspicion{f, l, []int{l.Cmd}})
+	f.Account.Broken = rp.broken(suspicion{f, l, []int{l.Cmd}})
 	return f
 }
 
@@ -336,19 +336,19 @@ func (o *orphan) end() (until time.Duration, ended Ending) {
 }
 
 // abandoned returns the reason why nobody attends to the grant any more.
-func (w *wire) abandoned(l *keyspace.Grant) Fact {
-	p, isAcquire := w.acquired(l.Op)
-	told := Fact{What: setBy, Clients: []int{l.Client}, Command: w.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
-	crash, crashed := w.crashes[l.Client]
+func (rp *replay) abandoned(l *keyspace.Grant) Fact {
+	p, isAcquire := rp.acquired(l.Op)
+	told := Fact{What: setBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
+	crash, crashed := rp.crashes[l.Client]
 	switch {
 	case l.Handed:
-		told.What, told.Clients = setFor, []int{w.Commands[l.Cmd].Client, l.Client}
+		told.What, told.Clients = setFor, []int{rp.Commands[l.Cmd].Client, l.Client}
 		return told
 	case !isAcquire:
 		return told
-	case w.rests(l, w.end):
-		left, _ := w.lastByRelease(l, w.end)
-		told.What, told.Until = setAndLeft, w.Ran(left).Lo
+	case rp.rests(l, rp.end):
+		left, _ := rp.lastByRelease(l, rp.end)
+		told.What, told.Until = setAndLeft, rp.Ran(left).Lo
 		return told
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
 		told.What, told.Until = setThenCrashed, crash
@@ -357,7 +357,7 @@ func (w *wire) abandoned(l *keyspace.Grant) Fact {
 		told.What = setUnended
 		return told
 	}
-	if since, hangs := w.hungUnder(l); hangs {
+	if since, hangs := rp.hungUnder(l); hangs {
 		told.What, told.Until = setThenHung, since
 		return told
 	}

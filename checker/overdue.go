@@ -16,21 +16,21 @@ type excess struct {
 	why   Fact // zero if there is nothing to add
 }
 
-func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess {
-	if w.Claims.ClientClock {
-		return w.staleTime(l, m.At.Lo, client)
+func (rp *replay) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess {
+	if rp.Claims.ClientClock {
+		return rp.staleTime(l, m.At.Lo, client)
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
-	if w.prolonged(l, m) != nil {
+	if rp.prolonged(l, m) != nil {
 		return excess{} // the renewal explains it
 	}
-	claimed, over := w.outlived(t, now)
-	over = over && now > w.seenTo(l, now)+claimed+claimed/10
+	claimed, over := rp.outlived(t, now)
+	over = over && now > rp.seenTo(l, now)+claimed+claimed/10
 	switch {
 	case t.Most > 0 && now > t.Fair.Hi:
-		return w.prolongedByClock(l, t)
-	case !t.Mortal && over && w.keptByClock(l, now):
-		return w.prolongedByClock(l, t)
+		return rp.prolongedByClock(l, t)
+	case !t.Mortal && over && rp.keptByClock(l, now):
+		return rp.prolongedByClock(l, t)
 	case !t.Mortal && (over || claimed == 0): // no recovery time: blame the key
 		return excess{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
 	case !over:
@@ -46,15 +46,15 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 
 // standingExcess judges a key that a post-mortem found, and the grant in the key; the
 // grant is nil if unknown.
-func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
-	claimed := w.Claims.Recovery
+func (rp *replay) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
+	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
 	if l != nil {
 		t := l.TermAt(op.Time)
-		_, outlived := w.outlived(t, op.Time)
+		_, outlived := rp.outlived(t, op.Time)
 		over = over || outlived
 		if t.Most > 0 && (over || op.Time > t.Fair.Hi) {
-			return w.prolongedByClock(l, t)
+			return rp.prolongedByClock(l, t)
 		}
 	}
 	switch {
@@ -72,10 +72,10 @@ func givenTooLong(l *keyspace.Grant, t *keyspace.Term, claimed time.Duration) bo
 	return t.Client == l.Client && claimed > 0 && t.Given() > claimed+claimed/10
 }
 
-func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
+func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
 	until := t.Fair.Mid()
 	if !t.Mortal {
-		until = max(t.At.Lo, w.seenTo(l, Never)) + w.Claims.Recovery
+		until = max(t.At.Lo, rp.seenTo(l, Never)) + rp.Claims.Recovery
 	}
 	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }
@@ -83,31 +83,31 @@ func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
 // keptByClock reports whether a grant outlived the time that the recipe claims only because
 // its node's clock jumped. That is so of locks that keep times of the node's clock in values:
 // they ask the node for the time, and none of their keys ever had a TTL.
-func (w *wire) keptByClock(l *keyspace.Grant, now time.Duration) bool {
-	claimed := w.Claims.Recovery
-	really, byNode := w.aged(l, now)
-	if claimed == 0 || really <= claimed || byNode > claimed+claimed/10 || !keyspace.AsksTime(w.Commands) {
+func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
+	claimed := rp.Claims.Recovery
+	really, byNode := rp.aged(l, now)
+	if claimed == 0 || really <= claimed || byNode > claimed+claimed/10 || !keyspace.AsksTime(rp.Commands) {
 		return false
 	}
-	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		return g.Lock == l.Lock && g.AnyLife(func(t *keyspace.Term) bool { return t.Mortal })
 	})
 }
 
 // outlived reports whether a term has lasted longer than Claims.Recovery, by more than a
 // tenth; 0 = no limit. It also returns that claimed time.
-func (w *wire) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
-	claimed = w.Claims.Recovery
+func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
+	claimed = rp.Claims.Recovery
 	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
 
 // staleTime judges a grant in a lock that judges by clients' clocks. The key holds a time
 // of the owner's clock, and others compare it with their own clocks. If no clock was
 // wrong, a client that met the grant late may have lost a race for it.
-func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
-	claimed := max(w.Claims.Recovery, w.Claims.TTL)
+func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
+	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
-	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
+	if ahead, _, ok := rp.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
 		return excess{ClientClock, Fact{What: timeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
 	}
 	return excess{}
@@ -116,16 +116,16 @@ func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) exces
 // clockAhead compares the clock of the grant's owner, at the time when the owner read it,
 // with the clocks of the waiting clients now. It returns the greatest lead of the owner's
 // clock, and the client whose clock is that far behind.
-func (w *wire) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
+func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false
 	}
 	asked := l.At.Lo
-	if p := w.operation(l.Op); w.has(l.Op) {
+	if p := rp.operation(l.Op); rp.has(l.Op) {
 		asked = p.Invoke.Time
 	}
 	for _, c := range waiting {
-		if by := w.aheadAt(l.Client, asked) - w.aheadAt(c, now); by > ahead {
+		if by := rp.aheadAt(l.Client, asked) - rp.aheadAt(c, now); by > ahead {
 			ahead, client, ok = by, c, true
 		}
 	}

@@ -20,20 +20,20 @@ import (
 // to nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
 // seen, if a hold rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *caseFile) Verdict {
-	w, err := f.wire()
+	rp, err := f.replay()
 	switch {
 	case err != nil:
 		return impossible(err)
-	case !w.Touched():
+	case !rp.Touched():
 		return notApplicable(Fact{What: NoCommands})
 	}
 	var findings []Finding
-	doubt := either(w.blind(), w.untold().why, w.unseenGrant())
-	for _, s := range w.Strikes {
+	doubt := either(rp.blind(), rp.untold().why, rp.unseenGrant())
+	for _, s := range rp.Strikes {
 		if ctx.Err() != nil {
 			return outOfTime(ctx.Err())
 		}
-		found, why := w.trespass(s)
+		found, why := rp.trespass(s)
 		findings = append(findings, found...)
 		doubt = either(doubt, why)
 	}
@@ -53,10 +53,10 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 // groundless finds a hold that rests on no grant in any key; the zero Fact if there is
 // none. With traceless, it considers only holds whose acquires changed no key that was
 // seen.
-func (w *wire) groundless(traceless bool) Fact {
-	for _, h := range w.holds {
-		op, ok := w.invocation(h.Acquire)
-		if !ok || len(w.Of(op)) > 0 || !w.sentSomething(op) && w.entersAgain(h) || w.restsOnNothing(op) || traceless && w.changedSomething(op) {
+func (rp *replay) groundless(traceless bool) Fact {
+	for _, h := range rp.holds {
+		op, ok := rp.invocation(h.Acquire)
+		if !ok || len(rp.Of(op)) > 0 || !rp.sentSomething(op) && rp.entersAgain(h) || rp.restsOnNothing(op) || traceless && rp.changedSomething(op) {
 			continue
 		}
 		return Fact{What: RestsOnNoKey, Clients: []int{h.Client}, At: h.From}
@@ -65,22 +65,22 @@ func (w *wire) groundless(traceless bool) Fact {
 }
 
 // changedSomething reports whether a command of that operation changed any key.
-func (w *wire) changedSomething(op int) bool {
-	return slices.ContainsFunc(w.sentBy(op), func(pos int) bool { return len(w.Effects[pos]) > 0 })
+func (rp *replay) changedSomething(op int) bool {
+	return slices.ContainsFunc(rp.sentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
 }
 
 // unseenGrant finds a hold that is groundless, or whose grant ended unobserved; the zero
 // Fact if there is none.
-func (w *wire) unseenGrant() Fact {
-	if why := w.groundless(false); why.What != "" {
+func (rp *replay) unseenGrant() Fact {
+	if why := rp.groundless(false); why.What != "" {
 		return why
 	}
-	for _, h := range w.holds {
-		op, ok := w.invocation(h.Acquire)
+	for _, h := range rp.holds {
+		op, ok := rp.invocation(h.Acquire)
 		if !ok {
 			continue
 		}
-		for _, g := range w.Of(op) {
+		for _, g := range rp.Of(op) {
 			if g.End != nil && g.End.How == keyspace.Unclear && g.End.At.Lo < h.To {
 				return Fact{What: EndUnseen, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{g.Client}, At: g.At.Lo}
 			}
@@ -91,40 +91,40 @@ func (w *wire) unseenGrant() Fact {
 
 // entersAgain reports whether a grant of an earlier acquire of the same client still stood
 // when the hold began.
-func (w *wire) entersAgain(h Hold) bool {
-	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+func (rp *replay) entersAgain(h Hold) bool {
+	return slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
 	})
 }
 
 // trespass judges one strike. It returns a finding for each owner that the strike robbed,
 // or the fact that makes the answer unknown.
-func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
-	who := w.Commands[s.Cmd].Client
+func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
+	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
-	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.entersAnew(s.Cmd, s.Key)) {
+	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.entersAnew(s.Cmd, s.Key)) {
 		return nil, Fact{} // the sender's own grant is on the key too
 	}
 	for _, g := range s.On {
-		until := w.grantedUntil(g)
-		if g.Client == who || s.At.Lo >= until || w.tookStale(s, g) || w.sharesReading(s, g) || w.isRecord(g) {
+		until := rp.grantedUntil(g)
+		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) {
 			continue
 		}
-		if s.Kind == keyspace.Removal && w.usurped(g, who, s.Seq) != nil {
+		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
 			continue // the overwriting is reported
 		}
-		if _, untold := w.untold().of(g); untold {
+		if _, untold := rp.untold().of(g); untold {
 			continue // ownership itself reports this as unknown
 		}
-		if _, isAcquire := w.acquired(w.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && w.Claims.TTL <= 0 {
-			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
+		if _, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
+			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
 		if s.At.Hi > until {
-			doubt = Fact{What: OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
+			doubt = Fact{What: OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
-		findings = append(findings, w.robbery(s, g, until))
+		findings = append(findings, rp.robbery(s, g, until))
 	}
 	return findings, doubt
 }
@@ -132,45 +132,45 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 // tookStale reports whether the strike ended a grant that had lapsed by its node's clock:
 // an acquire took the grant over, or a reaper removed it. Grants do not lapse in a lock
 // without a recovery time.
-func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
+func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
 	}
-	_, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
-	return isAcquire && w.Claims.Recovery > 0 && w.lapsedByNode(g, s.At.Lo) || w.reaped(g, s.Cmd, s.At.Lo)
+	_, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
+	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
 }
 
 // reaped reports whether a reaper sent the command: it belongs to no operation, and the
 // grant had lapsed by its node's clock.
-func (w *wire) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
-	return w.Commands[cmd].Op < 0 && w.Claims.Recovery > 0 && w.lapsedByNode(g, at)
+func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
+	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, at)
 }
 
 // sharesReading reports whether the strike is a reader's acquire on another reader's grant
 // that did not remove it. Such a lock has one record for all readers. That is a race of
 // its protocol, which exclusion reports.
-func (w *wire) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
-	p, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
+func (rp *replay) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
+	p, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
 // grantedUntil returns the time at which the owner stopped believing in its grant; 0 if it
 // never believed.
-func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
-	if h := w.hold(l); h != nil {
+func (rp *replay) grantedUntil(l *keyspace.Grant) time.Duration {
+	if h := rp.hold(l); h != nil {
 		return h.To
 	}
 	return 0
 }
 
 // hold returns the hold of the grant's acquire; nil if the acquire made none.
-func (w *wire) hold(l *keyspace.Grant) *Hold {
-	p, isAcquire := w.acquired(l.Op)
+func (rp *replay) hold(l *keyspace.Grant) *Hold {
+	p, isAcquire := rp.acquired(l.Op)
 	if !isAcquire || p.Complete == nil {
 		return nil
 	}
-	if i, ok := w.holdOf[p.Complete.Index]; ok {
-		return &w.holds[i]
+	if i, ok := rp.holdOf[p.Complete.Index]; ok {
+		return &rp.holds[i]
 	}
 	return nil
 }
@@ -180,34 +180,34 @@ var robberies = map[keyspace.Kind]What{
 	keyspace.Removal: ForeignRemoval, keyspace.Replacement: ForeignReplacement, keyspace.Prolonging: ForeignProlonging,
 }
 
-func (w *wire) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
-	c := w.Commands[s.Cmd]
+func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
+	c := rp.Commands[s.Cmd]
 	f := Finding{
-		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(w.Evidence, until)),
-		Commands: w.indexOf(l.Cmd, s.Cmd), Ops: w.entries(l.Op, c.Op),
+		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(rp.Evidence, until)),
+		Commands: rp.indexOf(l.Cmd, s.Cmd), Ops: rp.entries(l.Op, c.Op),
 	}
 	if s.Kind == keyspace.Prolonging {
 		f.Cause = ForeignRenewal
 	}
-	if _, isAcquire := w.acquired(c.Op); isAcquire && s.Kind == keyspace.Replacement {
+	if _, isAcquire := rp.acquired(c.Op); isAcquire && s.Kind == keyspace.Replacement {
 		f.Cause = Race
-		if w.Claims.ClientClock {
-			f.Cause = cmp.Or(w.takenOver(l, s.Cmd).cause, Race)
+		if rp.Claims.ClientClock {
+			f.Cause = cmp.Or(rp.takenOver(l, s.Cmd).cause, Race)
 		}
 	}
-	f.Account = Account{Fact: w.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: w.grants(l)}
-	if p := w.operation(c.Op); w.has(c.Op) && !w.openAt(c.Op, s.At.Lo) {
+	f.Account = Account{Fact: rp.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
+	if p := rp.operation(c.Op); rp.has(c.Op) && !rp.openAt(c.Op, s.At.Lo) {
 		f.Account.Late, f.Account.Read = true, p.Invoke.Time
 	}
-	f.Account.Broken = w.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
+	f.Account.Broken = rp.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
 	return f
 }
 
 // entries returns the indices of the invocations and completions of these operations.
-func (w *wire) entries(ops ...int) []int {
+func (rp *replay) entries(ops ...int) []int {
 	var all []int
 	for _, op := range ops {
-		if p := w.operation(op); w.has(op) {
+		if p := rp.operation(op); rp.has(op) {
 			all = append(all, p.Invoke.Index)
 			if p.Complete != nil {
 				all = append(all, p.Complete.Index)

@@ -34,8 +34,8 @@ type Progress struct {
 	Clients int     `json:"clients"`
 
 	// Losses counts the losses of a lease that its holder was told of or noticed, if the
-	// wire shows when the lease was lost. The lag is the time from that loss until the
-	// holder knew.
+	// wire evidence shows when the lease was lost. The lag is the time from that loss until
+	// the holder knew.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
@@ -93,11 +93,11 @@ func Measure(e history.Evidence) Progress { return NewCase(e).Measure() }
 
 // Measure is the function Measure on this case.
 func (c *Case) Measure() Progress {
-	w, err := c.file.wire()
+	rp, err := c.file.replay()
 	if err != nil {
 		return Progress{}
 	}
-	m := newMeasure(w)
+	m := newMeasure(rp)
 	m.waits()
 	m.losses()
 	m.orphaned()
@@ -111,22 +111,22 @@ func (c *Case) Measure() Progress {
 // Waits returns the durations of the waits that ended with a grant (Progress.Waits),
 // ascending; nil if the history is impossible.
 func (c *Case) Waits() []time.Duration {
-	w, err := c.file.wire()
+	rp, err := c.file.replay()
 	if err != nil {
 		return nil
 	}
-	m := newMeasure(w)
+	m := newMeasure(rp)
 	m.waits()
 	return m.lasted
 }
 
-func newMeasure(w *wire) *measure {
-	return &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
+func newMeasure(rp *replay) *measure {
+	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
 }
 
 type measure struct {
 	Progress
-	wire    *wire
+	replay  *replay
 	lasted  []time.Duration            // the waits that ended with a grant, ascending
 	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
@@ -144,8 +144,8 @@ type queued struct {
 func (m *measure) waits() {
 	open := map[seat]time.Duration{}
 	var through []queued
-	for i := range m.wire.pairing.all {
-		p := &m.wire.pairing.all[i]
+	for i := range m.replay.pairing.all {
+		p := &m.replay.pairing.all[i]
 		at := seat{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis {
 			continue
@@ -159,7 +159,7 @@ func (m *measure) waits() {
 			since = p.Invoke.Time
 			open[at] = since
 		}
-		m.asked[at.lock] = max(m.asked[at.lock], min(m.wire.doneAt(p), m.wire.end))
+		m.asked[at.lock] = max(m.asked[at.lock], min(m.replay.doneAt(p), m.replay.end))
 		if p.Done() != history.OK {
 			continue
 		}
@@ -184,11 +184,11 @@ func (m *measure) waits() {
 // reenters reports whether the client believed that it held the lock when it asked for it.
 func (m *measure) reenters(p *history.Pair) bool {
 	if p.Done() == history.OK {
-		if i, ok := m.wire.holdOf[p.Complete.Index]; ok && m.wire.holds[i].Acquire != p.Complete.Index {
+		if i, ok := m.replay.holdOf[p.Complete.Index]; ok && m.replay.holds[i].Acquire != p.Complete.Index {
 			return true
 		}
 	}
-	return m.wire.Claims.Reentrant && m.wire.attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
+	return m.replay.Claims.Reentrant && m.replay.attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
 // tell measures the waits that ended with a grant, and the grants to others meanwhile.
@@ -227,17 +227,17 @@ func (m *measure) fairness() {
 // losses measures how long holders went on after their leases were gone.
 func (m *measure) losses() {
 	last := map[errand]int{} // the invocation of the client's last grant
-	for _, op := range m.wire.Ops {
+	for _, op := range m.replay.Ops {
 		at := errand{op.Client, op.Lock}
-		if invoked, ok := m.wire.invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
-			p := m.wire.operation(invoked)
+		if invoked, ok := m.replay.invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
+			p := m.replay.operation(invoked)
 			last[errand{p.Invoke.Client, p.Invoke.Lock}] = invoked
 		}
 		grant, had := last[at]
 		if op.F != history.FLost || !had {
 			continue
 		}
-		if gone, ok := m.wire.goneAt(grant); ok && gone <= op.Time {
+		if gone, ok := m.replay.goneAt(grant); ok && gone <= op.Time {
 			m.Losses++
 			m.LossLagSum += op.Time - gone
 			m.LossLagMax = max(m.LossLagMax, op.Time-gone)
@@ -247,16 +247,16 @@ func (m *measure) losses() {
 
 // goneAt returns the time at which the acquire lost its quorum: too few nodes still
 // carried its grants.
-func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
+func (rp *replay) goneAt(acquire int) (at time.Duration, ok bool) {
 	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
-	for _, l := range w.Of(acquire) {
-		unit := w.unitOf(l.NodeKey())
+	for _, l := range rp.Of(acquire) {
+		unit := rp.unitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())
 	}
 	if len(left) == 0 {
 		return 0, false
 	}
 	ends := slices.Sorted(maps.Values(left))
-	at = ends[max(0, len(ends)-w.quorum())]
+	at = ends[max(0, len(ends)-rp.quorum())]
 	return at, at < Never
 }

@@ -30,8 +30,8 @@ func (m *measure) costs() {
 			m.HeldTime += s.to - s.from
 		}
 	}
-	for i := range m.wire.Commands {
-		c := &m.wire.Commands[i]
+	for i := range m.replay.Commands {
+		c := &m.replay.Commands[i]
 		if c.N == 0 {
 			continue
 		}
@@ -62,8 +62,8 @@ func (m *measure) costs() {
 // held returns the times, by lock, in which some client believed that it held the lock.
 func (m *measure) held() map[string][]spell {
 	all := map[string][]spell{}
-	for _, h := range m.wire.holds {
-		all[h.Lock] = append(all[h.Lock], spell{h.From, min(h.To, m.wire.end)})
+	for _, h := range m.replay.holds {
+		all[h.Lock] = append(all[h.Lock], spell{h.From, min(h.To, m.replay.end)})
 	}
 	for lock := range all {
 		all[lock] = merged(all[lock])
@@ -87,8 +87,8 @@ func spellAt(all []spell, t time.Duration) (within bool, at int) {
 // For a watchdog's command it is the only lock that the client attended to, or the only
 // lock of the trial. ok is false if the lock is unknown.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
-	if m.wire.has(c.Op) {
-		return m.wire.operation(c.Op).Invoke.Lock, true
+	if m.replay.has(c.Op) {
+		return m.replay.operation(c.Op).Invoke.Lock, true
 	}
 	if len(m.asked) == 1 {
 		for lock := range m.asked {
@@ -99,7 +99,7 @@ func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 		if at.client != c.Client {
 			continue
 		}
-		if in, _ := spellAt(m.wire.spells[at], c.Sent); in {
+		if in, _ := spellAt(m.replay.spells[at], c.Sent); in {
 			if ok {
 				return "", false
 			}

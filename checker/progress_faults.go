@@ -17,13 +17,13 @@ import (
 // to its grants.
 func (m *measure) orphaned() {
 	byKey := map[keyspace.NodeKey][]*keyspace.Grant{}
-	for _, l := range m.wire.Grants {
+	for _, l := range m.replay.Grants {
 		if l.Lock != "" {
 			byKey[l.NodeKey()] = append(byKey[l.NodeKey()], l)
 		}
 	}
 	for _, lives := range byKey {
-		stood, cared := m.wire.stood(lives), m.wire.caredFor(lives)
+		stood, cared := m.replay.stood(lives), m.replay.caredFor(lives)
 		for _, s := range subtract(stood, cared) {
 			lasted := s.to - s.from
 			if lasted <= orphanSlack {
@@ -40,29 +40,29 @@ func (m *measure) orphaned() {
 // as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-func (w *wire) stood(lives []*keyspace.Grant) []spell {
+func (rp *replay) stood(lives []*keyspace.Grant) []spell {
 	var all []spell
 	for _, l := range lives {
-		all = append(all, spell{max(l.At.Lo, l.Came), min(w.end, l.Until())})
+		all = append(all, spell{max(l.At.Lo, l.Came), min(rp.end, l.Until())})
 	}
 	return merged(all)
 }
 
 // caredFor returns the times in which living owners of the grants attended to the lock.
-func (w *wire) caredFor(lives []*keyspace.Grant) []spell {
+func (rp *replay) caredFor(lives []*keyspace.Grant) []spell {
 	var all []spell
 	seen := map[errand]bool{}
 	for _, l := range lives {
-		alive := w.crashOf(l.Client)
-		if p := w.operation(l.Op); w.has(l.Op) {
-			all = append(all, spell{p.Invoke.Time, min(w.doneAt(p), alive)})
+		alive := rp.crashOf(l.Client)
+		if p := rp.operation(l.Op); rp.has(l.Op) {
+			all = append(all, spell{p.Invoke.Time, min(rp.doneAt(p), alive)})
 		}
 		at := errand{l.Client, l.Lock}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
-		for _, s := range w.spells[at] {
+		for _, s := range rp.spells[at] {
 			all = append(all, spell{s.from, min(s.to, alive)})
 		}
 	}
@@ -109,7 +109,7 @@ func subtract(a, b []spell) []spell {
 // client never gives back what it holds is counted from the client's crash or hang.
 func (m *measure) recoveries() {
 	var departures []int // indices of entries
-	for _, op := range m.wire.Ops {
+	for _, op := range m.replay.Ops {
 		if (op.F == history.FCrash || op.F == history.FHung) && op.Process == history.Nemesis && op.Window == nil {
 			departures = append(departures, op.Index)
 			for _, lock := range m.businessOf(op.Client, op.Time) {
@@ -117,7 +117,7 @@ func (m *measure) recoveries() {
 			}
 		}
 	}
-	for _, win := range m.wire.windows {
+	for _, win := range m.replay.windows {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
@@ -136,7 +136,7 @@ func (m *measure) recoveries() {
 func (m *measure) businessOf(client int, t time.Duration) []string {
 	var locks []string
 	for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
-		spells := m.wire.spells[errand{client, lock}]
+		spells := m.replay.spells[errand{client, lock}]
 		i, _ := slices.BinarySearchFunc(spells, t, func(s spell, t time.Duration) int { return cmp.Compare(s.to, t) })
 		asking := m.askedBy(client, lock, t)
 		if i < len(spells) && spells[i].from <= t || asking {
@@ -149,7 +149,7 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 // askedBy reports whether the client's last operation invoked by t was an acquire of the
 // lock and under way at t.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
-	all := m.wire.pairing.all
+	all := m.replay.pairing.all
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {
 		return cmp.Or(cmp.Compare(p.Invoke.Time, t), -1)
 	})

@@ -27,24 +27,24 @@ func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 // Leftovers lists the keys that attempts left behind, in order of From. Keys that were
 // gone within two milliseconds do not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
-	w, err := newCaseFile(e).wire()
+	rp, err := newCaseFile(e).replay()
 	if err != nil {
 		return nil
 	}
-	return w.strays()
+	return rp.strays()
 }
 
-func (w *wire) strays() []Leftover {
+func (rp *replay) strays() []Leftover {
 	var all []Leftover
-	for _, l := range w.Grants {
-		if !w.has(l.Op) {
+	for _, l := range rp.Grants {
+		if !rp.has(l.Op) {
 			continue
 		}
-		p := w.operation(l.Op)
+		p := rp.operation(l.Op)
 		if p.Invoke.F != history.FAcquire || p.Complete == nil || p.Complete.Type == history.OK {
 			continue
 		}
-		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, w.doneAt(p)), Until: min(w.end, w.crashOf(l.Client), l.Until())}
+		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, rp.doneAt(p)), Until: min(rp.end, rp.crashOf(l.Client), l.Until())}
 		if found.lasted() > orphanSlack {
 			all = append(all, found)
 		}
@@ -57,7 +57,7 @@ func (w *wire) strays() []Leftover {
 
 // leftovers sums up the keys that attempts left behind.
 func (m *measure) leftovers() {
-	for _, l := range m.wire.strays() {
+	for _, l := range m.replay.strays() {
 		m.Leftovers++
 		m.LeftoverSum += l.lasted()
 		if l.lasted() > m.LeftoverMost.lasted() {

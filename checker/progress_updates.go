@@ -5,10 +5,10 @@ import "github.com/lockstorm/lockstorm/history"
 // updates counts the writes of guarded resources, and those that were lost. It measures
 // nothing if the lock lets several clients in at once: their writes may interleave.
 func (m *measure) updates() {
-	if permitsOf(m.wire.Claims) > 1 {
+	if permitsOf(m.replay.Claims) > 1 {
 		return
 	}
-	byLock, sections := touches(m.wire.Evidence, m.wire.pairing)
+	byLock, sections := touches(m.replay.Evidence, m.replay.pairing)
 	if ordered(byLock) != nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (m *measure) updates() {
 		}
 	}
 	if m.Updates > 0 {
-		m.Lasted = m.wire.end
+		m.Lasted = m.replay.end
 	}
 	lost := map[int]bool{} // by index of the write
 	for _, s := range sections {

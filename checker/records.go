@@ -27,36 +27,36 @@ import (
 // so that nothing is beside the lock.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
-func (w *wire) records() map[keyspace.KeyPlace]bool {
-	if w.recorded != nil {
-		return w.recorded
+func (rp *replay) records() map[keyspace.KeyPlace]bool {
+	if rp.recorded != nil {
+		return rp.recorded
 	}
-	w.recorded = map[keyspace.KeyPlace]bool{}
-	if w.Claims.KeyQuorum() > 1 {
-		return w.recorded
+	rp.recorded = map[keyspace.KeyPlace]bool{}
+	if rp.Claims.KeyQuorum() > 1 {
+		return rp.recorded
 	}
 	over := map[*keyspace.Grant]bool{}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		over[g.Over] = over[g.Over] || g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client
 	}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		at := g.KeyPlace()
-		if p, isAcquire := w.acquired(g.Op); !over[g] && !g.Beside || g.Handed || w.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		if p, isAcquire := rp.acquired(g.Op); !over[g] && !g.Beside || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
-		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && w.refusedElsewhere(g) {
-			w.recorded[at] = true
+		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && rp.refusedElsewhere(g) {
+			rp.recorded[at] = true
 		}
 	}
-	for at := range w.recorded {
-		w.recorded[at] = !w.isTheLock(at, over)
+	for at := range rp.recorded {
+		rp.recorded[at] = !rp.isTheLock(at, over)
 	}
-	w.ownerRecords()
-	for _, g := range w.Grants {
-		if at := g.KeyPlace(); w.recorded[at] && over[g.Over] && g.Over.Client != g.Client && w.releasedInVain(g) {
-			w.recorded[at] = false
+	rp.ownerRecords()
+	for _, g := range rp.Grants {
+		if at := g.KeyPlace(); rp.recorded[at] && over[g.Over] && g.Over.Client != g.Client && rp.releasedInVain(g) {
+			rp.recorded[at] = false
 		}
 	}
-	return w.recorded
+	return rp.recorded
 }
 
 // ownerRecords adds the places in which each owner of the lock leaves its name, and that
@@ -67,10 +67,10 @@ func (w *wire) records() map[keyspace.KeyPlace]bool {
 //
 // A place can be the lock itself if its grants came about where nobody else had one, and if
 // several clients had grants there.
-func (w *wire) ownerRecords() {
+func (rp *replay) ownerRecords() {
 	candidates := map[keyspace.KeyPlace]bool{}
-	for _, g := range w.Grants {
-		if w.passedOn(g) {
+	for _, g := range rp.Grants {
+		if rp.passedOn(g) {
 			candidates[g.KeyPlace()] = true
 		}
 	}
@@ -79,14 +79,14 @@ func (w *wire) ownerRecords() {
 	}
 	owners, taken := map[keyspace.KeyPlace]int{}, map[keyspace.KeyPlace]bool{}
 	first := map[keyspace.KeyPlace]int{}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		at := g.KeyPlace()
 		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := w.acquired(g.Over.Op)
+			_, isAcquire := rp.acquired(g.Over.Op)
 			taken[at] = taken[at] || isAcquire
 		}
 		taken[at] = taken[at] || g.Beside
-		if p, isAcquire := w.acquired(g.Op); !isAcquire || p.Done() != history.OK {
+		if p, isAcquire := rp.acquired(g.Op); !isAcquire || p.Done() != history.OK {
 			continue
 		}
 		if client, known := first[at]; !known {
@@ -96,42 +96,42 @@ func (w *wire) ownerRecords() {
 		}
 	}
 	besideTheLock := func(g *keyspace.Grant) bool {
-		return slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+		return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 			at := o.KeyPlace()
 			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !taken[at] && owners[at] > 1
 		})
 	}
-	for _, g := range w.Grants {
-		p, isAcquire := w.acquired(g.Op)
+	for _, g := range rp.Grants {
+		p, isAcquire := rp.acquired(g.Op)
 		emptied := g.End != nil && g.End.How == keyspace.Deleted && g.End.Cmd >= 0
 		if !g.Copied && (!isAcquire || p.Done() == history.Fail || g.Beside || emptied || p.Done() == history.OK && !besideTheLock(g)) {
 			delete(candidates, g.KeyPlace())
 		}
 	}
-	maps.Copy(w.recorded, candidates)
+	maps.Copy(rp.recorded, candidates)
 }
 
 // passedOn reports whether the owner of the grant had released the lock when another
 // client's successful acquire overwrote the grant.
-func (w *wire) passedOn(g *keyspace.Grant) bool {
+func (rp *replay) passedOn(g *keyspace.Grant) bool {
 	if g.Over == nil || g.Over.Client == g.Client {
 		return false
 	}
-	p, isAcquire := w.acquired(g.Over.Op)
-	h := w.hold(g)
+	p, isAcquire := rp.acquired(g.Over.Op)
+	h := rp.hold(g)
 	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == ByRelease && h.To < g.Over.At.Lo
 }
 
 // isTheLock reports whether the place is a count that refused the others itself: no client
 // that was granted the lock ever had a share there beside or over another client's.
-func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
+func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		if g.Key != at.Key || g.Place != at.Place {
 			continue
 		}
 		counts = counts || g.Beside
-		if p, isAcquire := w.acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
+		if p, isAcquire := rp.acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
 			return false
 		}
 	}
@@ -141,40 +141,40 @@ func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bo
 // releasedInVain reports whether the owner's release had no effect after its grant was
 // overwritten: the other grants of the same acquire on that node stayed, whatever the
 // release answered.
-func (w *wire) releasedInVain(g *keyspace.Grant) bool {
-	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
-		p := w.operation(c.Op)
+func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
+		p := rp.operation(c.Op)
 		return c.Client == g.Client && c.Node == g.Node && p.Invoke.F == history.FRelease && p.Invoke.Lock == g.Lock &&
-			p.Done() != history.Info && p.Invoke.Time >= g.Over.At.Hi && slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+			p.Done() != history.Info && p.Invoke.Time >= g.Over.At.Hi && slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 			return o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && !o.Copied && (o.End == nil || o.End.At.Lo > p.Complete.Time)
 		})
 	})
 }
 
-func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[g.KeyPlace()] }
+func (rp *replay) isRecord(g *keyspace.Grant) bool { return rp.records()[g.KeyPlace()] }
 
 // refusedElsewhere reports whether the attempt that made the grant met a holder's grant in
 // another place of the same node and did not end it. That other place was always empty
 // before a grant came about in it.
-func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
-	return slices.ContainsFunc(w.Contacts, func(m keyspace.Contact) bool {
-		return w.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
-			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && w.Commands[o.End.Cmd].Op == g.Op
+func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.Contacts, func(m keyspace.Contact) bool {
+		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
+			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
 			return !ended && o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && o.Client != g.Client &&
-				m.At.Lo < w.grantedUntil(o) && !o.Rested && w.foundEmpty(o)
+				m.At.Lo < rp.grantedUntil(o) && !o.Rested && rp.foundEmpty(o)
 		})
 	})
 }
 
 // foundEmpty reports whether no acquire ever put a grant over or beside another client's
 // in the place of this grant.
-func (w *wire) foundEmpty(o *keyspace.Grant) bool {
-	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
+	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {
 			return false
 		}
 		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := w.acquired(g.Over.Op)
+			_, isAcquire := rp.acquired(g.Over.Op)
 			return isAcquire
 		}
 		return g.Beside

@@ -55,12 +55,12 @@ type nesting struct {
 }
 
 func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
-	w, err := f.wire()
+	rp, err := f.replay()
 	if err != nil {
 		return nesting{}, err
 	}
-	pairs := w.pairing
-	n := nesting{e: f.Evidence, pairs: pairs, keys: w.Keys, unheard: w.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	pairs := rp.pairing
+	n := nesting{e: f.Evidence, pairs: pairs, keys: rp.Keys, unheard: rp.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	for _, p := range pairs.all {
 		switch {
 		case p.Invoke.Process == history.Nemesis:

@@ -20,17 +20,17 @@ import (
 // has a grant in the same place, and the client does not know that this attempt succeeded:
 // the release may have left only that grant. The second case is a share of a count that
 // the release lowered, but not to zero: the release removed only its own share.
-func (w *wire) rests(g *keyspace.Grant, at time.Duration) bool {
-	pos, ok := w.lastByRelease(g, at)
+func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
+	pos, ok := rp.lastByRelease(g, at)
 	if !ok {
 		return false
 	}
 	t := g.TermAt(at)
-	if t.Cmd < 0 || w.Commands[t.Cmd].Op != w.Commands[pos].Op || t.Mortal && longer(g, t) {
+	if t.Cmd < 0 || rp.Commands[t.Cmd].Op != rp.Commands[pos].Op || t.Mortal && longer(g, t) {
 		return false
 	}
-	return !slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
-		p, isAcquire := w.acquired(o.Op)
+	return !slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
+		p, isAcquire := rp.acquired(o.Op)
 		return isAcquire && o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
 			p.Done() != history.OK && (o.End == nil || o.End.At.Lo > at)
 	})
@@ -52,22 +52,22 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 
 // lastByRelease returns the place of the last command of the grant's release that changed
 // the key before that time without deleting it.
-func (w *wire) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
+func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
-	if h := w.hold(g); h != nil && h.ToWhy == ByRelease {
-		release, _ = w.invocation(h.End)
+	if h := rp.hold(g); h != nil && h.ToWhy == ByRelease {
+		release, _ = rp.invocation(h.End)
 	}
-	p := w.operation(release)
-	if p.Invoke.F != history.FRelease || p.Done() != history.OK || release == g.Op && !w.putBack(g) {
+	p := rp.operation(release)
+	if p.Invoke.F != history.FRelease || p.Done() != history.OK || release == g.Op && !rp.putBack(g) {
 		return -1, false
 	}
 	last = -1
-	for _, pos := range w.sentBy(release) {
-		if w.Commands[pos].Node != g.Node || w.Ran(pos).Lo > at {
+	for _, pos := range rp.sentBy(release) {
+		if rp.Commands[pos].Node != g.Node || rp.Ran(pos).Lo > at {
 			continue
 		}
-		for _, i := range w.Effects[pos] {
-			switch k := w.Evidence.Keys[i]; {
+		for _, i := range rp.Effects[pos] {
+			switch k := rp.Evidence.Keys[i]; {
 			case string(k.Key) != g.Key || k.After == nil:
 			case lowered(k, g.Place):
 				return -1, false
@@ -88,10 +88,10 @@ func lowered(k history.KeyChange, place string) bool {
 
 // putBack reports whether the grant, which a release made, stands in a place that the same
 // release had emptied.
-func (w *wire) putBack(g *keyspace.Grant) bool {
-	return slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
+func (rp *replay) putBack(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
-			o.End != nil && o.End.Cmd >= 0 && w.Commands[o.End.Cmd].Op == g.Op
+			o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
 	})
 }
 
@@ -99,12 +99,12 @@ func (w *wire) putBack(g *keyspace.Grant) bool {
 // successful acquire of that client overwrote before seq; nil if there is none. A client that
 // overwrites a record may write the old values into some of its places. Later it removes the
 // record as its own.
-func (w *wire) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
-	for _, part := range w.Of(g.Op) {
+func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
+	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
 			continue
 		}
-		if p, isAcquire := w.acquired(part.Over.Op); isAcquire && p.Done() == history.OK && client != g.Client {
+		if p, isAcquire := rp.acquired(part.Over.Op); isAcquire && p.Done() == history.OK && client != g.Client {
 			return part
 		}
 	}

@@ -12,10 +12,10 @@ import (
 // counter. In such a place, an acquire succeeded with a share in the count beyond the
 // permits: other clients still had the other shares, but no longer attended to the lock. Or
 // acquires of several locks have shares there beside a grant in a key of their own.
-func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
+func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
-	for _, g := range w.Grants {
-		p, isAcquire := w.acquired(g.Op)
+	for _, g := range rp.Grants {
+		p, isAcquire := rp.acquired(g.Op)
 		if !isAcquire || g.Copied || p.Done() != history.OK {
 			continue
 		}
@@ -28,28 +28,28 @@ func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
 	shared := map[keyspace.KeyPlace]bool{}
 	for at, grants := range last {
 		for _, g := range grants {
-			shared[at] = shared[at] || g.Beside && !w.besideEnough(g)
+			shared[at] = shared[at] || g.Beside && !rp.besideEnough(g)
 		}
 	}
-	w.sharedByLocks(shared)
+	rp.sharedByLocks(shared)
 	return shared
 }
 
 // sharedByLocks adds the counts to which acquires of several locks add a share while they
 // have a grant in another key. If such a count excluded, the locks would be one lock.
-func (w *wire) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
+func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	lock := map[keyspace.KeyPlace]string{}
 	several := map[keyspace.KeyPlace]bool{}
-	for _, g := range w.Grants {
-		if _, isAcquire := w.acquired(g.Op); isAcquire {
+	for _, g := range rp.Grants {
+		if _, isAcquire := rp.acquired(g.Op); isAcquire {
 			before, known := lock[g.KeyPlace()]
 			several[g.KeyPlace()] = several[g.KeyPlace()] || known && before != g.Lock
 			lock[g.KeyPlace()] = g.Lock
 		}
 	}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		if g.Beside && !g.Refused && several[g.KeyPlace()] {
-			shared[g.KeyPlace()] = shared[g.KeyPlace()] || slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+			shared[g.KeyPlace()] = shared[g.KeyPlace()] || slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 				return o.Key != g.Key && !o.Refused && !o.Beside
 			})
 		}
@@ -59,15 +59,15 @@ func (w *wire) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 // besideEnough reports whether a count that excludes can explain a successful share. Either
 // the share's number is within the permits. Or as many other owners as there are permits
 // already had shares and attended to the lock, so that this share was one too many.
-func (w *wire) besideEnough(g *keyspace.Grant) bool {
-	permits := permitsOf(w.Claims)
+func (rp *replay) besideEnough(g *keyspace.Grant) bool {
+	permits := permitsOf(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
 		return true
 	}
 	seeing := map[int]bool{}
-	for _, o := range w.Grants {
+	for _, o := range rp.Grants {
 		if o.Key == g.Key && o.Place == g.Place && o.Node == g.Node && o.Client != g.Client && o.Seq < g.Seq &&
-			(o.End == nil || o.End.Seq > g.Seq) && w.cared(o, g.At) {
+			(o.End == nil || o.End.Seq > g.Seq) && rp.cared(o, g.At) {
 			if seeing[o.Client] = true; len(seeing) >= permits {
 				return true
 			}
@@ -78,20 +78,20 @@ func (w *wire) besideEnough(g *keyspace.Grant) bool {
 
 // ownOf returns the grants of that acquire. It includes grants that keep nobody out only
 // if there are no others.
-func (w *wire) ownOf(op int) []*keyspace.Grant {
-	all := w.Of(op)
-	if own := slices.DeleteFunc(slices.Clone(all), w.keepsNobodyOut); len(own) > 0 {
+func (rp *replay) ownOf(op int) []*keyspace.Grant {
+	all := rp.Of(op)
+	if own := slices.DeleteFunc(slices.Clone(all), rp.keepsNobodyOut); len(own) > 0 {
 		return own
 	}
 	return all
 }
 
 // isShared reports whether the grant is a share in a count that keeps nobody out.
-func (w *wire) isShared(g *keyspace.Grant) bool {
-	if w.shared == nil {
-		w.shared = w.sharedSpots()
+func (rp *replay) isShared(g *keyspace.Grant) bool {
+	if rp.shared == nil {
+		rp.shared = rp.sharedSpots()
 	}
-	return w.shared[g.KeyPlace()]
+	return rp.shared[g.KeyPlace()]
 }
 
 // idleBeside reports whether the grant is a refused share beside a granted share, which

@@ -21,13 +21,13 @@ type untoldGrants struct {
 }
 
 // untold returns the grants that cannot be told apart.
-func (w *wire) untold() *untoldGrants {
-	if w.blurred == nil {
-		w.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]Fact{}, pools: map[string]Fact{}}
-		w.severalInOne(w.blurred)
-		w.takenOut(w.blurred)
+func (rp *replay) untold() *untoldGrants {
+	if rp.blurred == nil {
+		rp.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]Fact{}, pools: map[string]Fact{}}
+		rp.severalInOne(rp.blurred)
+		rp.takenOut(rp.blurred)
 	}
-	return w.blurred
+	return rp.blurred
 }
 
 // of returns the reason if the grant cannot be told from others.
@@ -50,19 +50,19 @@ func (u *untoldGrants) because(f Fact) Fact {
 //
 // A command that merely overwrites another's value, such as SET XX, drops the parts that
 // the other had added. It stays a replacement.
-func (w *wire) severalInOne(u *untoldGrants) {
-	for _, s := range w.Strikes {
+func (rp *replay) severalInOne(u *untoldGrants) {
+	for _, s := range rp.Strikes {
 		if s.Kind != keyspace.Replacement {
 			continue
 		}
 		for _, g := range s.On {
 			at := g.KeyPlace()
-			if _, known := u.spots[at]; known || w.Commands[s.Cmd].Client == g.Client || s.At.Lo >= w.grantedUntil(g) || !w.carriesOn(s, g) {
+			if _, known := u.spots[at]; known || rp.Commands[s.Cmd].Client == g.Client || s.At.Lo >= rp.grantedUntil(g) || !rp.carriesOn(s, g) {
 				continue
 			}
 			u.spots[at] = u.because(Fact{
-				What: severalInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{w.Commands[s.Cmd].Client, g.Client},
-				Command: w.call(s.Cmd), At: s.At.Lo,
+				What: severalInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{rp.Commands[s.Cmd].Client, g.Client},
+				Command: rp.call(s.Cmd), At: s.At.Lo,
 			})
 		}
 	}
@@ -70,18 +70,18 @@ func (w *wire) severalInOne(u *untoldGrants) {
 
 // carriesOn reports whether the strike's new value has all parts that the holder had added
 // to the old value, and other parts as well.
-func (w *wire) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
-	if args := w.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
+func (rp *replay) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
+	if args := rp.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
 		return true
 	}
 	added := map[string]bool{}
-	for pos, c := range w.Commands {
+	for pos, c := range rp.Commands {
 		if c.Client != g.Client && pos != s.Cmd {
 			continue
 		}
-		for _, i := range w.Effects[pos] {
-			k := w.Evidence.Keys[i]
-			if string(k.Key) != g.Key || !slices.Contains(append(g.Moved, g.Node), k.Node) || w.Ran(pos).Lo < g.At.Lo {
+		for _, i := range rp.Effects[pos] {
+			k := rp.Evidence.Keys[i]
+			if string(k.Key) != g.Key || !slices.Contains(append(g.Moved, g.Node), k.Node) || rp.Ran(pos).Lo < g.At.Lo {
 				continue
 			}
 			was, is := partsAt(k.Before, g.Place), partsAt(k.After, g.Place)
@@ -154,8 +154,8 @@ var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 //
 // If each acquire put its element into another place, that place carries the grant, and
 // all grants can be told apart.
-func (w *wire) takenOut(u *untoldGrants) {
-	all := w.takings()
+func (rp *replay) takenOut(u *untoldGrants) {
+	all := rp.takings()
 	if len(all) == 0 {
 		return
 	}
@@ -163,8 +163,8 @@ func (w *wire) takenOut(u *untoldGrants) {
 	takers := map[stock][]*taking{}
 	var pools []stock
 	granted := map[string]map[int]bool{}
-	for _, h := range w.holds {
-		if op, ok := w.invocation(h.Acquire); ok && w.sentSomething(op) {
+	for _, h := range rp.holds {
+		if op, ok := rp.invocation(h.Acquire); ok && rp.sentSomething(op) {
 			if granted[h.Lock] == nil {
 				granted[h.Lock] = map[int]bool{}
 			}
@@ -172,7 +172,7 @@ func (w *wire) takenOut(u *untoldGrants) {
 		}
 	}
 	for _, t := range all {
-		at := stock{w.operation(t.op).Invoke.Lock, t.key}
+		at := stock{rp.operation(t.op).Invoke.Lock, t.key}
 		if !granted[at.lock][t.op] {
 			continue
 		}
@@ -183,15 +183,15 @@ func (w *wire) takenOut(u *untoldGrants) {
 	}
 	for _, at := range pools {
 		all := takers[at]
-		others := slices.IndexFunc(all, func(t *taking) bool { return !t.added && !w.tookOwn(t) })
-		if len(all) < len(granted[at.lock]) || others < 0 || !slices.ContainsFunc(all, func(t *taking) bool { return !w.standsElsewhere(t) }) {
+		others := slices.IndexFunc(all, func(t *taking) bool { return !t.added && !rp.tookOwn(t) })
+		if len(all) < len(granted[at.lock]) || others < 0 || !slices.ContainsFunc(all, func(t *taking) bool { return !rp.standsElsewhere(t) }) {
 			continue
 		}
 		if _, known := u.pools[at.lock]; !known {
 			t := all[others]
 			u.pools[at.lock] = u.because(Fact{
-				What: takenOut, Key: t.key, Nodes: []string{w.Commands[t.cmd].Node}, Clients: []int{w.Commands[t.cmd].Client},
-				Command: w.call(t.cmd), At: w.Ran(t.cmd).Lo,
+				What: takenOut, Key: t.key, Nodes: []string{rp.Commands[t.cmd].Node}, Clients: []int{rp.Commands[t.cmd].Client},
+				Command: rp.call(t.cmd), At: rp.Ran(t.cmd).Lo,
 			})
 		}
 	}
@@ -208,20 +208,20 @@ type taking struct {
 
 // takings lists the acquires whose last change to a key took elements out, in order of the
 // log.
-func (w *wire) takings() []*taking {
+func (rp *replay) takings() []*taking {
 	type visit struct {
 		op  int
 		key string
 	}
 	at := map[visit]*taking{}
 	var all []*taking
-	for pos, c := range w.Commands {
-		effects := w.Effects[pos]
-		if _, isAcquire := w.acquired(c.Op); len(effects) == 0 || !isAcquire {
+	for pos, c := range rp.Commands {
+		effects := rp.Effects[pos]
+		if _, isAcquire := rp.acquired(c.Op); len(effects) == 0 || !isAcquire {
 			continue
 		}
 		for _, i := range effects {
-			k := w.Evidence.Keys[i]
+			k := rp.Evidence.Keys[i]
 			here := visit{c.Op, string(k.Key)}
 			t := at[here]
 			if t == nil {
@@ -285,19 +285,19 @@ func elements(k *history.KeyContent) map[string]element {
 }
 
 // tookOwn reports whether an acquire of the same client had put the taken elements there.
-func (w *wire) tookOwn(t *taking) bool {
-	return slices.ContainsFunc(w.Strikes, func(s keyspace.Strike) bool {
+func (rp *replay) tookOwn(t *taking) bool {
+	return slices.ContainsFunc(rp.Strikes, func(s keyspace.Strike) bool {
 		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {
-			_, isAcquire := w.acquired(g.Op)
-			return isAcquire && g.Client == w.Commands[t.cmd].Client
+			_, isAcquire := rp.acquired(g.Op)
+			return isAcquire && g.Client == rp.Commands[t.cmd].Client
 		})
 	})
 }
 
 // standsElsewhere reports whether the acquire also wrote an element to another key, among
 // the elements that it took out of this one.
-func (w *wire) standsElsewhere(t *taking) bool {
-	return slices.ContainsFunc(w.Of(t.op), func(g *keyspace.Grant) bool {
+func (rp *replay) standsElsewhere(t *taking) bool {
+	return slices.ContainsFunc(rp.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
 			place, _, _ := strings.Cut(g.Place, "#")
 			return e != "" && (place == e || g.Place == e || parts(g.Value)[e])
@@ -307,14 +307,14 @@ func (w *wire) standsElsewhere(t *taking) bool {
 
 // untoldCause returns an unclassified reason if the finding is about a grant that cannot
 // be told from others.
-func (w *wire) untoldCause(f Finding) ([]reason, bool) {
-	u := w.untold()
+func (rp *replay) untoldCause(f Finding) ([]reason, bool) {
+	u := rp.untold()
 	if u.why.What == "" {
 		return nil, false
 	}
 	why, untold := u.pools[f.Lock]
 	for _, client := range f.Clients {
-		for _, g := range w.party(f, client) {
+		for _, g := range rp.party(f, client) {
 			if !untold {
 				why, untold = u.of(g)
 			}

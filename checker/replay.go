@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// wire holds the history together with the grants on the keys.
-type wire struct {
+// replay is a trial replayed: its history, the log of its commands, and the grants that these
+// commands made on the keys.
+type replay struct {
 	*ledger
 	*keyspace.Keys
 	// unanswered holds the operations with a command that got no reply.
@@ -29,49 +30,49 @@ type wire struct {
 	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
 }
 
-func readWire(l *ledger) *wire {
-	w := &wire{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
+func replayOf(l *ledger) *replay {
+	rp := &replay{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
 	for pos, c := range l.Commands {
-		w.byOp[c.Op] = append(w.byOp[c.Op], pos)
+		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
 		if c.Replied == 0 {
-			w.unanswered[c.Op] = true
+			rp.unanswered[c.Op] = true
 		}
 	}
 	for _, op := range l.Ops {
 		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil {
-			w.nodeClocks[op.Node] = append(w.nodeClocks[op.Node], offset{op.Time, op.Offset})
+			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], offset{op.Time, op.Offset})
 		}
 	}
-	for _, g := range w.Grants {
+	for _, g := range rp.Grants {
 		if g.Handed && !g.Copied {
-			w.handed[g.Cmd] = append(w.handed[g.Cmd], g)
+			rp.handed[g.Cmd] = append(rp.handed[g.Cmd], g)
 		}
 	}
-	w.units = w.countUnits()
-	return w
+	rp.units = rp.countUnits()
+	return rp
 }
 
-func (w *wire) sentBy(op int) []int { return w.byOp[op] }
+func (rp *replay) sentBy(op int) []int { return rp.byOp[op] }
 
 // blind returns the reason why the keys that commands reached are unknown; the zero Fact
 // if they are known.
-func (w *wire) blind() Fact {
-	switch node, blind := w.Blind(); {
+func (rp *replay) blind() Fact {
+	switch node, blind := rp.Blind(); {
 	case !blind:
 		return Fact{}
 	case node == "":
 		return Fact{What: KeysUnrecorded}
 	default:
-		return Fact{What: KeysUnseen, Nodes: []string{node}, Text: w.Unseen[node].Why}
+		return Fact{What: KeysUnseen, Nodes: []string{node}, Text: rp.Unseen[node].Why}
 	}
 }
 
 // indexOf returns the log's own indices of the commands at these places, sorted.
-func (w *wire) indexOf(places ...int) []int {
+func (rp *replay) indexOf(places ...int) []int {
 	var indices []int
 	for _, p := range places {
-		if p >= 0 && p < len(w.Commands) {
-			indices = append(indices, w.Commands[p].Index)
+		if p >= 0 && p < len(rp.Commands) {
+			indices = append(indices, rp.Commands[p].Index)
 		}
 	}
 	slices.Sort(indices)
@@ -79,17 +80,17 @@ func (w *wire) indexOf(places ...int) []int {
 }
 
 // name returns the name of a command for texts: "DEL", or "script" with the script's name.
-func (w *wire) name(pos int) string {
+func (rp *replay) name(pos int) string {
 	if pos < 0 {
 		return "command"
 	}
-	args := w.Commands[pos].Args
+	args := rp.Commands[pos].Args
 	if len(args) == 0 {
 		return "command"
 	}
 	name := strings.ToUpper(string(args[0]))
-	if sha, ok := w.Commands[pos].Script(); ok {
-		return scriptName(w.Claims.ScriptNames[sha])
+	if sha, ok := rp.Commands[pos].Script(); ok {
+		return scriptName(rp.Claims.ScriptNames[sha])
 	}
 	return name
 }
