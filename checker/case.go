@@ -25,7 +25,7 @@ type caseFile struct {
 	sound  func() error
 	pairs  func() (pairing, error)
 	holds  func() ([]Hold, error)
-	ledger func() (*ledger, error)
+	index  func() (*historyIndex, error)
 	replay func() (*replay, error)
 }
 
@@ -36,13 +36,13 @@ func newCaseFile(e history.Evidence) *caseFile {
 	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
 	f.pairs = sync.OnceValues(func() (pairing, error) { return pair(e.Ops) })
 	f.holds = sync.OnceValues(func() ([]Hold, error) { return readHolds(f) })
-	f.ledger = sync.OnceValues(func() (*ledger, error) { return newLedger(f) })
+	f.index = sync.OnceValues(func() (*historyIndex, error) { return newHistoryIndex(f) })
 	f.replay = sync.OnceValues(func() (*replay, error) {
-		l, err := f.ledger()
+		ix, err := f.index()
 		if err != nil {
 			return nil, err
 		}
-		return replayOf(l), nil
+		return replayOf(ix), nil
 	})
 	return f
 }

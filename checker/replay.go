@@ -11,7 +11,7 @@ import (
 // replay is a trial replayed: its history, the log of its commands, and the grants that these
 // commands made on the keys.
 type replay struct {
-	*ledger
+	*historyIndex
 	*keyspace.Keys
 	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
@@ -30,15 +30,15 @@ type replay struct {
 	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
 }
 
-func replayOf(l *ledger) *replay {
-	rp := &replay{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
-	for pos, c := range l.Commands {
+func replayOf(ix *historyIndex) *replay {
+	rp := &replay{historyIndex: ix, Keys: keyspace.Read(ix.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
+	for pos, c := range ix.Commands {
 		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
 		if c.Replied == 0 {
 			rp.unanswered[c.Op] = true
 		}
 	}
-	for _, op := range l.Ops {
+	for _, op := range ix.Ops {
 		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil {
 			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], offset{op.Time, op.Offset})
 		}
