@@ -265,13 +265,13 @@ func (rp *replay) deletedAfter(s suspicion) *Assumption {
 // past the deadline take precedence. In a freeze, the nemesis had a window open on the
 // client alone, and the client recorded nothing and sent nothing.
 func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
-	var best spell
-	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
+	var best interval
+	score := func(s interval) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
 	for _, win := range rp.windows {
 		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || livesOn(win.Invoke.Window) {
 			continue
 		}
-		s := spell{win.Invoke.Time, rp.end}
+		s := interval{win.Invoke.Time, rp.end}
 		if win.Complete != nil {
 			s.to = win.Complete.Time
 		}
@@ -305,9 +305,9 @@ func targets(win *history.Window, client int) bool {
 	return false
 }
 
-// stirs reports whether the client did anything during the spell, or had crashed by its
+// stirs reports whether the client did anything during the interval, or had crashed by its
 // end.
-func (rp *replay) stirs(client int, s spell) bool {
+func (rp *replay) stirs(client int, s interval) bool {
 	if rp.crashOf(client) <= s.to {
 		return true
 	}

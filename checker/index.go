@@ -13,27 +13,27 @@ import (
 // entry belongs to, who believed what when, who had crashed by then.
 type historyIndex struct {
 	history.Evidence
-	pairing pairing
-	crashes map[int]time.Duration
-	hung    map[int]time.Duration // since when a client hangs in its work, by client
-	clocks  map[int]clock
-	holds   []Hold          // in order of From
-	latest  []time.Duration // by place in holds: the greatest To so far
-	holdOf  map[int]int     // place in holds, by the index of an acquire's ok
-	spells  map[errand][]spell
-	windows []history.Pair // all operations of the nemesis
-	end     time.Duration  // the last time that was recorded
-	broke   bool           // the code under test ended the trial
+	pairing  pairing
+	crashes  map[int]time.Duration
+	hung     map[int]time.Duration // since when a client hangs in its work, by client
+	clocks   map[int]clock
+	holds    []Hold          // in order of From
+	latest   []time.Duration // by place in holds: the greatest To so far
+	holdOf   map[int]int     // place in holds, by the index of an acquire's ok
+	attended map[clientLock][]interval
+	windows  []history.Pair // all operations of the nemesis
+	end      time.Duration  // the last time that was recorded
+	broke    bool           // the code under test ended the trial
 }
 
-// errand is one client's business with one lock.
-type errand struct {
+// clientLock names one client and one lock that it deals with.
+type clientLock struct {
 	client int
 	lock   string
 }
 
-// spell is a stretch of a trial.
-type spell struct{ from, to time.Duration }
+// interval is a part of a trial.
+type interval struct{ from, to time.Duration }
 
 // newHistoryIndex returns an error if the history is impossible.
 func newHistoryIndex(f *caseFile) (*historyIndex, error) {
@@ -49,7 +49,7 @@ func newHistoryIndex(f *caseFile) (*historyIndex, error) {
 	ix := &historyIndex{
 		Evidence: e, holds: holds, clocks: clocksOf(e.Ops), pairing: pairs,
 		crashes: map[int]time.Duration{}, hung: map[int]time.Duration{},
-		holdOf: map[int]int{}, spells: map[errand][]spell{},
+		holdOf: map[int]int{}, attended: map[clientLock][]interval{},
 	}
 	for _, op := range e.Ops {
 		ix.end = max(ix.end, op.Time)
@@ -114,11 +114,11 @@ func (ix *historyIndex) attend(pairs []history.Pair) {
 		if p.Invoke.Process == history.Nemesis || p.Invoke.F == history.FAcquire {
 			continue
 		}
-		at := errand{p.Invoke.Client, p.Invoke.Lock}
-		ix.spells[at] = append(ix.spells[at], spell{p.Invoke.Time, ix.doneAt(&p)})
+		at := clientLock{p.Invoke.Client, p.Invoke.Lock}
+		ix.attended[at] = append(ix.attended[at], interval{p.Invoke.Time, ix.doneAt(&p)})
 	}
 	for _, h := range ix.holds {
-		at := errand{h.Client, h.Lock}
+		at := clientLock{h.Client, h.Lock}
 		until := h.To
 		if h.ToWhy == ByDeadline || h.ToWhy == ByLost {
 			until = ix.leaving(pairs, at, h.Acquire, h.To)
@@ -126,28 +126,28 @@ func (ix *historyIndex) attend(pairs []history.Pair) {
 		if h.ToWhy == ByLost && until == Never && ix.hangs(h.Client) {
 			until = h.To // it was told, and never comes to its release
 		}
-		ix.spells[at] = append(ix.spells[at], spell{h.From, until})
+		ix.attended[at] = append(ix.attended[at], interval{h.From, until})
 	}
 	for _, p := range pairs {
 		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
 			continue
 		}
 		if _, held := ix.holdOf[p.Complete.Index]; !held { // the client never believed in this grant
-			at := errand{p.Invoke.Client, p.Invoke.Lock}
-			ix.spells[at] = append(ix.spells[at], spell{p.Complete.Time, ix.leaving(pairs, at, p.Complete.Index, p.Complete.Time)})
+			at := clientLock{p.Invoke.Client, p.Invoke.Lock}
+			ix.attended[at] = append(ix.attended[at], interval{p.Complete.Time, ix.leaving(pairs, at, p.Complete.Index, p.Complete.Time)})
 		}
 	}
-	for at, spells := range ix.spells {
-		slices.SortFunc(spells, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
-		merged := spells[:0]
-		for _, s := range spells {
+	for at, intervals := range ix.attended {
+		slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+		merged := intervals[:0]
+		for _, s := range intervals {
 			if last := len(merged) - 1; last >= 0 && s.from <= merged[last].to {
 				merged[last].to = max(merged[last].to, s.to)
 			} else {
 				merged = append(merged, s)
 			}
 		}
-		ix.spells[at] = merged
+		ix.attended[at] = merged
 	}
 }
 
@@ -163,7 +163,7 @@ func (ix *historyIndex) doneAt(p *history.Pair) time.Duration {
 // leaving returns the time at which the client first released the lock at or after from,
 // or else the time of its crash. granted is the index of the ok of a grant in which the
 // client no longer believed.
-func (ix *historyIndex) leaving(pairs []history.Pair, at errand, granted int, from time.Duration) time.Duration {
+func (ix *historyIndex) leaving(pairs []history.Pair, at clientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)
 	})
@@ -207,11 +207,11 @@ func (ix *historyIndex) attends(client int, lock string, t time.Duration) bool {
 	if t >= ix.crashOf(client) {
 		return false
 	}
-	spells := ix.spells[errand{client, lock}]
-	i, _ := slices.BinarySearchFunc(spells, t, func(s spell, t time.Duration) int {
+	attended := ix.attended[clientLock{client, lock}]
+	i, _ := slices.BinarySearchFunc(attended, t, func(s interval, t time.Duration) int {
 		return cmp.Compare(s.to, t)
 	})
-	return i < len(spells) && spells[i].from <= t
+	return i < len(attended) && attended[i].from <= t
 }
 
 // believes reports whether another client than except believed, at t, that it held the

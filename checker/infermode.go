@@ -15,7 +15,7 @@ func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops
 	}
-	m := moder{clocks: clocksOf(e.Ops), taken: map[errand][]taken{}, open: map[history.Process]history.Op{}}
+	m := moder{clocks: clocksOf(e.Ops), taken: map[clientLock][]taken{}, open: map[history.Process]history.Op{}}
 	ops := slices.Clone(e.Ops)
 	for i := range ops {
 		if ops[i].Process != history.Nemesis {
@@ -37,12 +37,12 @@ type taken struct {
 
 type moder struct {
 	clocks map[int]clock
-	taken  map[errand][]taken
+	taken  map[clientLock][]taken
 	open   map[history.Process]history.Op
 }
 
 func (m *moder) entry(op *history.Op) {
-	at := errand{client: op.Client, lock: op.Lock}
+	at := clientLock{client: op.Client, lock: op.Lock}
 	switch {
 	case op.F == history.FLost:
 		for who, all := range m.taken {
@@ -82,7 +82,7 @@ func (m *moder) entry(op *history.Op) {
 }
 
 // under sets the mode of an invocation to that of the acquire that it belongs to.
-func (m *moder) under(op *history.Op, at errand) {
+func (m *moder) under(op *history.Op, at clientLock) {
 	best, rank := -1, 0
 	for i, x := range m.taken[at] {
 		r := 1

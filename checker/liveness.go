@@ -183,13 +183,13 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 			hold = max(hold, h.To-h.From)
 		}
 	}
-	last := map[errand]time.Duration{}
+	last := map[clientLock]time.Duration{}
 	for _, op := range rp.Ops {
 		if op.F != history.FAcquire || op.Process == history.Nemesis {
 			continue
 		}
 		clients[op.Client] = true
-		at := errand{op.Client, op.Lock}
+		at := clientLock{op.Client, op.Lock}
 		if before, ok := last[at]; ok && op.Type == history.Invoke {
 			retry = max(retry, op.Time-before)
 		}
@@ -277,17 +277,17 @@ func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool
 	if until < bound || from >= until {
 		return round{}, false
 	}
-	var held []spell
+	var held []interval
 	for _, h := range rp.holds {
 		if h.Lock == waits[0].lock && h.From < until && h.To > from {
-			held = append(held, spell{max(h.From, from), min(h.To, until)})
+			held = append(held, interval{max(h.From, from), min(h.To, until)})
 			if h.From > from {
 				r.grants++
 			}
 		}
 	}
 	r.lasted = (until - from).Round(time.Millisecond)
-	for _, s := range subtract([]spell{{from, until}}, merged(held)) {
+	for _, s := range subtract([]interval{{from, until}}, merged(held)) {
 		r.free += s.to - s.from
 	}
 	r.free = r.free.Round(time.Millisecond)

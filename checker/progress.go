@@ -121,7 +121,7 @@ func (c *Case) Waits() []time.Duration {
 }
 
 func newMeasure(rp *replay) *measure {
-	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
+	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[clientLock][]time.Duration{}}
 }
 
 type measure struct {
@@ -132,7 +132,7 @@ type measure struct {
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
 	got     map[int]int                // grants by client
 	// began lists the starts of the waits that ended with a grant, ascending.
-	began map[errand][]time.Duration
+	began map[clientLock][]time.Duration
 }
 
 type queued struct {
@@ -167,7 +167,7 @@ func (m *measure) waits() {
 		till := p.Complete.Time
 		m.granted[at.lock] = append(m.granted[at.lock], till)
 		m.got[at.client]++
-		m.began[errand{at.client, at.lock}] = append(m.began[errand{at.client, at.lock}], since)
+		m.began[clientLock{at.client, at.lock}] = append(m.began[clientLock{at.client, at.lock}], since)
 		through = append(through, queued{at.lock, since, till})
 	}
 	for _, times := range m.granted {
@@ -226,12 +226,12 @@ func (m *measure) fairness() {
 
 // losses measures how long holders went on after their leases were gone.
 func (m *measure) losses() {
-	last := map[errand]int{} // the invocation of the client's last grant
+	last := map[clientLock]int{} // the invocation of the client's last grant
 	for _, op := range m.replay.Ops {
-		at := errand{op.Client, op.Lock}
+		at := clientLock{op.Client, op.Lock}
 		if invoked, ok := m.replay.invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
 			p := m.replay.operation(invoked)
-			last[errand{p.Invoke.Client, p.Invoke.Lock}] = invoked
+			last[clientLock{p.Invoke.Client, p.Invoke.Lock}] = invoked
 		}
 		grant, had := last[at]
 		if op.F != history.FLost || !had {

@@ -20,13 +20,13 @@ func (p Progress) HeldRate() float64 {
 
 // costs counts commands by grant, and while locks were held.
 func (m *measure) costs() {
-	byGrant := map[errand][]int{}
+	byGrant := map[clientLock][]int{}
 	for at, times := range m.began {
 		byGrant[at] = make([]int, len(times))
 	}
 	held := m.held()
-	for _, spells := range held {
-		for _, s := range spells {
+	for _, intervals := range held {
+		for _, s := range intervals {
 			m.HeldTime += s.to - s.from
 		}
 	}
@@ -40,10 +40,10 @@ func (m *measure) costs() {
 		if !ok {
 			continue
 		}
-		if within, _ := spellAt(held[lock], c.Sent); within {
+		if within, _ := intervalAt(held[lock], c.Sent); within {
 			m.HeldCommands++
 		}
-		at := errand{c.Client, lock}
+		at := clientLock{c.Client, lock}
 		n, _ := slices.BinarySearch(m.began[at], c.Sent+1)
 		if n > 0 {
 			byGrant[at][n-1]++
@@ -60,10 +60,10 @@ func (m *measure) costs() {
 }
 
 // held returns the times, by lock, in which some client believed that it held the lock.
-func (m *measure) held() map[string][]spell {
-	all := map[string][]spell{}
+func (m *measure) held() map[string][]interval {
+	all := map[string][]interval{}
 	for _, h := range m.replay.holds {
-		all[h.Lock] = append(all[h.Lock], spell{h.From, min(h.To, m.replay.end)})
+		all[h.Lock] = append(all[h.Lock], interval{h.From, min(h.To, m.replay.end)})
 	}
 	for lock := range all {
 		all[lock] = merged(all[lock])
@@ -71,10 +71,10 @@ func (m *measure) held() map[string][]spell {
 	return all
 }
 
-// spellAt reports whether t lies in one of the spells, which must be merged, and returns
-// the place of that spell.
-func spellAt(all []spell, t time.Duration) (within bool, at int) {
-	at, _ = slices.BinarySearchFunc(all, t, func(s spell, t time.Duration) int {
+// intervalAt reports whether t lies in one of the intervals, which must be merged, and returns
+// the place of that interval.
+func intervalAt(all []interval, t time.Duration) (within bool, at int) {
+	at, _ = slices.BinarySearchFunc(all, t, func(s interval, t time.Duration) int {
 		if s.to <= t {
 			return -1
 		}
@@ -99,7 +99,7 @@ func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 		if at.client != c.Client {
 			continue
 		}
-		if in, _ := spellAt(m.replay.spells[at], c.Sent); in {
+		if in, _ := intervalAt(m.replay.attended[at], c.Sent); in {
 			if ok {
 				return "", false
 			}

@@ -40,40 +40,40 @@ func (m *measure) orphaned() {
 // as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-func (rp *replay) stood(lives []*keyspace.Grant) []spell {
-	var all []spell
+func (rp *replay) stood(lives []*keyspace.Grant) []interval {
+	var all []interval
 	for _, l := range lives {
-		all = append(all, spell{max(l.At.Lo, l.Came), min(rp.end, l.Until())})
+		all = append(all, interval{max(l.At.Lo, l.Came), min(rp.end, l.Until())})
 	}
 	return merged(all)
 }
 
 // caredFor returns the times in which living owners of the grants attended to the lock.
-func (rp *replay) caredFor(lives []*keyspace.Grant) []spell {
-	var all []spell
-	seen := map[errand]bool{}
+func (rp *replay) caredFor(lives []*keyspace.Grant) []interval {
+	var all []interval
+	seen := map[clientLock]bool{}
 	for _, l := range lives {
 		alive := rp.crashOf(l.Client)
 		if p := rp.operation(l.Op); rp.has(l.Op) {
-			all = append(all, spell{p.Invoke.Time, min(rp.doneAt(p), alive)})
+			all = append(all, interval{p.Invoke.Time, min(rp.doneAt(p), alive)})
 		}
-		at := errand{l.Client, l.Lock}
+		at := clientLock{l.Client, l.Lock}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
-		for _, s := range rp.spells[at] {
-			all = append(all, spell{s.from, min(s.to, alive)})
+		for _, s := range rp.attended[at] {
+			all = append(all, interval{s.from, min(s.to, alive)})
 		}
 	}
 	return merged(all)
 }
 
-// merged sorts spells and joins those that overlap or touch. It drops empty ones.
-func merged(all []spell) []spell {
-	all = slices.DeleteFunc(all, func(s spell) bool { return s.to <= s.from })
-	slices.SortFunc(all, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
-	var joined []spell
+// merged sorts intervals and joins those that overlap or touch. It drops empty ones.
+func merged(all []interval) []interval {
+	all = slices.DeleteFunc(all, func(s interval) bool { return s.to <= s.from })
+	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	var joined []interval
 	for _, s := range all {
 		if last := len(joined) - 1; last >= 0 && s.from <= joined[last].to {
 			joined[last].to = max(joined[last].to, s.to)
@@ -85,8 +85,8 @@ func merged(all []spell) []spell {
 }
 
 // subtract returns the parts of a that lie outside of b. Both must be merged.
-func subtract(a, b []spell) []spell {
-	var rest []spell
+func subtract(a, b []interval) []interval {
+	var rest []interval
 	next := 0
 	for _, s := range a {
 		for next < len(b) && b[next].to <= s.from {
@@ -94,7 +94,7 @@ func subtract(a, b []spell) []spell {
 		}
 		for i := next; i < len(b) && b[i].from < s.to; i++ {
 			if b[i].from > s.from {
-				rest = append(rest, spell{s.from, b[i].from})
+				rest = append(rest, interval{s.from, b[i].from})
 			}
 			s.from = max(s.from, b[i].to)
 		}
@@ -136,10 +136,10 @@ func (m *measure) recoveries() {
 func (m *measure) businessOf(client int, t time.Duration) []string {
 	var locks []string
 	for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
-		spells := m.replay.spells[errand{client, lock}]
-		i, _ := slices.BinarySearchFunc(spells, t, func(s spell, t time.Duration) int { return cmp.Compare(s.to, t) })
+		attended := m.replay.attended[clientLock{client, lock}]
+		i, _ := slices.BinarySearchFunc(attended, t, func(s interval, t time.Duration) int { return cmp.Compare(s.to, t) })
 		asking := m.askedBy(client, lock, t)
-		if i < len(spells) && spells[i].from <= t || asking {
+		if i < len(attended) && attended[i].from <= t || asking {
 			locks = append(locks, lock)
 		}
 	}

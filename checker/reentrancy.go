@@ -51,7 +51,7 @@ type nesting struct {
 	attempts []history.Pair            // all acquires
 	unheard  map[int]bool              // operations with a command that got no reply
 	upheaval []time.Duration           // times at which nodes lost, or may have lost, data
-	parted   []spell                   // periods with two primaries
+	parted   []interval                // periods with two primaries
 }
 
 func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
@@ -93,7 +93,7 @@ func (n *nesting) part(op history.Op) {
 	open := last >= 0 && n.parted[last].to == Never
 	switch {
 	case op.F == history.FSplit && !open:
-		n.parted = append(n.parted, spell{op.Time, Never})
+		n.parted = append(n.parted, interval{op.Time, Never})
 	case op.F == history.FPromote && open:
 		n.parted[last].to = op.Time
 	}
@@ -127,7 +127,7 @@ func (n nesting) tried() bool {
 // other primary may lack it. See ended for what was seen of the grant's keys.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.find(h.Acquire).Invoke.Time
-	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
+	if slices.ContainsFunc(n.parted, func(p interval) bool { return p.from <= granted && granted <= p.to }) {
 		return 0
 	}
 	until := n.lived(n.pairs.find(h.Acquire).Invoke)

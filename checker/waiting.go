@@ -37,7 +37,7 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 // or the client had been refused and asked again within the lease time.
 func (rp *replay) asks(r request, t time.Duration) bool {
 	if rp.asking == nil {
-		rp.asking = map[request][]spell{}
+		rp.asking = map[request][]interval{}
 		refused := map[request]bool{} // its last attempt was
 		for i := range rp.pairing.all {
 			p := &rp.pairing.all[i]
@@ -45,7 +45,7 @@ func (rp *replay) asks(r request, t time.Duration) bool {
 				continue
 			}
 			at := request{p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode}
-			s := spell{p.Invoke.Time, rp.doneAt(p)}
+			s := interval{p.Invoke.Time, rp.doneAt(p)}
 			all := rp.asking[at]
 			if last := len(all) - 1; last >= 0 && refused[at] && s.from-all[last].to <= rp.Claims.TTL {
 				all[last].to = s.to
@@ -58,7 +58,7 @@ func (rp *replay) asks(r request, t time.Duration) bool {
 	if t >= rp.crashOf(r.client) {
 		return false
 	}
-	return slices.ContainsFunc(rp.asking[r], func(s spell) bool { return s.from <= t && t <= s.to })
+	return slices.ContainsFunc(rp.asking[r], func(s interval) bool { return s.from <= t && t <= s.to })
 }
 
 // waitingKeys returns the keys in which only refused attempts left anything, and by which no
