@@ -69,14 +69,14 @@ func (t *tenure) certain() bool {
 
 func extensionsOf(pairs pairing, modes bool) extensions {
 	x := extensions{modes: modes, grants: map[string][]history.Pair{}}
-	tenures := map[seat]*tenure{}
+	tenures := map[owner]*tenure{}
 	for i, op := range pairs.ops {
 		at := pairs.of[i]
 		if at < 0 || op.Process == history.Nemesis {
 			continue
 		}
 		p := pairs.all[at]
-		where := seat{lock: p.Invoke.Lock, client: p.Invoke.Client}
+		where := owner{lock: p.Invoke.Lock, client: p.Invoke.Client}
 		if modes {
 			where.mode = p.Invoke.Mode
 		}

@@ -68,7 +68,7 @@ func readHolds(f *caseFile) ([]Hold, error) {
 	s := scan{
 		modes:   f.Claims.ReadWrite,
 		clocks:  clocksOf(f.Ops),
-		beliefs: map[seat]*belief{},
+		beliefs: map[owner]*belief{},
 		crashed: map[int]bool{},
 	}
 	for i := range f.Ops {
@@ -101,20 +101,20 @@ type belief struct {
 type scan struct {
 	modes   bool
 	clocks  map[int]clock
-	beliefs map[seat]*belief
+	beliefs map[owner]*belief
 	crashed map[int]bool
 	holds   []Hold
 }
 
-func (s *scan) seat(op *history.Op) seat {
-	p := seat{client: op.Client, lock: op.Lock}
+func (s *scan) owner(op *history.Op) owner {
+	p := owner{client: op.Client, lock: op.Lock}
 	if s.modes {
 		p.mode = op.Mode
 	}
 	return p
 }
 
-func (s *scan) belief(p seat) *belief {
+func (s *scan) belief(p owner) *belief {
 	b := s.beliefs[p]
 	if b == nil {
 		b = &belief{unknown: map[string]bool{}}
@@ -128,11 +128,11 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
 		if op.Process == history.Nemesis && op.Window == nil {
-			s.endAll(op, ByCrash, func(p seat) bool { return p.client == op.Client })
+			s.endAll(op, ByCrash, func(p owner) bool { return p.client == op.Client })
 			s.crashed[op.Client] = true
 		}
 	case history.FLost:
-		s.endAll(op, ByLost, func(p seat) bool {
+		s.endAll(op, ByLost, func(p owner) bool {
 			return p.client == op.Client && (op.Lock == "" || p.lock == op.Lock) &&
 				(op.Mode == "" || !s.modes || p.mode == op.Mode)
 		})
@@ -152,7 +152,7 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 }
 
 func (s *scan) acquired(p *history.Pair) {
-	at := s.seat(p.Invoke)
+	at := s.owner(p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *scan) acquired(p *history.Pair) {
 // extended moves the deadlines of all stakes. It revives a stake whose old deadline has
 // passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
-	at := s.seat(p.Invoke)
+	at := s.owner(p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -216,7 +216,7 @@ func (s *scan) release(op *history.Op) {
 	if s.crashed[op.Client] {
 		return
 	}
-	b := s.belief(s.seat(op))
+	b := s.belief(s.owner(op))
 	s.expire(b, op.Time)
 	token := ""
 	if op.Lease != nil {
@@ -262,8 +262,8 @@ func (s *scan) expire(b *belief, now time.Duration) {
 	}
 }
 
-// endAll ends the beliefs of all seats for which at is true.
-func (s *scan) endAll(op *history.Op, why string, at func(seat) bool) {
+// endAll ends the beliefs of all owners for which at is true.
+func (s *scan) endAll(op *history.Op, why string, at func(owner) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {
 			continue

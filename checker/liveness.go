@@ -209,8 +209,8 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 // waits lists the waits of living clients after the healing. All attempts of one client
 // for one lock belong to one wait, even in different modes.
 func (rp *replay) waits(healed time.Duration) []wait {
-	byWho := map[seat]*wait{}
-	var order []seat
+	byWho := map[owner]*wait{}
+	var order []owner
 	for _, op := range rp.Ops {
 		invoked, mine := rp.invocation(op.Index)
 		p, ok := rp.acquired(invoked)
@@ -218,7 +218,7 @@ func (rp *replay) waits(healed time.Duration) []wait {
 		if !mine || !ok || dead || rp.doneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
-		at := seat{client: op.Client, lock: op.Lock}
+		at := owner{client: op.Client, lock: op.Lock}
 		x := byWho[at]
 		if x == nil {
 			x = &wait{client: op.Client, lock: op.Lock, from: max(op.Time, healed)}

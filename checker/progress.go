@@ -142,11 +142,11 @@ type queued struct {
 
 // waits measures waiting, bypasses and fairness.
 func (m *measure) waits() {
-	open := map[seat]time.Duration{}
+	open := map[owner]time.Duration{}
 	var through []queued
 	for i := range m.replay.pairing.all {
 		p := &m.replay.pairing.all[i]
-		at := seat{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
+		at := owner{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis {
 			continue
 		}

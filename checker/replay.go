@@ -25,7 +25,7 @@ type replay struct {
 	recorded   map[keyspace.KeyPlace]bool // see records
 	blurred    *untoldGrants              // see untold
 	tended     map[tended][]tending       // see tendings
-	asking     map[request][]interval     // see asks
+	asking     map[owner][]interval       // see asks
 	waiting    map[string]bool            // see waitingKeys
 	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
 }

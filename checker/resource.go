@@ -85,8 +85,9 @@ func ordered(byLock map[string][]touch) error {
 	return nil
 }
 
-// seat identifies critical sections and beliefs: one owner, one lock, one mode.
-type seat struct {
+// owner identifies what holds a lock: one client, one lock, one mode. The mode is empty unless
+// the lock is a read-write lock.
+type owner struct {
 	client int
 	lock   string
 	mode   history.Mode
@@ -95,8 +96,8 @@ type seat struct {
 // watch follows a history and collects touches and critical sections.
 type watch struct {
 	claims   history.Claims
-	depth    map[seat]int
-	inside   map[seat]*section
+	depth    map[owner]int
+	inside   map[owner]*section
 	byLock   map[string][]touch
 	sections []*section
 }
@@ -104,7 +105,7 @@ type watch struct {
 // touches returns the reads and writes of a history, per lock in order of Seq, and the
 // critical sections, in order of acquisition.
 func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section) {
-	w := watch{claims: e.Claims, depth: map[seat]int{}, inside: map[seat]*section{}, byLock: map[string][]touch{}}
+	w := watch{claims: e.Claims, depth: map[owner]int{}, inside: map[owner]*section{}, byLock: map[string][]touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
 		// Only the invocation is sure to have the client, the lock and the mode.
@@ -128,7 +129,7 @@ func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section)
 }
 
 func (w *watch) entry(op history.Op, began time.Duration) {
-	at := seat{client: op.Client, lock: op.Lock}
+	at := owner{client: op.Client, lock: op.Lock}
 	if w.claims.ReadWrite {
 		at.mode = op.Mode
 	}
@@ -163,7 +164,7 @@ func (w *watch) entry(op history.Op, began time.Duration) {
 // enter begins a critical section. Only a reentrant lock can be acquired again inside a
 // section. With any other lock an acquire begins a new section, even if the last one was
 // never released.
-func (w *watch) enter(at seat, op history.Op) {
+func (w *watch) enter(at owner, op history.Op) {
 	if w.claims.Reentrant && w.depth[at] > 0 {
 		w.depth[at]++
 		return

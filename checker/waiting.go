@@ -11,13 +11,6 @@ import (
 // This file finds the entries of clients that wait for a lock, such as their places in a
 // queue, or a mark by which a waiting writer keeps new readers out.
 
-// request is what one client asks for.
-type request struct {
-	client int
-	lock   string
-	mode   history.Mode
-}
-
 // waitsFor reports whether the grant is the entry of a client that waited for the lock at
 // that time. An entry stands in a key that carries nothing but entries: see waitingKeys.
 func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
@@ -26,7 +19,7 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 		return false
 	}
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
-		if !rp.asks(request{g.Client, g.Lock, p.Invoke.Mode}, t) {
+		if !rp.asks(owner{g.Client, g.Lock, p.Invoke.Mode}, t) {
 			return false
 		}
 	}
@@ -35,16 +28,16 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 
 // asks reports whether the client was alive and asked for the lock at t: an attempt was open,
 // or the client had been refused and asked again within the lease time.
-func (rp *replay) asks(r request, t time.Duration) bool {
+func (rp *replay) asks(o owner, t time.Duration) bool {
 	if rp.asking == nil {
-		rp.asking = map[request][]interval{}
-		refused := map[request]bool{} // its last attempt was
+		rp.asking = map[owner][]interval{}
+		refused := map[owner]bool{} // its last attempt was
 		for i := range rp.pairing.all {
 			p := &rp.pairing.all[i]
 			if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {
 				continue
 			}
-			at := request{p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode}
+			at := owner{p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode}
 			s := interval{p.Invoke.Time, rp.doneAt(p)}
 			all := rp.asking[at]
 			if last := len(all) - 1; last >= 0 && refused[at] && s.from-all[last].to <= rp.Claims.TTL {
@@ -55,10 +48,10 @@ func (rp *replay) asks(r request, t time.Duration) bool {
 			refused[at] = p.Done() != history.OK
 		}
 	}
-	if t >= rp.crashOf(r.client) {
+	if t >= rp.crashOf(o.client) {
 		return false
 	}
-	return slices.ContainsFunc(rp.asking[r], func(s interval) bool { return s.from <= t && t <= s.to })
+	return slices.ContainsFunc(rp.asking[o], func(s interval) bool { return s.from <= t && t <= s.to })
 }
 
 // waitingKeys returns the keys in which only refused attempts left anything, and by which no
