@@ -59,7 +59,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 		return because(RenewalFailed, append(cmds, instead...), why), true
 	}
 	left := rp.leftMeanwhile(first, last.At.Hi, due.Lo)
-	if left != nil && !rp.overdue(first, left.Time) && !rp.renewedAgain(first, left.Time) {
+	if left != nil && !rp.renewalWasDue(first, left.Time) && !rp.renewedAgain(first, left.Time) {
 		return because(RenewalFailed, cmds, Fact{
 			What: RenewalStopped, Clients: []int{first.Client}, Locks: []string{left.Lock}, Key: first.Key, Since: left.Time, At: first.End.At.Mid(),
 		}), true

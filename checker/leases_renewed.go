@@ -86,10 +86,10 @@ func (rp *replay) ofAnother(pos int, g *keyspace.Grant) bool {
 	return named && op != g.Op
 }
 
-// overdue reports whether the next renewal of the grant was due before that time, if it was
+// renewalWasDue reports whether the next renewal of the grant was due before that time, if it was
 // to follow at the median interval at which clients renewed in this trial; false if the
 // trial shows no interval.
-func (rp *replay) overdue(g *keyspace.Grant, at time.Duration) bool {
+func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
 	log := rp.renewalLog()
 	last, usual := rp.grantSent(g), log.first
 	for _, sent := range rp.renewedAt(renewedLease{g.Op, g.Node}) {

@@ -121,7 +121,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 			found.cmds = append(found.cmds, renewal.Cmd)
 			left.What, left.Clients, left.Command, left.At = leftKeptAlive, []int{renewal.Client}, rp.call(renewal.Cmd), renewal.At.Lo
 		default:
-			x := rp.standingExcess(l, op, k)
+			x := rp.whyLeftOverdue(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
 			left.What, left.Span = leftTooLong, k.TTL
 			if x.cause == ServerClock || x.cause == LongLease {

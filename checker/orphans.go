@@ -12,7 +12,7 @@ import (
 // orphan describes how the keys of one abandoned operation kept others out, for one cause.
 type orphan struct {
 	op int
-	excess
+	overdue
 	lives []*keyspace.Grant
 	first keyspace.Contact // of the first client that was kept out
 	last  keyspace.Contact
@@ -59,7 +59,7 @@ func (rp *replay) orphans() []Finding {
 	for _, op := range ops {
 		blockers := rp.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := rp.excess(b.life, b.meet, rp.operation(op).Invoke.Client)
+			x := rp.whyOverdue(b.life, b.meet, rp.operation(op).Invoke.Client)
 			as := label{op: b.of, cause: x.cause}
 			if b.of < 0 {
 				as.handed = b.life
@@ -69,7 +69,7 @@ func (rp *replay) orphans() []Finding {
 				for _, earlier := range order {
 					found[earlier].before = found[earlier].before || earlier.op == as.op && earlier.handed == as.handed
 				}
-				o = &orphan{op: b.of, first: b.meet, excess: x}
+				o = &orphan{op: b.of, first: b.meet, overdue: x}
 				found[as] = o
 				order = append(order, as)
 			}

@@ -8,21 +8,22 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// excess is the reason why a grant is overdue: it still keeps others out, but no client
+// overdue is the reason why a grant is overdue: it still keeps others out, but no client
 // believes that it holds the lock, and by the recipe's claims the grant should have ended.
 // The zero value means that the grant is not overdue.
-type excess struct {
+type overdue struct {
 	cause Cause
 	why   Fact // zero if there is nothing to add
 }
 
-func (rp *replay) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess {
+// whyOverdue judges a grant that kept this client out at the contact.
+func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) overdue {
 	if rp.Claims.ClientClock {
 		return rp.staleTime(l, m.At.Lo, client)
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if rp.prolonged(l, m) != nil {
-		return excess{} // the renewal explains it
+		return overdue{} // the renewal explains it
 	}
 	claimed, over := rp.outlived(t, now)
 	over = over && now > rp.seenTo(l, now)+claimed+claimed/10
@@ -32,21 +33,21 @@ func (rp *replay) excess(l *keyspace.Grant, m keyspace.Contact, client int) exce
 	case !t.Mortal && over && rp.keptByClock(l, now):
 		return rp.prolongedByClock(l, t)
 	case !t.Mortal && (over || claimed == 0): // no recovery time: blame the key
-		return excess{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
+		return overdue{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
-		return excess{NoExpiry, Fact{What: ttlUnheard, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
+		return overdue{NoExpiry, Fact{What: ttlUnheard, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
 	case givenTooLong(l, t, claimed):
-		return excess{LongLease, Fact{What: givenTooMuch, Age: t.Given(), Span: claimed}}
+		return overdue{LongLease, Fact{What: givenTooMuch, Age: t.Given(), Span: claimed}}
 	default:
-		return excess{Unclassified, Fact{What: longerThanSaid, Span: claimed}}
+		return overdue{Unclassified, Fact{What: longerThanSaid, Span: claimed}}
 	}
-	return excess{}
+	return overdue{}
 }
 
-// standingExcess judges a key that a post-mortem found, and the grant in the key; the
+// whyLeftOverdue judges a key that a post-mortem found, and the grant in the key; the
 // grant is nil if unknown.
-func (rp *replay) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
+func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) overdue {
 	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
 	if l != nil {
@@ -59,11 +60,11 @@ func (rp *replay) standingExcess(l *keyspace.Grant, op history.Op, k history.Key
 	}
 	switch {
 	case over && l != nil && givenTooLong(l, l.TermAt(op.Time), claimed):
-		return excess{LongLease, Fact{What: givenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
+		return overdue{LongLease, Fact{What: givenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
 	case over:
-		return excess{cause: Unclassified}
+		return overdue{cause: Unclassified}
 	}
-	return excess{}
+	return overdue{}
 }
 
 // givenTooLong reports whether the grant's own client gave the key a TTL that is longer than
@@ -72,12 +73,12 @@ func givenTooLong(l *keyspace.Grant, t *keyspace.Term, claimed time.Duration) bo
 	return t.Client == l.Client && claimed > 0 && t.Given() > claimed+claimed/10
 }
 
-func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
+func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue {
 	until := t.Fair.Mid()
 	if !t.Mortal {
 		until = max(t.At.Lo, rp.seenTo(l, Never)) + rp.Claims.Recovery
 	}
-	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
+	return overdue{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }
 
 // keptByClock reports whether a grant outlived the time that the recipe claims only because
@@ -104,13 +105,13 @@ func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Du
 // staleTime judges a grant in a lock that judges by clients' clocks. The key holds a time
 // of the owner's clock, and others compare it with their own clocks. If no clock was
 // wrong, a client that met the grant late may have lost a race for it.
-func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
+func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) overdue {
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := rp.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
-		return excess{ClientClock, Fact{What: timeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
+		return overdue{ClientClock, Fact{What: timeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
 	}
-	return excess{}
+	return overdue{}
 }
 
 // clockAhead compares the clock of the grant's owner, at the time when the owner read it,
