@@ -122,7 +122,7 @@ func (rp *replay) cutFromRenewing(s suspicion) *Assumption {
 	if but, froze := rp.standstill(l.Client, l.At.Lo, until, until); froze {
 		return &Assumption{ClientRenews, but}
 	}
-	if told := rp.upheaval(l, until); told != nil {
+	if told := rp.lastDataLoss(l, until); told != nil {
 		return told
 	}
 	return rp.struck(l, until)
@@ -151,7 +151,7 @@ func (rp *replay) leftBehind(s suspicion) *Assumption {
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
 		return &Assumption{InTime, rp.delay(pos)}
 	}
-	if told := rp.upheaval(l, s.To); told != nil {
+	if told := rp.lastDataLoss(l, s.To); told != nil {
 		return told
 	}
 	return rp.struck(l, s.To)

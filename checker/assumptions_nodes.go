@@ -84,13 +84,13 @@ func (rp *replay) forgotten(s suspicion) *Assumption {
 			return &Assumption{OnePrimary, Fact{What: servedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
 	}
-	return rp.upheaval(s.first, s.To)
+	return rp.lastDataLoss(s.first, s.To)
 }
 
-// upheaval finds the last event, up to that time, in which the grant's node lost data or
+// lastDataLoss finds the last event, up to that time, in which the grant's node lost data or
 // another node took its place. Events more than one TTL before the grant do not count,
 // unless the lock is reentrant.
-func (rp *replay) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
+func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *Assumption {
 	since := l.At.Lo - rp.Claims.TTL
 	if rp.Claims.Reentrant {
 		since = 0 // a wrong count stays wrong as long as its key is used

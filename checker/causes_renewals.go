@@ -39,7 +39,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 		}
 		switch {
 		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
-			return failed(renewalUnheard, pos)
+			return failed(renewalNotArrived, pos)
 		case c.Arrived > due.Lo || c.Replied > due.Lo:
 			tardy = append(tardy, pos)
 		case c.Replied == 0:

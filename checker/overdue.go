@@ -36,7 +36,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 		return overdue{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
-		return overdue{NoExpiry, Fact{What: ttlUnheard, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
+		return overdue{NoExpiry, Fact{What: ttlNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
 	case givenTooLong(l, t, claimed):
 		return overdue{LongLease, Fact{What: givenTooMuch, Age: t.Given(), Span: claimed}}
 	default:

@@ -43,15 +43,15 @@ func reentrancy(ctx context.Context, f *caseFile) Verdict {
 
 // nesting is a history prepared for questions about nested acquires.
 type nesting struct {
-	e        history.Evidence
-	pairs    pairing
-	keys     *keyspace.Keys
-	byLock   map[string][]Hold         // in order of From
-	releases map[string][]history.Pair // by lock, in order of invocation
-	attempts []history.Pair            // all acquires
-	unheard  map[int]bool              // operations with a command that got no reply
-	upheaval []time.Duration           // times at which nodes lost, or may have lost, data
-	parted   []interval                // periods with two primaries
+	e          history.Evidence
+	pairs      pairing
+	keys       *keyspace.Keys
+	byLock     map[string][]Hold         // in order of From
+	releases   map[string][]history.Pair // by lock, in order of invocation
+	attempts   []history.Pair            // all acquires
+	unanswered map[int]bool              // operations with a command that got no reply
+	nodeEvents []time.Duration           // times at which nodes lost, or may have lost, data
+	parted     []interval                // periods with two primaries
 }
 
 func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
@@ -60,7 +60,7 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 		return nesting{}, err
 	}
 	pairs := rp.pairing
-	n := nesting{e: f.Evidence, pairs: pairs, keys: rp.Keys, unheard: rp.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	n := nesting{e: f.Evidence, pairs: pairs, keys: rp.Keys, unanswered: rp.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	for _, p := range pairs.all {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
@@ -77,10 +77,10 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 		n.part(op)
 		switch op.F {
 		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
-			n.upheaval = append(n.upheaval, op.Time)
+			n.nodeEvents = append(n.nodeEvents, op.Time)
 		case history.FClock:
 			if f.Claims.ClientClock {
-				n.upheaval = append(n.upheaval, op.Time)
+				n.nodeEvents = append(n.nodeEvents, op.Time)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 		return 0
 	}
 	until := n.lived(n.pairs.find(h.Acquire).Invoke)
-	for _, t := range n.upheaval {
+	for _, t := range n.nodeEvents {
 		if t >= granted {
 			until = min(until, t)
 			break
@@ -144,7 +144,7 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 		if r.Invoke.Time >= granted {
 			return min(until, r.Invoke.Time)
 		}
-		if r.Done() == history.Info || n.unheard[r.Invoke.Index] || r.Complete.Time >= granted {
+		if r.Done() == history.Info || n.unanswered[r.Invoke.Index] || r.Complete.Time >= granted {
 			return 0
 		}
 	}

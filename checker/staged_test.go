@@ -109,10 +109,10 @@ func blanksOf(e history.Evidence) map[string]history.Evidence {
 		one.Commands = slices.Clone(e.Commands)
 		one.Commands[i].Reply = ""
 		all[fmt.Sprintf("reply %d", i)] = one
-		unheard := e
-		unheard.Commands = slices.Clone(e.Commands)
-		unheard.Commands[i].Reply, unheard.Commands[i].Replied = "", 0
-		all[fmt.Sprintf("answer %d", i)] = unheard
+		unanswered := e
+		unanswered.Commands = slices.Clone(e.Commands)
+		unanswered.Commands[i].Reply, unanswered.Commands[i].Replied = "", 0
+		all[fmt.Sprintf("answer %d", i)] = unanswered
 	}
 	all["all replies"] = mute
 	return all

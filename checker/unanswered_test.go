@@ -19,15 +19,15 @@ func mute(s *story, at float64, client int, certain bool, args ...string) {
 	}
 }
 
-// tryUnheard is an acquire with one command whose reply nobody saw.
-func tryUnheard(s *story, at float64, client int, certain bool, args ...string) {
+// tryUnanswered is an acquire with one command whose reply nobody saw.
+func tryUnanswered(s *story, at float64, client int, certain bool, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	mute(s, at, client, certain, args...)
 	s.done(at+30, client, history.Info)
 }
 
-// giveUnheard is a release with one command whose reply nobody saw.
-func giveUnheard(s *story, at float64, client int, certain bool, args ...string) {
+// giveUnanswered is a release with one command whose reply nobody saw.
+func giveUnanswered(s *story, at float64, client int, certain bool, args ...string) {
 	s.invoke(at-1, client, history.FRelease)
 	mute(s, at, client, certain, args...)
 	s.done(at+30, client, history.Info)
@@ -48,7 +48,7 @@ func inBothCases(t *testing.T, recipe, name string, tale func(s *story, certain 
 func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 	set := func(s *story) []string { return s.script("setnx-then-expire", []string{"lock"}, "1", "1") }
 	takenByScript := func(s *story, certain bool) {
-		tryUnheard(s, 10, 0, certain, set(s)...)
+		tryUnanswered(s, 10, 0, certain, set(s)...)
 		s.queue(60, 900, 1, "nil", set(s)...)
 		s.take(1100, 1, "1", set(s)...)
 		s.give(1150, 1, "1", "DEL", "lock")
@@ -64,20 +64,20 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 	}, orphaned)
 	inBothCases(t, "set-nx-px", "given back and taken", func(s *story, certain bool) {
 		s.take(10, 0, "OK", setPX("t0")...)
-		giveUnheard(s, 50, 0, certain, s.cad("t0")...)
-		tryUnheard(s, 100, 1, certain, setPX("t1")...)
+		giveUnanswered(s, 50, 0, certain, s.cad("t0")...)
+		tryUnanswered(s, 100, 1, certain, setPX("t1")...)
 		s.queue(200, 900, 2, "nil", setPX("t2")...)
 		s.hold(1110, 1150, 2, "t2")
 	}, orphaned)
 	inBothCases(t, "set-nx-px", "of a stranger's key", func(s *story, certain bool) {
 		s.stranger(2, setPX("t9")...)
 		s.busy(5, 2, "nil", setPX("t2")...)
-		tryUnheard(s, 10, 0, certain, setPX("t0")...)
+		tryUnanswered(s, 10, 0, certain, setPX("t0")...)
 		s.queue(60, 900, 1, "nil", setPX("t1")...)
 		s.hold(1100, 1150, 1, "t1")
 	})
 	inBothCases(t, "set-nx-px", "nobody was kept out", func(s *story, certain bool) {
-		tryUnheard(s, 10, 0, certain, setPX("t0")...)
+		tryUnanswered(s, 10, 0, certain, setPX("t0")...)
 		s.hold(1100, 1150, 1, "t1")
 	})
 }
@@ -91,7 +91,7 @@ func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 		s.invoke(149, 0, history.FRelease)
 		s.unanswered(150, 0, reply, s.cad("t0")...)
 		s.done(180, 0, history.Info)
-		tryUnheard(s, 200, 1, true, setPX("t1")...)
+		tryUnanswered(s, 200, 1, true, setPX("t1")...)
 		s.queue(300, 1100, 2, "nil", setPX("t2")...)
 		s.take(1220, 2, "OK", setPX("t2")...)
 		v := liveness(t.Context(), newCaseFile(s.evidence()))
@@ -112,7 +112,7 @@ func TestALeaveThatNobodyHeardWasNotTheLast(t *testing.T) {
 	left := func(s *story, certain bool) {
 		s.take(10, 0, "1", enter(s, "0")...)
 		s.take(20, 0, "1", enter(s, "0")...)
-		giveUnheard(s, 50, 0, certain, leave(s, "0")...)
+		giveUnanswered(s, 50, 0, certain, leave(s, "0")...)
 	}
 	next := func(s *story) {
 		s.queue(100, 880, 1, "0", enter(s, "1")...)
@@ -137,19 +137,19 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 		s.take(10, 0, "OK", setPX("t0")...)
 		s.down(20)
 		s.up(25, allKeys)
-		tryUnheard(s, 40, 1, certain, setPX("t1")...)
+		tryUnanswered(s, 40, 1, certain, setPX("t1")...)
 		s.hold(1100, 1150, 2, "t2")
 		s.give(1300, 0, "0", s.cad("t0")...)
 	}, "exclusion: server-lost-key")
 	inBothCases(t, "set-nx-px", "a lease outlived", func(s *story, certain bool) {
 		s.take(10, 0, "OK", setPX("t0")...)
-		tryUnheard(s, 1012, 1, certain, setPX("t1")...)
+		tryUnanswered(s, 1012, 1, certain, setPX("t1")...)
 		s.hold(2100, 2150, 2, "t2")
 		s.give(2200, 0, "0", s.cad("t0")...)
 	}, "exclusion: lease-outlived")
 	inBothCases(t, "set-nx-ex", "another's delete", func(s *story, certain bool) {
 		s.take(10, 0, "OK", plain...)
-		giveUnheard(s, 50, 1, certain, "DEL", "lock")
+		giveUnanswered(s, 50, 1, certain, "DEL", "lock")
 		s.take(150, 2, "OK", plain...)
 		s.give(200, 2, "1", "DEL", "lock")
 		s.give(300, 0, "0", "DEL", "lock")
@@ -157,7 +157,7 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 }
 
 // c1 overwrites the key of c0's grant, and its reply is unknown. Then c2 removes the key.
-func TestWhatIsOverwrittenUnheardIsTheOverwritersDoing(t *testing.T) {
+func TestWhatIsOverwrittenWithoutAReplyIsTheOverwritersDoing(t *testing.T) {
 	const overwritten, removed, renewed = "ownership: race", "ownership: foreign-delete", "ownership: foreign-renewal"
 	for command, want := range map[string][]string{
 		"SET lock 2":        {overwritten},
@@ -172,7 +172,7 @@ func TestWhatIsOverwrittenUnheardIsTheOverwritersDoing(t *testing.T) {
 	} {
 		inBothCases(t, "exists-set", command, func(s *story, certain bool) {
 			s.take(10, 0, "OK", "SET", "lock", "1")
-			tryUnheard(s, 20, 1, certain, strings.Fields(command)...)
+			tryUnanswered(s, 20, 1, certain, strings.Fields(command)...)
 			s.give(60, 2, "1", "DEL", "lock")
 			s.give(300, 0, "0", "DEL", "lock")
 		}, want...)
@@ -180,7 +180,7 @@ func TestWhatIsOverwrittenUnheardIsTheOverwritersDoing(t *testing.T) {
 }
 
 // c1 gives c0's key a life, and nobody hears of it.
-func TestALifeThatAKeyIsGivenUnheardIsSeen(t *testing.T) {
+func TestALifeThatAKeyIsGivenWithoutAReplyIsSeen(t *testing.T) {
 	for command, want := range map[string][]string{
 		"PEXPIRE lock 2000":    {"ownership: foreign-renewal"},
 		"PEXPIRE lock 2000 GT": {"ownership: foreign-renewal"},
@@ -189,7 +189,7 @@ func TestALifeThatAKeyIsGivenUnheardIsSeen(t *testing.T) {
 	} {
 		inBothCases(t, "set-nx-px", command, func(s *story, certain bool) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			tryUnheard(s, 500, 1, certain, strings.Fields(command)...)
+			tryUnanswered(s, 500, 1, certain, strings.Fields(command)...)
 			s.give(900, 0, "1", s.cad("t0")...)
 		}, want...)
 	}
@@ -214,7 +214,7 @@ func TestAnOverlapStaysAViolationWhateverWasHeard(t *testing.T) {
 			s.done(80, 1, history.OK)
 		}, Race},
 		{"a lock that asks nobody", func(s *story) {
-			tryUnheard(s, 30, 2, false, setPX("t2")...)
+			tryUnanswered(s, 30, 2, false, setPX("t2")...)
 			s.invoke(79, 1, history.FAcquire)
 			s.done(80, 1, history.OK)
 		}, Unclassified},
