@@ -141,16 +141,16 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	if last < 0 {
 		return nil
 	}
-	type carrier struct {
+	type nodePlace struct {
 		keyspace.NodeKey
 		place string
 	}
-	latest := map[carrier]*keyspace.Grant{}
+	latest := map[nodePlace]*keyspace.Grant{}
 	for _, g := range rp.ownOf(last) {
 		if g.Came > f.To {
 			continue // a copy that came after the finding does not count
 		}
-		at := carrier{g.NodeKey(), g.Place}
+		at := nodePlace{g.NodeKey(), g.Place}
 		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of several copies, keep the latest
 			latest[at] = g
 		}

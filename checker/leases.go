@@ -103,7 +103,7 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 			since = max(since, t.At.Lo)
 		}
 	}
-	since = max(since, rp.seenTo(g, at))
+	since = max(since, rp.lastWriteAt(g, at))
 	really = at - since
 	return really, really + rp.nodeAhead(g.Node, at) - rp.nodeAhead(g.Node, since)
 }
@@ -141,7 +141,7 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 		return because(ServerClock, cmds, why), true
 	}
 	cause := LeaseOutlived
-	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.seenTo(first, at.Lo)), at.Lo) {
+	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.lastWriteAt(first, at.Lo)), at.Lo) {
 		cause = RenewalFailed // its owner ran, and its renewals failed
 	}
 	return because(cause, cmds, rp.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
@@ -297,7 +297,7 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 			return pos, true
 		}
 	}
-	for _, t := range rp.tendings()[tended{first.Key, first.Client}] {
+	for _, t := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
 		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || rp.operation(t.op).Invoke.F == history.FExtend) {
 			return t.cmd, true
 		}

@@ -86,8 +86,8 @@ func (rp *replay) ofAnother(pos int, g *keyspace.Grant) bool {
 	return named && op != g.Op
 }
 
-// renewalWasDue reports whether the next renewal of the grant was due before that time, if it was
-// to follow at the median interval at which clients renewed in this trial; false if the
+// renewalWasDue reports whether the next renewal of the grant was due before that time, if it
+// was to follow at the median interval at which clients renewed in this trial; false if the
 // trial shows no interval.
 func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
 	log := rp.renewalLog()

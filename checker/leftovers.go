@@ -205,7 +205,7 @@ const endless = 4
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process
 // has renewed the grant for so long that it will not end, and still keeps others out; last is
 // the last renewal.
-func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last tending, hanging bool) {
+func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false
 	}
@@ -215,11 +215,11 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last tending,
 	}
 	keeps := false
 	if t := l.Last(); t.Cmd >= 0 && t.Client == l.Client {
-		last = tending{at: t.At.Lo, cmd: t.Cmd}
+		last = keyWrite{at: t.At.Lo, cmd: t.Cmd}
 		keeps = !t.Mortal || t.Expiry.Hi >= now
 	}
 	// A lease may be kept in the value.
-	if t, found := rp.lastTending(l, now); found && t.at > last.at {
+	if t, found := rp.lastWrite(l, now); found && t.at > last.at {
 		last, keeps = t, keeps || t.at >= now-rp.Claims.TTL
 	}
 	return last, keeps && rp.Commands[last.cmd].Sent > since && last.at-since >= endless*rp.Claims.TTL

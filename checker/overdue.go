@@ -26,7 +26,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 		return overdue{} // the renewal explains it
 	}
 	claimed, over := rp.outlived(t, now)
-	over = over && now > rp.seenTo(l, now)+claimed+claimed/10
+	over = over && now > rp.lastWriteAt(l, now)+claimed+claimed/10
 	switch {
 	case t.Most > 0 && now > t.Fair.Hi:
 		return rp.prolongedByClock(l, t)
@@ -76,7 +76,7 @@ func givenTooLong(l *keyspace.Grant, t *keyspace.Term, claimed time.Duration) bo
 func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue {
 	until := t.Fair.Mid()
 	if !t.Mortal {
-		until = max(t.At.Lo, rp.seenTo(l, Never)) + rp.Claims.Recovery
+		until = max(t.At.Lo, rp.lastWriteAt(l, Never)) + rp.Claims.Recovery
 	}
 	return overdue{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }

@@ -24,7 +24,7 @@ type replay struct {
 	lastRan    map[int]int                // see lastOf
 	recorded   map[keyspace.KeyPlace]bool // see records
 	blurred    *untoldGrants              // see untold
-	tended     map[tended][]tending       // see tendings
+	writes     map[keyWriter][]keyWrite   // see keyWrites
 	asking     map[owner][]interval       // see asks
 	waiting    map[string]bool            // see waitingKeys
 	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
