@@ -93,8 +93,8 @@ type owner struct {
 	mode   history.Mode
 }
 
-// watch follows a history and collects touches and critical sections.
-type watch struct {
+// sectionScan goes through a history once, in order, and collects touches and critical sections.
+type sectionScan struct {
 	claims   history.Claims
 	depth    map[owner]int
 	inside   map[owner]*section
@@ -105,7 +105,7 @@ type watch struct {
 // touches returns the reads and writes of a history, per lock in order of Seq, and the
 // critical sections, in order of acquisition.
 func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section) {
-	w := watch{claims: e.Claims, depth: map[owner]int{}, inside: map[owner]*section{}, byLock: map[string][]touch{}}
+	x := sectionScan{claims: e.Claims, depth: map[owner]int{}, inside: map[owner]*section{}, byLock: map[string][]touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
 		// Only the invocation is sure to have the client, the lock and the mode.
@@ -116,45 +116,45 @@ func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section)
 				op.Lease = i.Lease
 			}
 		}
-		w.entry(op, began)
+		x.entry(op, began)
 	}
 	bySeq := func(a, b touch) int { return cmp.Compare(a.op.Seq, b.op.Seq) }
-	for _, ts := range w.byLock {
+	for _, ts := range x.byLock {
 		slices.SortStableFunc(ts, bySeq)
 	}
-	for _, s := range w.sections {
+	for _, s := range x.sections {
 		slices.SortStableFunc(s.touches, bySeq)
 	}
-	return w.byLock, w.sections
+	return x.byLock, x.sections
 }
 
-func (w *watch) entry(op history.Op, began time.Duration) {
+func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	at := owner{client: op.Client, lock: op.Lock}
-	if w.claims.ReadWrite {
+	if x.claims.ReadWrite {
 		at.mode = op.Mode
 	}
 	switch {
 	case op.Process == history.Nemesis && op.F == history.FCrash && op.Window == nil:
-		for _, s := range w.inside {
+		for _, s := range x.inside {
 			if s.client == op.Client {
 				s.over = min(s.over, op.Time)
 			}
 		}
 	case op.F == history.FLost:
-		if s := w.inside[at]; s != nil {
+		if s := x.inside[at]; s != nil {
 			s.over = min(s.over, op.Time)
 		}
 	case op.Process == history.Nemesis:
 	case op.F == history.FAcquire && op.Type == history.OK:
-		w.enter(at, op)
-	case op.F == history.FRelease && op.Type == history.Invoke && w.depth[at] > 0:
-		if w.depth[at]--; w.depth[at] == 0 {
-			w.inside[at].over = min(w.inside[at].over, op.Time)
-			delete(w.inside, at)
+		x.enter(at, op)
+	case op.F == history.FRelease && op.Type == history.Invoke && x.depth[at] > 0:
+		if x.depth[at]--; x.depth[at] == 0 {
+			x.inside[at].over = min(x.inside[at].over, op.Time)
+			delete(x.inside, at)
 		}
 	case (op.F == history.FRead || op.F == history.FWrite) && op.Type == history.OK && op.Seq > 0:
-		t := touch{op: op, began: began, section: w.inside[at]}
-		w.byLock[op.Lock] = append(w.byLock[op.Lock], t)
+		t := touch{op: op, began: began, section: x.inside[at]}
+		x.byLock[op.Lock] = append(x.byLock[op.Lock], t)
 		if t.section != nil {
 			t.section.touches = append(t.section.touches, t)
 		}
@@ -164,14 +164,14 @@ func (w *watch) entry(op history.Op, began time.Duration) {
 // enter begins a critical section. Only a reentrant lock can be acquired again inside a
 // section. With any other lock an acquire begins a new section, even if the last one was
 // never released.
-func (w *watch) enter(at owner, op history.Op) {
-	if w.claims.Reentrant && w.depth[at] > 0 {
-		w.depth[at]++
+func (x *sectionScan) enter(at owner, op history.Op) {
+	if x.claims.Reentrant && x.depth[at] > 0 {
+		x.depth[at]++
 		return
 	}
-	w.depth[at] = 1
-	w.inside[at] = &section{lock: at.lock, mode: at.mode, client: at.client, acquire: op.Index, over: Never}
-	w.sections = append(w.sections, w.inside[at])
+	x.depth[at] = 1
+	x.inside[at] = &section{lock: at.lock, mode: at.mode, client: at.client, acquire: op.Index, over: Never}
+	x.sections = append(x.sections, x.inside[at])
 }
 
 // intruders returns one touch for each other owner that touched the resource between two
