@@ -174,7 +174,7 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.moved(n, k, c, at)
 	}
 	if k.content = c.After; c.After == nil {
-		*k = keyState{places: map[string]*place{}}
+		*k = keyState{places: map[string]*placeState{}}
 	}
 }
 
@@ -203,7 +203,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 	r.strike(n, name, Replacement, by, struck)
 	for _, s := range d.added {
-		k.places[s.name] = &place{current: []*Grant{r.grant(n, k, name, s, by)}}
+		k.places[s.name] = &placeState{current: []*Grant{r.grant(n, k, name, s, by)}}
 	}
 }
 
@@ -251,7 +251,7 @@ func termOf(c history.KeyChange, by actor) Term {
 func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by actor) (struck []*Grant) {
 	p := k.places[s.name]
 	if p == nil {
-		p = &place{}
+		p = &placeState{}
 		k.places[s.name] = p
 	}
 	r.settle(p)
@@ -277,7 +277,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 
 // continues reports whether the owner of the place only updated its value. A later acquire
 // of the same owner does not continue the grant: it makes a new one.
-func (r *reader) continues(p *place, by actor) bool {
+func (r *reader) continues(p *placeState, by actor) bool {
 	if len(p.current) == 0 {
 		return false
 	}
@@ -336,7 +336,7 @@ func (r *reader) enter(g *Grant) {
 
 func (r *reader) empty(k *keyState, e End) {
 	r.finish(k.everything(), e)
-	*k = keyState{places: map[string]*place{}}
+	*k = keyState{places: map[string]*placeState{}}
 }
 
 // finish ends grants, all with the same Seq.
@@ -368,7 +368,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		}
 	}
 	if after == nil {
-		*k = keyState{places: map[string]*place{}}
+		*k = keyState{places: map[string]*placeState{}}
 		return
 	}
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
@@ -380,7 +380,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), end)
 		}
-		k.places[s.name] = &place{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
+		k.places[s.name] = &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
 	}
 	k.content = after
 }

@@ -91,7 +91,7 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 // count applies a change that raised or lowered a number. A client that takes a share ends
 // nobody's grant. A client that gives a share back ends its own share first, if it has
 // one. When a count that goes up reaches zero, all its shares end.
-func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
+func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
 	p.tell(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
 	down := r.down[KeyPlace{key, s.name}]
@@ -109,7 +109,7 @@ func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step 
 
 // share adds a grant to a count. For each owner, the count carries at most two shares: the
 // latest granted and the latest refused.
-func (r *reader) share(p *place, g *Grant, down bool) {
+func (r *reader) share(p *placeState, g *Grant, down bool) {
 	g.counted = true
 	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
 		g.Refused = true
@@ -130,17 +130,17 @@ func (r *reader) share(p *place, g *Grant, down bool) {
 }
 
 // settle ends the remaining grants of a count that went down to zero.
-func (r *reader) settle(p *place) {
+func (r *reader) settle(p *placeState) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
-		*p = place{}
+		*p = placeState{}
 	}
 }
 
 // giveBack ends one share in a count. In a count that goes up, all shares end when the
 // number reaches zero. A share in a count that goes down lasts until a client gives it
 // back.
-func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Grant) {
+func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck []*Grant) {
 	at, others := p.sharing(by)
 	switch {
 	case at < 0:
@@ -165,7 +165,7 @@ func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Gra
 // whether there are other shares. The actor's own shares end before those of others: first
 // the share that this operation took, then a granted share. Among the others' shares, a
 // refused share ends first.
-func (p *place) sharing(by actor) (at int, others bool) {
+func (p *placeState) sharing(by actor) (at int, others bool) {
 	at, best := -1, 0
 	for i, g := range p.current {
 		weight := 1

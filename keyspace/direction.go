@@ -56,7 +56,7 @@ func (r *reader) orient() {
 
 // learn processes one step. undone means that the step reverses an earlier step of the
 // same operation.
-func (l *leaning) learn(s counting, acquire, undone bool) {
+func (l *leaning) learn(s countStep, acquire, undone bool) {
 	switch {
 	case !acquire:
 		l.returned = l.returned || s.step > 0
@@ -68,25 +68,27 @@ func (l *leaning) learn(s counting, acquire, undone bool) {
 	}
 }
 
-// counting is a step of a count.
-type counting struct {
+// countStep is one change of a number in a place that clients use as a count.
+type countStep struct {
 	place string
 	step  int64
 	from  bool // the place was empty before
 	pure  bool // a command that only counts made the step
 }
 
-func (r *reader) counts(change int, by actor) (all []counting) {
+// counts returns the steps by which one change of a key, made by this command, raised or lowered
+// numbers. A number that was put in an empty place is a step from zero.
+func (r *reader) counts(change int, by actor) (all []countStep) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
 	for _, s := range d.changed {
 		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, s.was, s.value, by); counts {
-			all = append(all, counting{s.name, step, false, pure})
+			all = append(all, countStep{s.name, step, false, pure})
 		}
 	}
 	for _, s := range d.added {
 		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, "0", s.value, by); counts {
-			all = append(all, counting{s.name, step, true, pure})
+			all = append(all, countStep{s.name, step, true, pure})
 		}
 	}
 	return all
@@ -137,7 +139,7 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 // setUp marks the earlier grants of p that are no shares, since they only set up the count.
 // A grant by another successful acquire stays a share: one command may have set up the
 // count and taken a share.
-func (r *reader) setUp(p *place, g *Grant) {
+func (r *reader) setUp(p *placeState, g *Grant) {
 	var shares []*Grant
 	for _, old := range p.current {
 		if done := r.pairs[old.Op]; old.counted || old.Op != g.Op && r.acquires(old.Op) && done.Done() == history.OK {

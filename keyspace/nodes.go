@@ -132,12 +132,12 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 
 // revive returns the place for a value that a node got without a command. The owner is the
 // grant that writer finds, or a stranger.
-func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
+func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *placeState {
 	g := r.writer(c, s, at)
 	if g == nil {
-		return &place{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
+		return &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
 	}
-	p := &place{}
+	p := &placeState{}
 	for _, old := range r.chain(g) {
 		p.overwritten = append(p.overwritten, k.join(r.copy(n, old, c, at)))
 	}

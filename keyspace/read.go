@@ -71,14 +71,14 @@ type reader struct {
 // keyState is one key during the walk.
 type keyState struct {
 	content *history.KeyContent // nil: the key is absent
-	places  map[string]*place
+	places  map[string]*placeState
 	term    Term
 	jumped  time.Duration // time of the last jump of the node's clock
 	later   *sequel[Term] // the terms after its first; nil for none
 }
 
-// place is one place of a key that is there.
-type place struct {
+// placeState is one place of a key that is there.
+type placeState struct {
 	current     []*Grant // the grants that it carries, in order of Seq
 	overwritten []*Grant
 	// emptied is the end of the shares of a count that went down to zero; nil if it did
@@ -87,11 +87,11 @@ type place struct {
 	numbers *sequel[string] // the numbers that the count had; nil for none
 }
 
-func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
+func (p *placeState) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
 
 // standing returns the grants that still rely on the value in the place: the current ones,
 // and those that a grant which changed no value was put over.
-func (p *place) standing() []*Grant {
+func (p *placeState) standing() []*Grant {
 	on := slices.Clone(p.current)
 	for _, g := range p.overwritten {
 		if g.Over != nil && g.Over.Rested && slices.Contains(on, g.Over) {
@@ -115,7 +115,7 @@ func (r *reader) node(name string) *node {
 func (n *node) key(name string) *keyState {
 	k := n.keys[name]
 	if k == nil {
-		k = &keyState{places: map[string]*place{}}
+		k = &keyState{places: map[string]*placeState{}}
 		n.keys[name] = k
 	}
 	return k

@@ -204,7 +204,7 @@ func (k *keyState) join(g *Grant) *Grant {
 }
 
 // tell adds a number to the values of all grants that the place carries or carried.
-func (p *place) tell(number string) {
+func (p *placeState) tell(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
 		for _, g := range p.all() {
@@ -214,7 +214,7 @@ func (p *place) tell(number string) {
 	p.numbers.add(number)
 }
 
-func (p *place) join(g *Grant) {
+func (p *placeState) join(g *Grant) {
 	p.current = append(p.current, g)
 	if p.numbers != nil {
 		g.values.follow(p.numbers)
