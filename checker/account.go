@@ -116,7 +116,7 @@ type Operation struct {
 func operated(p *history.Pair) Operation {
 	o := Operation{Client: p.Invoke.Client, F: p.Invoke.F, Mode: p.Invoke.Mode, From: p.Invoke.Time}
 	if p.Invoke.F == history.FAcquire {
-		o.Fence = leaseOf(p).Fence
+		o.Fence = p.Lease().Fence
 	}
 	if p.Complete != nil {
 		o.To, o.Type = p.Complete.Time, p.Complete.Type

@@ -94,14 +94,14 @@ func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	case op.F == history.FRelease && op.Type == history.Invoke:
 		t.since = nil
 	case op.F == history.FAcquire && op.Type == history.Invoke && p.Done() == history.Info:
-		t.unsure[leaseOf(&p).Token] = true
+		t.unsure[p.Lease().Token] = true
 	case op.F == history.FAcquire && op.Type == history.OK:
-		t.since, t.token = p.Complete, leaseOf(&p).Token
+		t.since, t.token = p.Complete, p.Lease().Token
 		x.grants[op.Lock] = append(x.grants[op.Lock], p)
 	case op.F == history.FExtend && op.Type == history.OK:
 		x.ok++
 		ours := t.since != nil && t.since.Index < p.Invoke.Index && t.certain()
-		if token := leaseOf(&p).Token; ours && (token == "" || t.token == "" || token == t.token) {
+		if token := p.Lease().Token; ours && (token == "" || t.token == "" || token == t.token) {
 			x.all = append(x.all, extended{p, t.since})
 			t.since = p.Complete
 		}

@@ -110,7 +110,7 @@ func readFences(f *caseFile) (fences, error) {
 			continue
 		}
 		g := fencedGrant{
-			lock: p.Invoke.Lock, owner: p.Invoke.Client, fence: leaseOf(p).Fence,
+			lock: p.Invoke.Lock, owner: p.Invoke.Client, fence: p.Lease().Fence,
 			entry: p,
 		}
 		given.grants[g.lock] = append(given.grants[g.lock], g)

@@ -157,7 +157,7 @@ func (s *scan) acquired(p *history.Pair) {
 		return
 	}
 	b := s.belief(at)
-	lease := leaseOf(p)
+	lease := p.Lease()
 	if p.Complete.Type == history.Info && lease.Token != "" {
 		b.unknown[lease.Token] = true
 	}
@@ -191,7 +191,7 @@ func (s *scan) extended(p *history.Pair) {
 	}
 	b := s.belief(at)
 	s.expire(b, p.Complete.Time)
-	lease := leaseOf(p)
+	lease := p.Lease()
 	if lease.Deadline == 0 {
 		return
 	}
@@ -304,18 +304,6 @@ func sortHolds(holds []Hold) {
 	slices.SortFunc(holds, func(a, b Hold) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Acquire, b.Acquire))
 	})
-}
-
-// leaseOf returns the lease that an operation returned, or else was invoked with; the zero
-// Lease if there is none.
-func leaseOf(p *history.Pair) history.Lease {
-	switch {
-	case p.Complete != nil && p.Complete.Lease != nil:
-		return *p.Complete.Lease
-	case p.Invoke.Lease != nil:
-		return *p.Invoke.Lease
-	}
-	return history.Lease{}
 }
 
 // clock is a wall clock, as a list of its offsets: each is how far the clock was ahead

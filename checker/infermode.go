@@ -58,7 +58,7 @@ func (m *moder) entry(op *history.Op) {
 		if op.Type == history.Fail {
 			return
 		}
-		lease := leaseOf(&history.Pair{Invoke: &in, Complete: op})
+		lease := history.Pair{Invoke: &in, Complete: op}.Lease()
 		until := Never
 		if lease.Deadline != 0 {
 			until = m.clocks[op.Client].shows(lease.Deadline, in.Time)

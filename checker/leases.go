@@ -200,7 +200,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 // although without that step it would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.operation(g.Op)
-	told, asked := leaseOf(owner).Deadline, owner.Invoke.Time
+	told, asked := owner.Lease().Deadline, owner.Invoke.Time
 	if told == 0 || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
@@ -222,7 +222,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
 		return 0, false // an instant by the client's clock may have come too early
 	}
-	if told := leaseOf(rp.operation(op)).Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+	if told := rp.operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
 		return 0, false // its owner knew
 	}
 	ends := rp.operation(op).Invoke.Time + rp.Claims.TTL - termSlack

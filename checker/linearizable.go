@@ -108,7 +108,7 @@ func answers(f *caseFile) (map[string][]answered, error) {
 			continue
 		}
 		op := linear.Operation{
-			Client: in.Client, Release: in.F == history.FRelease, Mode: in.Mode, Fence: leaseOf(p).Fence,
+			Client: in.Client, Release: in.F == history.FRelease, Mode: in.Mode, Fence: p.Lease().Fence,
 			Call: pairs.place(in.Index), Reply: -1, Perhaps: p.Done() != history.OK,
 		}
 		if !op.Perhaps {

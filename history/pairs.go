@@ -16,6 +16,18 @@ func (p Pair) Done() Type {
 	return p.Complete.Type
 }
 
+// Lease returns the lease that the operation returned, or else was invoked with; the zero
+// Lease if there is neither.
+func (p Pair) Lease() Lease {
+	switch {
+	case p.Complete != nil && p.Complete.Lease != nil:
+		return *p.Complete.Lease
+	case p.Invoke.Lease != nil:
+		return *p.Invoke.Lease
+	}
+	return Lease{}
+}
+
 // Pairs matches invocations with completions, for clients by process and for the
 // nemesis by window. The pairs are in order of invocation; events are left out. It
 // returns a MisfitError if the history is impossible: two open operations of one

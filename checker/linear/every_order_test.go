@@ -239,7 +239,7 @@ func operationsOf(d *rapid.T, ops []history.Op) []Operation {
 	var all []Operation
 	for _, p := range pairs {
 		op := Operation{
-			Client: p.Invoke.Client, Release: p.Invoke.F == history.FRelease, Mode: p.Invoke.Mode, Fence: leased(&p).Fence,
+			Client: p.Invoke.Client, Release: p.Invoke.F == history.FRelease, Mode: p.Invoke.Mode, Fence: p.Lease().Fence,
 			Call: p.Invoke.Index, Reply: -1, Perhaps: p.Done() != history.OK,
 		}
 		if !op.Perhaps {

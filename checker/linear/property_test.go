@@ -78,7 +78,7 @@ func grantsOf(t testing.TB, e history.Evidence) map[string][]Grant {
 	byLock := map[string][]Grant{}
 	for _, p := range pairsOf(t, e) {
 		if p.Invoke.F == history.FAcquire && p.Invoke.Process != history.Nemesis && p.Done() == history.OK {
-			g := Grant{Owner: p.Invoke.Client, Fence: leased(&p).Fence, Call: p.Invoke.Index, Return: p.Complete.Index}
+			g := Grant{Owner: p.Invoke.Client, Fence: p.Lease().Fence, Call: p.Invoke.Index, Return: p.Complete.Index}
 			byLock[p.Invoke.Lock] = append(byLock[p.Invoke.Lock], g)
 		}
 	}

@@ -77,7 +77,7 @@ func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
 			for _, c := range d.claimed(p, fates[at.client]) {
 				s := Span{
 					Owner: at.client, Mode: at.mode, Entry: p.Complete.Index,
-					Invoke: c.invoke, OK: c.ok, End: Forever, Why: "nothing", Fence: leased(p).Fence,
+					Invoke: c.invoke, OK: c.ok, End: Forever, Why: "nothing", Fence: p.Lease().Fence,
 				}
 				s.endAt(d.matched[i], "its release")
 				s.endAt(c.end, "its deadline")
@@ -164,13 +164,13 @@ func (d *diary) match() {
 				d.matched[next] = Forever
 				owed = append(owed, next)
 			case history.Info:
-				unsure[leased(d.acquires[next]).Token] = true
+				unsure[d.acquires[next].Lease().Token] = true
 			}
 		}
-		token := leased(&history.Pair{Invoke: r.Invoke}).Token
+		token := history.Pair{Invoke: r.Invoke}.Lease().Token
 		best := -1
 		for k, i := range owed {
-			if token != "" && leased(d.acquires[i]).Token == token {
+			if token != "" && d.acquires[i].Lease().Token == token {
 				best = k
 			}
 		}
@@ -196,13 +196,13 @@ type claim struct{ invoke, ok, end time.Duration }
 // the lock, by the client's clock. An extension that was answered before the end of the
 // last period moves that end; a later one begins a new period.
 func (d *diary) claimed(p *history.Pair, f fate) []claim {
-	due := leased(p).Deadline
+	due := p.Lease().Deadline
 	if due == 0 {
 		return []claim{{p.Invoke.Time, p.Complete.Time, Forever}}
 	}
 	all := []claim{{p.Invoke.Time, p.Complete.Time, f.reaches(due, p.Invoke.Time)}}
 	for _, x := range d.extends {
-		due := leased(x).Deadline
+		due := x.Lease().Deadline
 		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index || due == 0 {
 			continue
 		}
@@ -255,16 +255,4 @@ func (f fate) reaches(due, since time.Duration) time.Duration {
 		}
 		start, ahead = stop, f.changes[i].Offset
 	}
-}
-
-// leased returns the lease that the operation returned, or else was invoked with; the zero
-// Lease if there is neither.
-func leased(p *history.Pair) history.Lease {
-	switch {
-	case p.Complete != nil && p.Complete.Lease != nil:
-		return *p.Complete.Lease
-	case p.Invoke.Lease != nil:
-		return *p.Invoke.Lease
-	}
-	return history.Lease{}
 }
