@@ -48,9 +48,9 @@ func TestLocksOfOthers(t *testing.T) {
 	})
 }
 
-// Seen exactly, since where a grant is made is known only so.
-func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
-	s := tell(t, "set-nx-px")
+// fenceCountedLate tells of a client that takes the lock, and counts its fence only after
+// another client was granted the lock and a fence.
+func fenceCountedLate(s *story) {
 	s.e.Claims.Fenced = true
 	s.invoke(9, 0, history.FAcquire)
 	s.cmd(10, 0, "OK", setPX("t0")...)
@@ -61,6 +61,12 @@ func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
 	s.give(1150, 1, "1", "DEL", "lock")
 	s.cmd(1200, 0, "2", "INCR", "fence")
 	s.done(1201, 0, history.OK, history.Lease{Token: "t0", Fence: 2})
+}
+
+// Seen exactly, since where a grant is made is known only so.
+func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	fenceCountedLate(s)
 	v, err := fencing(context.Background(), newCaseFile(s.evidence()))
 	if err != nil || v.Result != Violated {
 		t.Errorf("%s, %v; want violated", v.Result, err)

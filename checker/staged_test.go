@@ -68,18 +68,7 @@ var stages = []struct {
 	}},
 	{"watchdogs that outlive their attempt", "redlock-naive", watchdogsGoOn},
 	{"a timer that goes on", "reentrant-hash-watchdog", timerGoesOn},
-	{"a fence that is counted after another's grant", "set-nx-px", func(s *story) {
-		s.e.Claims.Fenced = true
-		s.invoke(9, 0, history.FAcquire)
-		s.cmd(10, 0, "OK", setPX("t0")...)
-		s.invoke(1099, 1, history.FAcquire)
-		s.cmd(1100, 1, "OK", setPX("t1")...)
-		s.cmd(1101, 1, "1", "INCR", "fence")
-		s.done(1102, 1, history.OK, history.Lease{Token: "t1", Fence: 1})
-		s.give(1150, 1, "1", "DEL", "lock")
-		s.cmd(1200, 0, "2", "INCR", "fence")
-		s.done(1201, 0, history.OK, history.Lease{Token: "t0", Fence: 2})
-	}},
+	{"a fence that is counted after another's grant", "set-nx-px", fenceCountedLate},
 	{"a record beside another's key that is set anew", "set-nx-px", func(s *story) {
 		s.asks(10, 0, history.OK, []string{"OK", "SET", "last", "c0"}, append([]string{"OK"}, setPX("t0")...))
 		s.asks(20, 1, history.Fail, []string{"OK", "SET", "last", "c1"}, append([]string{"nil"}, setPX("t1")...))
