@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/lockstorm/lockstorm/history"
+
 // Cause is the reason why a property was violated, as far as the wire evidence shows it.
 type Cause string
 
@@ -30,34 +32,65 @@ const (
 	Unclassified   Cause = "unclassified"    // the evidence does not show the cause
 )
 
-// causes describes all causes, in the order of the documentation.
-var causes = []struct {
+// causeRow describes a cause.
+type causeRow struct {
 	Cause
 	meaning, assumption string
-}{
-	{Race, "two grants by the protocol itself", "nothing happens between the recipe's own commands"},
-	{ForeignDelete, "somebody else's key was deleted", "the key that a release deletes is still the caller's own"},
-	{ForeignRenewal, "somebody else's lease was prolonged", "the key that a renewal prolongs is still the renewer's own"},
-	{RenewalFailed, "the renewal failed and nobody noticed", "renewals keep the lease alive for as long as its holder works"},
-	{LeaseOutlived, "the lease ended under its holder", "a holder is done before its lease ends"},
-	{ShortLease, "the key was given less time than the lease that was asked for", "a key lives for as long as the lease that was asked for"},
-	{LongLease, "the key was given more time than the lease that was asked for", "a key is gone when the lease that was asked for is over"},
-	{ServerLostKey, "Redis lost a key that it had acknowledged", "Redis keeps a key that it has acknowledged"},
-	{ServerClock, "a node's clock jumped", "the nodes' clocks run at the speed of time"},
-	{ClientClock, "clients' clocks disagreed", "the clients' wall clocks agree, and a time that was read is still the time"},
-	{NoKey, "the lock put nothing into Redis, where other clients would have seen it", "whoever holds the lock has a key in Redis that all others find there"},
-	{NoExpiry, "a key without an expiry was left behind", "whoever takes the lock lives to release it"},
-	{LateCommand, "a command of an earlier attempt arrived late", "a command that was given up does not arrive any more"},
-	{FenceRegressed, "an older fencing token came after a newer one", "fencing tokens only grow"},
-	{OrphanedKey, "an orphaned key kept everybody out until it expired", "a key in Redis has a living owner"},
-	{HungHolder, "a holder that never came back from its work kept its lease alive", "who renews a lease is still at work under it"},
-	{Starved, "the lock went round among others, and one who waited never got it", "who asks often enough gets in at some time"},
-	{CrossSlot, "a Redis Cluster refused a command whose keys are in different slots", "all keys are on one node"},
-	{Deadlock, "the code under test waits for ever", "every reply comes, and every wait has somebody who ends it"},
-	{Panic, "the code under test panicked", "errors come back as errors"},
-	{Runaway, "the code under test does not come to an end", "what is tried again succeeds at some time"},
-	{Unmarked, "clients did a job twice, as their program did not note that it was done", "whoever gets the lock is the first to get it"},
-	{Unclassified, "a violation that the evidence does not explain", ""},
+	// ofRenewal: only a lock that renews its leases can show the cause.
+	ofRenewal bool
+	// timeless reports whether no stall of the harness can have caused the finding; nil if a
+	// stall can have caused any.
+	timeless func(history.Claims, Finding) bool
+}
+
+// causes describes all causes, in the order of the documentation.
+var causes = []causeRow{
+	{Cause: Race, timeless: raceIsTimeless,
+		meaning: "two grants by the protocol itself", assumption: "nothing happens between the recipe's own commands"},
+	{Cause: ForeignDelete,
+		meaning: "somebody else's key was deleted", assumption: "the key that a release deletes is still the caller's own"},
+	{Cause: ForeignRenewal,
+		meaning: "somebody else's lease was prolonged", assumption: "the key that a renewal prolongs is still the renewer's own"},
+	{Cause: RenewalFailed, ofRenewal: true,
+		meaning: "the renewal failed and nobody noticed", assumption: "renewals keep the lease alive for as long as its holder works"},
+	{Cause: LeaseOutlived,
+		meaning: "the lease ended under its holder", assumption: "a holder is done before its lease ends"},
+	{Cause: ShortLease,
+		meaning: "the key was given less time than the lease that was asked for", assumption: "a key lives for as long as the lease that was asked for"},
+	{Cause: LongLease,
+		meaning: "the key was given more time than the lease that was asked for", assumption: "a key is gone when the lease that was asked for is over"},
+	{Cause: ServerLostKey,
+		meaning: "Redis lost a key that it had acknowledged", assumption: "Redis keeps a key that it has acknowledged"},
+	{Cause: ServerClock,
+		meaning: "a node's clock jumped", assumption: "the nodes' clocks run at the speed of time"},
+	{Cause: ClientClock,
+		meaning: "clients' clocks disagreed", assumption: "the clients' wall clocks agree, and a time that was read is still the time"},
+	{Cause: NoKey,
+		meaning: "the lock put nothing into Redis, where other clients would have seen it", assumption: "whoever holds the lock has a key in Redis that all others find there"},
+	{Cause: NoExpiry,
+		meaning: "a key without an expiry was left behind", assumption: "whoever takes the lock lives to release it"},
+	{Cause: LateCommand,
+		meaning: "a command of an earlier attempt arrived late", assumption: "a command that was given up does not arrive any more"},
+	{Cause: FenceRegressed, timeless: always,
+		meaning: "an older fencing token came after a newer one", assumption: "fencing tokens only grow"},
+	{Cause: OrphanedKey,
+		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
+	{Cause: HungHolder, ofRenewal: true,
+		meaning: "a holder that never came back from its work kept its lease alive", assumption: "who renews a lease is still at work under it"},
+	{Cause: Starved,
+		meaning: "the lock went round among others, and one who waited never got it", assumption: "who asks often enough gets in at some time"},
+	{Cause: CrossSlot, timeless: always,
+		meaning: "a Redis Cluster refused a command whose keys are in different slots", assumption: "all keys are on one node"},
+	{Cause: Deadlock, timeless: always,
+		meaning: "the code under test waits for ever", assumption: "every reply comes, and every wait has somebody who ends it"},
+	{Cause: Panic, timeless: always,
+		meaning: "the code under test panicked", assumption: "errors come back as errors"},
+	{Cause: Runaway,
+		meaning: "the code under test does not come to an end", assumption: "what is tried again succeeds at some time"},
+	{Cause: Unmarked,
+		meaning: "clients did a job twice, as their program did not note that it was done", assumption: "whoever gets the lock is the first to get it"},
+	{Cause: Unclassified,
+		meaning: "a violation that the evidence does not explain", assumption: ""},
 }
 
 // Causes returns every cause that a Finding may carry, in the order of the
@@ -70,26 +103,28 @@ func Causes() []Cause {
 	return all
 }
 
-// Meaning returns what happened in a few words, or the name of an unknown cause.
-func (c Cause) Meaning() string {
+// row returns the row of the cause. An unknown cause has a row with its name only.
+func (c Cause) row() causeRow {
 	for _, row := range causes {
 		if row.Cause == c {
-			return row.meaning
+			return row
 		}
 	}
-	return string(c)
+	return causeRow{Cause: c, meaning: string(c)}
 }
+
+// Meaning returns what happened in a few words, or the name of an unknown cause.
+func (c Cause) Meaning() string { return c.row().meaning }
 
 // Assumption returns the broken assumption of the recipe as a clause that completes "the
 // assumption that …".
-func (c Cause) Assumption() string {
-	for _, row := range causes {
-		if row.Cause == c {
-			return row.assumption
-		}
-	}
-	return ""
-}
+func (c Cause) Assumption() string { return c.row().assumption }
 
 // OfRenewal reports whether only a lock that renews its leases can show the cause.
-func (c Cause) OfRenewal() bool { return c == RenewalFailed || c == HungHolder }
+func (c Cause) OfRenewal() bool { return c.row().ofRenewal }
+
+func always(history.Claims, Finding) bool { return true }
+
+// raceIsTimeless is true of two grants by the protocol itself: they need no delay, unless the
+// protocol judges by times that clients read. But an overlap of beliefs depends on timing.
+func raceIsTimeless(c history.Claims, f Finding) bool { return !c.ClientClock && f.lasted == 0 }

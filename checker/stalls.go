@@ -94,17 +94,12 @@ func oneOfEach(findings []Finding) (first []Finding) {
 	return first
 }
 
-// timeless reports whether no stall can have caused the finding. A client that is blocked
-// for ever is blocked at any pace, unless the key was left because an attempt timed out. A
-// deadlock or a panic comes at any pace too. Two grants by the protocol itself need no
-// delay, unless the protocol judges by times that clients read. But an overlap of beliefs
-// depends on timing, so it proves nothing.
+// timeless reports whether no stall can have caused the finding: its cause says so in the
+// table of causes, or a client is blocked for ever. That client is blocked at any pace, unless
+// the key was left because an attempt timed out.
 func timeless(c history.Claims, f Finding) bool {
-	switch f.Cause {
-	case Deadlock, Panic, FenceRegressed, CrossSlot:
-		return true
-	case Race:
-		return !c.ClientClock && f.lasted == 0
+	if proven := f.Cause.row().timeless; proven != nil {
+		return proven(c, f)
 	}
 	return f.Forever && f.atAnyPace
 }

@@ -80,6 +80,11 @@ type Oracle struct {
 	Rank int
 	// OfProgram: findings are flaws of the clients' program and not of the lock.
 	OfProgram bool
+	// AlwaysApplies: the oracle judges the code under test, also of a lock that nobody took.
+	AlwaysApplies bool
+	// NeedsTimes: a history without times cannot be judged. NeedsOrder: nor can one without the
+	// order in which the resource saw reads and writes.
+	NeedsTimes, NeedsOrder bool
 	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
 	// ctx ends first.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
@@ -112,19 +117,19 @@ func oracles() []Oracle {
 	return []Oracle{
 		{Name: "exclusion", Rank: 1, Harm: HarmOverlap, judge: exclusion,
 			Doc: "no two believed holds of one lock overlap; read-write: no writer beside anyone"},
-		{Name: "resource", Rank: 2, Harm: HarmWork, judge: agreed(resource),
+		{Name: "resource", Rank: 2, Harm: HarmWork, NeedsOrder: true, judge: agreed(resource),
 			Doc: "no lost update, and no other owner's operation between two of one critical section"},
 		{Name: "fencing", Rank: 6, Harm: HarmFence, judge: fencing,
 			Doc: "a later grant has a greater fence, and the resource never accepts an older fence after a newer"},
 		{Name: "ownership", Rank: 5, Harm: HarmGrant, judge: agreed(ownership),
 			Doc: "no command ends, or changes the life of, another owner's grant that certainly still stood"},
-		{Name: "liveness", Rank: 8, Harm: HarmBlockage, judge: agreed(liveness),
+		{Name: "liveness", Rank: 8, Harm: HarmBlockage, NeedsTimes: true, judge: agreed(liveness),
 			Doc: "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time"},
 		{Name: "reentrancy", Rank: 3, Harm: HarmReentry, judge: agreed(reentrancy),
 			Doc: "n acquires need n releases, and nobody re-enters what another definitely holds"},
 		{Name: "extension", Rank: 4, judge: agreed(extension),
 			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's"},
-		{Name: "conduct", Rank: 7, Harm: HarmEnd, judge: agreed(conduct),
+		{Name: "conduct", Rank: 7, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
 			Doc: "the code under test neither deadlocks nor panics, and comes to an end"},
 		{Name: "draws", Rank: 9, OfProgram: true, judge: agreed(draws),
 			Doc: "who gets the lock later does not do again what is to be done once"},

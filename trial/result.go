@@ -25,12 +25,6 @@ const (
 	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
 )
 
-// liveness is the only oracle whose violation is a blockage, not a breach of exclusion.
-const liveness = "liveness"
-
-// conduct is the only oracle that always applies: it judges the code, not the lock.
-const conduct = "conduct"
-
 // Flaw is one (oracle, cause) that a trial or a cell showed, with its declared kind.
 type Flaw struct {
 	Oracle string `json:"oracle"`
@@ -169,10 +163,12 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 	}
 }
 
-// held says whether a property of the lock was found to hold. The conduct oracle does
-// not count: it also passes for a lock that nobody took.
+// held says whether a property of the lock was found to hold. Oracles that always apply do
+// not count: they also pass for a lock that nobody took.
 func (t Result) held() bool {
-	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool { return v.Result == checker.Held && v.Oracle != conduct })
+	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool {
+		return v.Result == checker.Held && !checker.OracleNamed(v.Oracle).AlwaysApplies
+	})
 }
 
 func (t Result) has(r checker.Result) bool {
@@ -276,7 +272,7 @@ func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 }
 
 func (f Flaw) outcome() Outcome {
-	if f.Oracle == liveness {
+	if checker.OracleNamed(f.Oracle).Harm == checker.HarmBlockage {
 		return Blocked
 	}
 	return Violated
