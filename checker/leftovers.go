@@ -150,24 +150,6 @@ func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Gr
 	return on
 }
 
-// keepsNobodyOut reports whether the grant is a share in a count that every client may
-// raise, or stands in a record beside the lock.
-func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
-
-// harmless reports whether the key carries grants and none of them keeps anybody out.
-func (rp *replay) harmless(node, key string) bool {
-	any := false
-	for _, g := range rp.Grants {
-		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
-			any = true
-			if !rp.keepsNobodyOut(g) {
-				return false
-			}
-		}
-	}
-	return any
-}
-
 // leftAtAnyPace reports whether something other than a timeout caused the grant to be left
 // behind: its owner crashed, or was granted the lock and got every reply.
 func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
