@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
@@ -48,7 +49,7 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	}
 	for _, result := range s.Trials {
 		for _, v := range result.Verdicts {
-			if ended := func(f checker.Fact) bool { return f.What == checker.EndedByCode }; v.Result == checker.Unknown && !slices.ContainsFunc(v.Reasons, ended) {
+			if ended := func(f account.Fact) bool { return f.What == account.EndedByCode }; v.Result == checker.Unknown && !slices.ContainsFunc(v.Reasons, ended) {
 				t.Errorf("%s of %s under %s: %s is unknown: %s", result.Spec.Title(), result.Spec.Lock, result.Spec.Fault, v.Oracle, v.Why)
 			}
 		}

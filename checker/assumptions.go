@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -24,7 +25,7 @@ type suspicion struct {
 }
 
 // assumption returns the broken assumption, or nil if none was broken.
-type assumption func(*replay, suspicion) *Assumption
+type assumption func(*replay, suspicion) *account.Assumption
 
 // assumptions maps causes to the functions that find the broken assumption. Causes without
 // an entry are faults of the protocol itself.
@@ -42,7 +43,7 @@ var assumptions = map[Cause]assumption{
 }
 
 // broken returns the assumption that did not hold, or nil if all held.
-func (rp *replay) broken(s suspicion) *Assumption {
+func (rp *replay) broken(s suspicion) *account.Assumption {
 	ask := assumptions[s.Cause]
 	if ask == nil {
 		return nil
@@ -54,7 +55,7 @@ func (rp *replay) broken(s suspicion) *Assumption {
 func (rp *replay) notable() time.Duration { return max(rp.Claims.TTL/20, time.Millisecond) }
 
 // overstayed explains a lease that ended while its holder went on.
-func (rp *replay) overstayed(s suspicion) *Assumption {
+func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
@@ -67,22 +68,22 @@ func (rp *replay) overstayed(s suspicion) *Assumption {
 	}
 	// The freeze must cover the end of the lease: a running client could have seen it.
 	if but, froze := rp.standstill(l.Client, earliest, ended+1, ended); froze {
-		return &Assumption{ClientStops, but}
+		return &account.Assumption{account.ClientStops, but}
 	}
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
-		return &Assumption{InTime, rp.delay(pos)}
+		return &account.Assumption{account.InTime, rp.delay(pos)}
 	}
-	on := Fact{What: workedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
+	on := account.Fact{What: account.WorkedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
 	if h := rp.hold(l); h != nil {
 		on.Until = max(on.Until, within(rp.Evidence, h.To))
-		if h.ToWhy == ByNothing {
-			on.What = workedToEnd
+		if h.ToWhy == account.ByNothing {
+			on.What = account.WorkedToEnd
 		}
 	}
-	if _, hangs := rp.hungUnder(l); hangs && on.What == workedToEnd {
-		on.What = hungToEnd
+	if _, hangs := rp.hungUnder(l); hangs && on.What == account.WorkedToEnd {
+		on.What = account.HungToEnd
 	}
-	return &Assumption{ClientStops, on}
+	return &account.Assumption{account.ClientStops, on}
 }
 
 // lapsed returns the time at which the grant ended: when its key expired; otherwise when
@@ -101,7 +102,7 @@ func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
 }
 
 // cutFromRenewing explains renewals that were missing or late.
-func (rp *replay) cutFromRenewing(s suspicion) *Assumption {
+func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
@@ -116,11 +117,11 @@ func (rp *replay) cutFromRenewing(s suspicion) *Assumption {
 			return told
 		}
 		if rp.lateness(c) > rp.notable() {
-			return &Assumption{InTime, rp.delay(pos)}
+			return &account.Assumption{account.InTime, rp.delay(pos)}
 		}
 	}
 	if but, froze := rp.standstill(l.Client, l.At.Lo, until, until); froze {
-		return &Assumption{ClientRenews, but}
+		return &account.Assumption{account.ClientRenews, but}
 	}
 	if told := rp.lastDataLoss(l, until); told != nil {
 		return told
@@ -130,26 +131,26 @@ func (rp *replay) cutFromRenewing(s suspicion) *Assumption {
 
 // leftBehind explains why an owner did not remove its key: it was unable to, or it did not
 // know that it held one.
-func (rp *replay) leftBehind(s suspicion) *Assumption {
+func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
 	}
 	if at, crashed := rp.crashes[l.Client]; crashed && at <= s.To {
-		return &Assumption{ClientLives, Fact{What: hasCrashed, Clients: []int{l.Client}, At: at}}
+		return &account.Assumption{account.ClientLives, account.Fact{What: account.HasCrashed, Clients: []int{l.Client}, At: at}}
 	}
 	if at, hangs := rp.hungUnder(l); hangs && at <= s.To {
-		return &Assumption{WorkEnds, Fact{What: hasHung, Clients: []int{l.Client}, At: at}}
+		return &account.Assumption{account.WorkEnds, account.Fact{What: account.HasHung, Clients: []int{l.Client}, At: at}}
 	}
 	since := rp.asked(rp.oldest(l))
 	if pos, ok := rp.firstLoss(l, since, s.To); ok {
 		return rp.unanswering(pos)
 	}
 	if but, froze := rp.standstill(l.Client, since, s.To, s.From); froze {
-		return &Assumption{ClientReturns, but}
+		return &account.Assumption{account.ClientReturns, but}
 	}
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
-		return &Assumption{InTime, rp.delay(pos)}
+		return &account.Assumption{account.InTime, rp.delay(pos)}
 	}
 	if told := rp.lastDataLoss(l, s.To); told != nil {
 		return told
@@ -214,7 +215,7 @@ func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (firs
 
 // late explains an old command that arrived late: of the given commands, the one that took
 // longest.
-func (rp *replay) late(s suspicion) *Assumption {
+func (rp *replay) late(s suspicion) *account.Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
 		if latest < 0 || rp.Ran(pos).Lo-rp.Commands[pos].Sent > rp.Ran(latest).Lo-rp.Commands[latest].Sent {
@@ -224,19 +225,19 @@ func (rp *replay) late(s suspicion) *Assumption {
 	if latest < 0 {
 		return nil
 	}
-	return &Assumption{InTime, rp.arrival(latest)}
+	return &account.Assumption{account.InTime, rp.arrival(latest)}
 }
 
 // deletedAfter explains why a client deleted another's key: its command was delayed, or
 // its own grant had ended without its knowledge.
-func (rp *replay) deletedAfter(s suspicion) *Assumption {
+func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
 	}
 	pos := s.cmds[len(s.cmds)-1]
 	c := rp.Commands[pos]
 	if rp.Ran(pos).Lo-c.Sent > rp.notable() {
-		return &Assumption{InTime, rp.arrival(pos)}
+		return &account.Assumption{account.InTime, rp.arrival(pos)}
 	}
 	var own *keyspace.Grant
 	for _, l := range rp.Grants {
@@ -264,7 +265,7 @@ func (rp *replay) deletedAfter(s suspicion) *Assumption {
 // standstill finds the client's longest freeze between the two times. Freezes that went on
 // past the deadline take precedence. In a freeze, the nemesis had a window open on the
 // client alone, and the client recorded nothing and sent nothing.
-func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
+func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told account.Fact, froze bool) {
 	var best interval
 	score := func(s interval) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
 	for _, win := range rp.windows {
@@ -282,7 +283,7 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 		wasOver, wasLong := score(best)
 		if !froze || over && !wasOver || over == wasOver && long > wasLong {
 			best, froze = s, true
-			told = Fact{What: wasFrozen, Clients: []int{client}, Since: s.from, Until: s.to, Fault: win.Invoke.Window.Fault}
+			told = account.Fact{What: account.WasFrozen, Clients: []int{client}, Since: s.from, Until: s.to, Fault: win.Invoke.Window.Fault}
 		}
 	}
 	return told, froze
@@ -325,7 +326,7 @@ func (rp *replay) stirs(client int, s interval) bool {
 }
 
 // struck finds a fault whose window covered the client or the grant's node.
-func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *Assumption {
+func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	for _, win := range rp.windows {
 		over := win.Invoke.Window
 		to := rp.end
@@ -337,7 +338,7 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 		}
 		if but := among(l, over); but.What != "" {
 			but.Since, but.Until, but.Fault = win.Invoke.Time, to, over.Fault
-			return &Assumption{Answered, but}
+			return &account.Assumption{account.Answered, but}
 		}
 	}
 	return nil
@@ -345,17 +346,17 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 
 // among names what the window hit: the grant's client, the grant's node or a link of that
 // client.
-func among(l *keyspace.Grant, win *history.Window) Fact {
+func among(l *keyspace.Grant, win *history.Window) account.Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):
-		return Fact{What: wasStruck, Clients: []int{l.Client}}
+		return account.Fact{What: account.WasStruck, Clients: []int{l.Client}}
 	case slices.Contains(win.Nodes, l.Node):
-		return Fact{What: wasStruck, Nodes: []string{l.Node}}
+		return account.Fact{What: account.WasStruck, Nodes: []string{l.Node}}
 	}
 	for _, link := range win.Links {
 		if c, ok := link.Client(); ok && c == l.Client {
-			return Fact{What: wasStruck, Clients: []int{c}, Link: &link}
+			return account.Fact{What: account.WasStruck, Clients: []int{c}, Link: &link}
 		}
 	}
-	return Fact{}
+	return account.Fact{}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -37,38 +38,38 @@ func (rp *replay) slowest(client int, since, until time.Duration) (pos int, ok b
 }
 
 // delay describes the delay of a command, on its way to the node or back.
-func (rp *replay) delay(pos int) Fact {
+func (rp *replay) delay(pos int) account.Fact {
 	c := rp.Commands[pos]
 	if keyspace.Clip(c.Arrived)-keyspace.Clip(c.Sent) >= rp.lateness(c) {
 		return rp.arrival(pos)
 	}
-	return rp.message(answeredLate, pos)
+	return rp.message(account.AnsweredLate, pos)
 }
 
-func (rp *replay) arrival(pos int) Fact { return rp.message(arrivedLate, pos) }
+func (rp *replay) arrival(pos int) account.Fact { return rp.message(account.ArrivedLate, pos) }
 
-func (rp *replay) message(what What, pos int) Fact {
+func (rp *replay) message(what account.What, pos int) account.Fact {
 	c := rp.Commands[pos]
-	return Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos)}
+	return account.Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos)}
 }
 
 // unanswering describes a command that did not arrive, arrived too late, or got no reply.
 // It returns nil if the command was answered or its sender crashed.
-func (rp *replay) unanswering(pos int) *Assumption {
+func (rp *replay) unanswering(pos int) *account.Assumption {
 	c := rp.Commands[pos]
 	switch {
 	case c.Replied > 0 || rp.crashOf(c.Client) < Never:
 		return nil
 	case c.Arrived == 0 && c.Exec == 0:
-		return &Assumption{Answered, rp.message(neverArrived, pos)}
+		return &account.Assumption{account.Answered, rp.message(account.NeverArrived, pos)}
 	case rp.lateness(c) > rp.notable():
-		return &Assumption{InTime, rp.arrival(pos)}
+		return &account.Assumption{account.InTime, rp.arrival(pos)}
 	}
-	return &Assumption{Answered, rp.message(neverAnswered, pos)}
+	return &account.Assumption{account.Answered, rp.message(account.NeverAnswered, pos)}
 }
 
 // forgotten explains a node that lacked acknowledged data.
-func (rp *replay) forgotten(s suspicion) *Assumption {
+func (rp *replay) forgotten(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (rp *replay) forgotten(s suspicion) *Assumption {
 	}
 	for _, p := range rp.Partings {
 		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
-			return &Assumption{OnePrimary, Fact{What: servedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
+			return &account.Assumption{account.OnePrimary, account.Fact{What: account.ServedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
 	}
 	return rp.lastDataLoss(s.first, s.To)
@@ -90,7 +91,7 @@ func (rp *replay) forgotten(s suspicion) *Assumption {
 // lastDataLoss finds the last event, up to that time, in which the grant's node lost data or
 // another node took its place. Events more than one TTL before the grant do not count,
 // unless the lock is reentrant.
-func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *Assumption {
+func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	since := l.At.Lo - rp.Claims.TTL
 	if rp.Claims.Reentrant {
 		since = 0 // a wrong count stays wrong as long as its key is used
@@ -120,25 +121,25 @@ func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 }
 
 // loses describes the data loss that the event caused.
-func (rp *replay) loses(op history.Op, key string) *Assumption {
-	but := Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
+func (rp *replay) loses(op history.Op, key string) *account.Assumption {
+	but := account.Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
 	switch op.F {
 	case history.FEvict:
-		but.What = evictedKey
-		return &Assumption{NodeKeeps, but}
+		but.What = account.EvictedKey
+		return &account.Assumption{account.NodeKeeps, but}
 	case history.FSplit:
-		but.What = servedBeside
+		but.What = account.ServedBeside
 		if old := rp.oldPrimary(op); old != "" {
 			but.Nodes = append(but.Nodes, old)
 		}
-		return &Assumption{OnePrimary, but}
+		return &account.Assumption{account.OnePrimary, but}
 	case history.FPromote:
-		but.What = promotedBehind
-		return &Assumption{ReplicaHas, but}
+		but.What = account.PromotedBehind
+		return &account.Assumption{account.ReplicaHas, but}
 	}
 	back := rp.backUp(op)
-	but.What, but.At, but.Lost = restartedAndLost, back.Time, back.Lost
-	return &Assumption{NodeKeeps, but}
+	but.What, but.At, but.Lost = account.RestartedAndLost, back.Time, back.Lost
+	return &account.Assumption{account.NodeKeeps, but}
 }
 
 // backUp returns the event in which the node came back, or down itself if no return was
@@ -164,12 +165,12 @@ func (rp *replay) oldPrimary(op history.Op) string {
 
 // nodeClockWrong finds a jump of the wall clock of the grant's node, by which its keys
 // expire.
-func (rp *replay) nodeClockWrong(s suspicion) *Assumption {
+func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
 	}
 	ahead := map[string]time.Duration{}
-	told := Fact{Nodes: []string{s.first.Node}}
+	told := account.Fact{Nodes: []string{s.first.Node}}
 	for _, op := range rp.Ops {
 		if op.F != history.FNodeClock || op.Process != history.Nemesis || op.Window != nil || op.Time > s.To {
 			continue
@@ -178,29 +179,29 @@ func (rp *replay) nodeClockWrong(s suspicion) *Assumption {
 		ahead[op.Node] = op.Offset
 		// A jump ahead ends a lease early. Setting the clock right again does not.
 		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
-			told.What, told.Offset, told.At = nodeClockJumped, by.Round(time.Millisecond), op.Time
+			told.What, told.Offset, told.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}
 	}
 	if by := ahead[s.first.Node]; told.What == "" && by != 0 {
-		told.What, told.Offset = nodeClockOff, by.Round(time.Millisecond)
+		told.What, told.Offset = account.NodeClockOff, by.Round(time.Millisecond)
 	}
 	if told.What == "" { // the key came from a node with another clock
 		for _, l := range rp.Of(s.first.Op) {
 			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
-				told = Fact{What: nodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
+				told = account.Fact{What: account.NodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
 			}
 		}
 	}
 	if told.What == "" {
 		return nil
 	}
-	return &Assumption{ClocksAgree, told}
+	return &account.Assumption{account.ClocksAgree, told}
 }
 
 // clientClockWrong finds clients whose wall clocks differed, or a clock reading that was
 // old when it was used.
-func (rp *replay) clientClockWrong(s suspicion) *Assumption {
-	var told Fact
+func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
+	var told account.Fact
 	most := time.Duration(0)
 	for _, pos := range s.cmds {
 		s.Clients = append(slices.Clone(s.Clients), rp.Commands[pos].Client)
@@ -210,22 +211,22 @@ func (rp *replay) clientClockWrong(s suspicion) *Assumption {
 			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
 		if concerned && op.Offset.Abs() > most && rp.aheadUntil(op) >= s.From-max(rp.Claims.Recovery, rp.Claims.TTL)-op.Offset.Abs() {
 			most = op.Offset.Abs()
-			told = Fact{What: clientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
+			told = account.Fact{What: account.ClientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
 		}
 	}
 	switch {
 	case told.What != "":
-		return &Assumption{ClocksAgree, told}
+		return &account.Assumption{account.ClocksAgree, told}
 	case s.first == nil:
 		return nil
 	}
 	since := rp.asked(s.first)
 	for _, c := range append([]int{s.first.Client}, s.Clients...) {
 		if but, froze := rp.standstill(c, since, s.To, s.first.At.Lo); froze {
-			return &Assumption{ReadingFresh, but}
+			return &account.Assumption{account.ReadingFresh, but}
 		}
 		if pos, ok := rp.slowest(c, since, s.To); ok {
-			return &Assumption{ReadingFresh, rp.delay(pos)}
+			return &account.Assumption{account.ReadingFresh, rp.delay(pos)}
 		}
 	}
 	return nil
@@ -245,7 +246,7 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 // counterLost explains where the fence counter was lost between two grants. It returns the
 // commands that made the grants, and the broken assumption, which is nil if no node event
 // explains the loss: then the recipe counts wrongly.
-func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *Assumption) {
+func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {
 	first, second := rp.granting(before.entry.Invoke.Index), rp.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, rp.indexOf(pos)...)

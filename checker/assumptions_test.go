@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -326,7 +327,7 @@ func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
 		{link("n1", "n0", history.Both), ""},
 		{history.Window{}, ""},
 	} {
-		if got := among(claim, &c.over).struck(); got != c.want {
+		if got, _, _ := strings.Cut(account.Plain.Say(among(claim, &c.over)), " was struck"); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.over.Target(), got, c.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -32,7 +33,7 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 		for _, r := range reasons {
 			split := f
 			split.Cause = r.cause
-			split.Account.Reasons = []Fact{r.why}
+			split.Account.Reasons = []account.Fact{r.why}
 			split.Account.Grants = rp.grants(r.first)
 			split.Commands = rp.indexOf(r.cmds...)
 			split.Account.Broken = rp.broken(suspicion{split, r.first, r.cmds})
@@ -45,7 +46,7 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 // reason explains why the second party was let in on one node.
 type reason struct {
 	cause Cause
-	why   Fact
+	why   account.Fact
 	cmds  []int           // places in the log of the commands that show it
 	first *keyspace.Grant // the grant of the first party that ended
 }
@@ -58,7 +59,7 @@ func (r reason) of(first *keyspace.Grant) reason {
 	return r
 }
 
-func because(cause Cause, cmds []int, why Fact) reason {
+func because(cause Cause, cmds []int, why account.Fact) reason {
 	return reason{cause: cause, why: why, cmds: cmds}
 }
 
@@ -219,7 +220,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		return rp.byTwoPrimaries(first, second)
 	}
 	return because(Race, []int{first.Cmd, second.Cmd},
-		Fact{What: byOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
+		account.Fact{What: account.ByOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
@@ -227,8 +228,8 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	if p == nil {
 		return unclear
 	}
-	return because(ServerLostKey, []int{first.Cmd, second.Cmd}, Fact{
-		What: byTwoPrimaries, Nodes: []string{p.Old, p.Heir, second.Node, first.Node}, Since: p.Since,
+	return because(ServerLostKey, []int{first.Cmd, second.Cmd}, account.Fact{
+		What: account.ByTwoPrimaries, Nodes: []string{p.Old, p.Heir, second.Node, first.Node}, Since: p.Since,
 		Key: first.Key, Clients: []int{first.Client}, At: first.At.Lo,
 	})
 }
@@ -257,7 +258,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 			return rp.deletedBy(first, &keyspace.End{How: keyspace.Deleted, Cmd: o.Cmd, At: o.At, Seq: o.Seq})
 		}
 		if _, isAcquire := rp.acquired(op); !isAcquire && o.Cmd >= 0 {
-			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, rp.deed(replacedKey, by, o.Cmd, o.At.Lo, first))
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, rp.deed(account.ReplacedKey, by, o.Cmd, o.At.Lo, first))
 		}
 		if rp.hold(o) != nil {
 			return rp.overwritten(first, o)
@@ -304,7 +305,7 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
 	case compatible(first.Mode, over.Mode):
-		return because(Race, cmds, Fact{What: recordShared, Clients: []int{over.Client, first.Client}, At: over.At.Lo})
+		return because(Race, cmds, account.Fact{What: account.RecordShared, Clients: []int{over.Client, first.Client}, At: over.At.Lo})
 	case rp.Claims.ClientClock:
 		return rp.takenOver(first, over.Cmd)
 	}
@@ -316,7 +317,7 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 			return r
 		}
 	}
-	return because(Race, cmds, rp.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
+	return because(Race, cmds, rp.deed(account.Overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
 // beside explains a second grant that was made while the first still stood.
@@ -327,12 +328,12 @@ func (rp *replay) beside(first, second *keyspace.Grant) reason {
 	case rp.Claims.ClientClock:
 		return rp.takenOver(first, second.Cmd)
 	}
-	return because(Race, []int{first.Cmd, second.Cmd}, rp.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
+	return because(Race, []int{first.Cmd, second.Cmd}, rp.deed(account.BesideKey, second.Client, second.Cmd, second.At.Lo, first))
 }
 
 // deed returns the fact that a client's command did something to another client's grant.
-func (rp *replay) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
-	return Fact{
+func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on *keyspace.Grant) account.Fact {
+	return account.Fact{
 		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
 		Command: rp.call(cmd), At: at, Since: on.At.Lo,
 	}
@@ -347,7 +348,7 @@ func (rp *replay) deed(what What, client, cmd int, at time.Duration, on *keyspac
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
-	did := func(what What) Fact { return rp.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
+	did := func(what account.What) account.Fact { return rp.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
 	_, isAcquire := rp.acquired(c.Op)
 	hasOp := rp.has(c.Op)
 	granted := rp.operation(first.Op).Invoke
@@ -356,14 +357,14 @@ func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	}
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
-		return because(LateCommand, cmds, did(lateOwnRemoval))
+		return because(LateCommand, cmds, did(account.LateOwnRemoval))
 	case c.Client == first.Client:
 		if r, ok := rp.entryGone(first, end); ok {
 			return r
 		}
-		return because(Race, cmds, did(ownRemoval))
+		return because(Race, cmds, did(account.OwnRemoval))
 	case isAcquire && !rp.openAt(c.Op, end.At.Lo):
-		return because(LateCommand, cmds, did(lateAttempt))
+		return because(LateCommand, cmds, did(account.LateAttempt))
 	case isAcquire && rp.Claims.ClientClock:
 		return rp.takenOver(first, end.Cmd)
 	}
@@ -371,10 +372,10 @@ func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 		return r
 	}
 	if hasOp && !rp.openAt(c.Op, end.At.Lo) {
-		return because(ForeignDelete, cmds, did(lateRemoval))
+		return because(ForeignDelete, cmds, did(account.LateRemoval))
 	}
-	return because(ForeignDelete, cmds, did(removedKey))
+	return because(ForeignDelete, cmds, did(account.RemovedKey))
 }
 
 // losses maps the event of a node to the way in which it lost keys.
-var losses = map[string]What{history.FEvict: evictedUnder, history.FSplit: splitWithout, history.FPromote: promotedWithout}
+var losses = map[string]account.What{history.FEvict: account.EvictedUnder, history.FSplit: account.SplitWithout, history.FPromote: account.PromotedWithout}

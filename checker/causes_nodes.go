@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -15,8 +16,8 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 		if op.Index != end.Event {
 			continue
 		}
-		return because(ServerLostKey, cmds, Fact{
-			What: cmp.Or(losses[op.F], restartedWith), Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
+		return because(ServerLostKey, cmds, account.Fact{
+			What: cmp.Or(losses[op.F], account.RestartedWith), Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
 			Clients: []int{first.Client}, Since: first.At.Lo,
 		})
 	}
@@ -25,8 +26,8 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	}) {
 		return unclear // no server lost anything in this trial, so the reason is unknown
 	}
-	return because(ServerLostKey, cmds, Fact{
-		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
+	return because(ServerLostKey, cmds, account.Fact{
+		What: account.Vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
 	})
 }
 
@@ -61,8 +62,8 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 			switch {
 			case l.Key != first.Key || l.Node != first.Node:
 			case l.Copied:
-				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, Fact{
-					What: entryForgotten, Nodes: []string{l.Node}, Clients: []int{l.Client}, Since: l.At.Lo,
+				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, account.Fact{
+					What: account.EntryForgotten, Nodes: []string{l.Node}, Clients: []int{l.Client}, Since: l.At.Lo,
 					Command: rp.call(end.Cmd), At: end.At.Lo,
 				}), true
 			case l.Op == first.Op || l.End == nil || l.End.Seq >= end.Seq:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -20,8 +21,8 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 		return reason{}, false
 	}
 	cmds := []int{first.Cmd, last.Cmd}
-	failed := func(what What, renewals ...int) (reason, bool) {
-		why := Fact{
+	failed := func(what account.What, renewals ...int) (reason, bool) {
+		why := account.Fact{
 			What: what, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key,
 			Since: last.At.Lo, At: first.End.At.Mid(),
 		}
@@ -39,20 +40,20 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 		}
 		switch {
 		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
-			return failed(renewalNotArrived, pos)
+			return failed(account.RenewalNotArrived, pos)
 		case c.Arrived > due.Lo || c.Replied > due.Lo:
 			tardy = append(tardy, pos)
 		case c.Replied == 0:
-			return failed(renewalNoAnswer, pos)
+			return failed(account.RenewalNoAnswer, pos)
 		case len(rp.Effects[pos]) == 0 && !stoodAt(first, rp.Ran(pos).Lo):
-			return failed(renewalRefused, pos)
+			return failed(account.RenewalRefused, pos)
 		}
 	}
 	switch {
 	case rp.frozen(first.Client, last.At.Hi, due.Lo):
 		return reason{}, false
 	case len(tardy) > 0:
-		return failed(renewalTardy, tardy...)
+		return failed(account.RenewalTardy, tardy...)
 	}
 	if why, instead, ok := rp.renewedInstead(first, due.Lo); ok {
 		why.At = first.End.At.Mid()
@@ -60,11 +61,11 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 	}
 	left := rp.leftMeanwhile(first, last.At.Hi, due.Lo)
 	if left != nil && !rp.renewalWasDue(first, left.Time) && !rp.renewedAgain(first, left.Time) {
-		return because(RenewalFailed, cmds, Fact{
-			What: RenewalStopped, Clients: []int{first.Client}, Locks: []string{left.Lock}, Key: first.Key, Since: left.Time, At: first.End.At.Mid(),
+		return because(RenewalFailed, cmds, account.Fact{
+			What: account.RenewalStopped, Clients: []int{first.Client}, Locks: []string{left.Lock}, Key: first.Key, Since: left.Time, At: first.End.At.Mid(),
 		}), true
 	}
-	return failed(RenewalMissing)
+	return failed(account.RenewalMissing)
 }
 
 // leftMeanwhile returns the first invocation by which the grant's owner released another lock

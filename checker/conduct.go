@@ -3,17 +3,18 @@ package checker
 import (
 	"context"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
 // breakdowns maps each event by which the code under test ends a trial to its cause.
 var breakdowns = map[string]struct {
 	cause Cause
-	what  What
+	what  account.What
 }{
-	history.FDeadlock: {Deadlock, AllWaited},
-	history.FPanic:    {Panic, Panicked},
-	history.FRunaway:  {Runaway, DidNotStop},
+	history.FDeadlock: {Deadlock, account.AllWaited},
+	history.FPanic:    {Panic, account.Panicked},
+	history.FRunaway:  {Runaway, account.DidNotStop},
 }
 
 // conduct decides whether the code under test finished without a deadlock, panic or
@@ -29,7 +30,7 @@ func conduct(_ context.Context, f *caseFile) Verdict {
 	b := breakdowns[op.F]
 	told := Finding{
 		Cause: b.cause, From: op.Time, To: op.Time, Ops: []int{op.Index},
-		Account: Account{Fact: Fact{What: b.what, At: op.Time, Text: op.Error}},
+		Account: account.Account{Fact: account.Fact{What: b.what, At: op.Time, Text: op.Error}},
 	}
 	if op.Client >= 0 {
 		told.Clients = []int{op.Client}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -21,11 +22,11 @@ func draws(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	if !f.Claims.Draws {
-		return notApplicable(Fact{What: NothingOnce})
+		return notApplicable(account.Fact{What: account.NothingOnce})
 	}
 	byLock, _ := touches(f.Evidence, pairs)
 	if len(byLock) == 0 {
-		return notApplicable(Fact{What: NothingTouched})
+		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {
@@ -61,8 +62,8 @@ func repeated(all []touch, pairs pairing) (findings []Finding) {
 			x = &Finding{
 				Cause: Unmarked, Lock: t.section.lock, Clients: []int{t.op.Client, was.op.Client}, From: t.op.Time,
 				Ops: []int{was.section.acquire, t.section.acquire},
-				Account: Account{Fact: Fact{
-					What: DoneAgain, Clients: []int{t.op.Client, was.op.Client}, At: t.op.Time, Since: was.op.Time,
+				Account: account.Account{Fact: account.Fact{
+					What: account.DoneAgain, Clients: []int{t.op.Client, was.op.Client}, At: t.op.Time, Since: was.op.Time,
 					Until: was.section.over, Read: granted,
 				}},
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -75,7 +76,7 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
 ) (Verdict, error) {
 	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
-		return notApplicable(Fact{What: NothingAcquired}), nil
+		return notApplicable(account.Fact{What: account.NothingAcquired}), nil
 	}
 	found, err := first(f)
 	if err != nil {
@@ -87,7 +88,7 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	}
 	undecided, err := compare(found.Locks, results)
 	if err != nil {
-		return unknown(Fact{What: CheckersDisagree, Text: err.Error()}), err
+		return unknown(account.Fact{What: account.CheckersDisagree, Text: err.Error()}), err
 	}
 	var findings []Finding
 	for _, o := range found.List {
@@ -97,16 +98,16 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	}
 	v := conclude(f, findings, true)
 	if found.Total > len(found.List) && v.Result == Violated {
-		v.Reasons = append([]Fact{{What: OverlapsCounted, Count: found.Total}}, v.Reasons...)
+		v.Reasons = append([]account.Fact{{What: account.OverlapsCounted, Count: found.Total}}, v.Reasons...)
 	}
 	if len(undecided) > 0 && v.Result != Violated {
-		return Verdict{Result: Unknown, Reasons: []Fact{{What: NotDecided, Locks: undecided}}, Doubtful: v.Doubtful}, nil
+		return Verdict{Result: Unknown, Reasons: []account.Fact{{What: account.NotDecided, Locks: undecided}}, Doubtful: v.Doubtful}, nil
 	}
 	return v, nil
 }
 
 func impossible(err error) Verdict {
-	return unknown(Fact{What: HistoryImpossible, Text: err.Error()})
+	return unknown(account.Fact{What: account.HistoryImpossible, Text: err.Error()})
 }
 
 // compare returns an error if the sweep and porcupine disagree on a lock. It also returns
@@ -144,19 +145,19 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	}
 	kept := findings
 	var doubtful []Finding
-	var reasons []Fact
+	var reasons []account.Fact
 	if overlaps {
 		var short []Finding
-		var why Fact
+		var why account.Fact
 		kept, short, why = beyondSlack(f.Evidence, findings)
 		doubtful, reasons = oneOfEach(classifyFindings(f, short[:min(len(short), maxFindings)])), saying(why)
 		if len(kept) == 0 {
-			reasons[0].Example = doubtful[0].Cause
+			reasons[0].Example = string(doubtful[0].Cause)
 			return Verdict{Result: Unknown, Reasons: reasons, Doubtful: doubtful}
 		}
 	}
 	if len(kept) > maxFindings {
-		reasons = append(reasons, Fact{What: FirstListed, Count: maxFindings, Of: len(kept)})
+		reasons = append(reasons, account.Fact{What: account.FirstListed, Count: maxFindings, Of: len(kept)})
 		kept = kept[:maxFindings]
 	}
 	kept = classifyFindings(f, kept)
@@ -174,8 +175,8 @@ func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 		lasted:  o.Until - later.From,
 		Ops:     indices(earlier.Acquire, earlier.End, later.Acquire, later.End),
 	}
-	f.Account.Fact = Fact{What: Overlap, At: later.From, Clients: f.Clients}
-	f.Account.Holds = []Believed{believed(later), believed(earlier)}
+	f.Account.Fact = account.Fact{What: account.Overlap, At: later.From, Clients: f.Clients}
+	f.Account.Holds = []account.Believed{believed(later), believed(earlier)}
 	for _, h := range []Hold{earlier, later} {
 		if h.Extended > 0 {
 			f.Ops = indices(append(f.Ops, h.Extended)...)
@@ -191,7 +192,7 @@ func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 		f.Ops = indices(append(f.Ops, h.Acquire, h.End)...)
 		f.Account.Holds = append(f.Account.Holds, believed(h))
 	}
-	f.Account.What, f.Account.Clients, f.Account.Count = Crowd, f.Clients, len(o.Beside)
+	f.Account.What, f.Account.Clients, f.Account.Count = account.Crowd, f.Clients, len(o.Beside)
 	return f
 }
 
@@ -221,7 +222,7 @@ func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words linea
 	if err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
-	page := linear.Page{Claims: f.Claims, Spans: byLock, Ops: e.Ops, Windows: words, Instant: seconds}
+	page := linear.Page{Claims: f.Claims, Spans: byLock, Ops: e.Ops, Windows: words, Instant: account.Plain.Instant}
 	given, err := readFences(f)
 	if f.Claims.Fenced && err == nil && len(sweepFences(f.Claims, given)) == 0 {
 		page.Claims = linear.Drawable(ctx, f.Claims, byLock)

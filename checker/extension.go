@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -20,11 +21,11 @@ func extension(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	if f.Claims.Permits > 1 {
-		return notApplicable(Fact{What: SeveralHolders})
+		return notApplicable(account.Fact{What: account.SeveralHolders})
 	}
 	x := extensionsOf(pairs, f.Claims.ReadWrite)
 	if x.ok == 0 {
-		return notApplicable(Fact{What: NothingExtended})
+		return notApplicable(account.Fact{What: account.NothingExtended})
 	}
 	var findings []Finding
 	for _, e := range x.all {
@@ -128,12 +129,12 @@ func (x *extensions) between(e extended) *history.Pair {
 func extensionFinding(e extended, g history.Pair) Finding {
 	return Finding{
 		Cause: Unclassified,
-		Account: Account{
-			Fact: Fact{
-				What: ExtendedLate, Clients: []int{g.Invoke.Client, e.Invoke.Client},
+		Account: account.Account{
+			Fact: account.Fact{
+				What: account.ExtendedLate, Clients: []int{g.Invoke.Client, e.Invoke.Client},
 				At: e.Complete.Time, Since: g.Complete.Time, Until: e.since.Time,
 			},
-			Operations: []Operation{touched(*e.since)},
+			Operations: []account.Operation{touched(*e.since)},
 		},
 		Lock:    e.Invoke.Lock,
 		Clients: []int{g.Invoke.Client, e.Invoke.Client},

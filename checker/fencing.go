@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
@@ -58,14 +59,14 @@ func fencingBy(ctx context.Context, f *caseFile,
 	second func(context.Context, history.Claims, fences) map[string]linear.Answer,
 ) (Verdict, error) {
 	if !f.Claims.Fenced {
-		return notApplicable(Fact{What: NotFenced}), nil
+		return notApplicable(account.Fact{What: account.NotFenced}), nil
 	}
 	given, err := readFences(f)
 	if err != nil {
 		return impossible(err), nil
 	}
 	if len(given.grants) == 0 {
-		return notApplicable(Fact{What: NothingAcquired}), nil
+		return notApplicable(account.Fact{What: account.NothingAcquired}), nil
 	}
 	found := first(f.Claims, given)
 	locks := map[string]bool{}
@@ -74,11 +75,11 @@ func fencingBy(ctx context.Context, f *caseFile,
 	}
 	undecided, err := compare(locks, second(ctx, f.Claims, given))
 	if err != nil {
-		return unknown(Fact{What: CheckersDisagree, Text: err.Error()}), err
+		return unknown(account.Fact{What: account.CheckersDisagree, Text: err.Error()}), err
 	}
 	found = slices.DeleteFunc(found, func(r regress) bool { return slices.Contains(undecided, r.lock) })
 	if len(found) == 0 && len(undecided) > 0 {
-		return unknown(Fact{What: NotDecided, Locks: undecided}), nil
+		return unknown(account.Fact{What: account.NotDecided, Locks: undecided}), nil
 	}
 	if why := given.unordered(f); len(found) == 0 && why != "" {
 		return Verdict{Result: Unknown, Why: why}, nil
@@ -301,12 +302,12 @@ func regressFinding(f *caseFile, r regress) Finding {
 		return Finding{
 			Cause: FenceRegressed, Lock: r.lock, Clients: []int{a.op.Client, s.op.Client}, From: s.op.Time, To: max(s.op.Time, a.op.Time),
 			Ops: indices(a.op.Index, s.op.Index),
-			Account: Account{
-				Fact: Fact{
-					What: OldFenceAccepted, Clients: []int{a.op.Client, s.op.Client}, At: a.op.Time, Since: s.op.Time,
+			Account: account.Account{
+				Fact: account.Fact{
+					What: account.OldFenceAccepted, Clients: []int{a.op.Client, s.op.Client}, At: a.op.Time, Since: s.op.Time,
 					Values: []int64{a.fence(), s.fence()},
 				},
-				Operations: []Operation{touched(a.op), touched(s.op)},
+				Operations: []account.Operation{touched(a.op), touched(s.op)},
 			},
 		}
 	}
@@ -316,14 +317,14 @@ func regressFinding(f *caseFile, r regress) Finding {
 		Ops: indices(g.entries()...),
 	}
 	if r.newer == nil {
-		told.Account.Fact = Fact{What: FenceMissing, Clients: told.Clients, At: told.To, Values: []int64{g.fence}}
+		told.Account.Fact = account.Fact{What: account.FenceMissing, Clients: told.Clients, At: told.To, Values: []int64{g.fence}}
 		return told
 	}
 	n := r.newer
 	told.Clients = append(told.Clients, n.owner)
 	told.Ops = indices(append(told.Ops, n.entries()...)...)
-	told.Account.Fact = Fact{
-		What: FenceNotGreater, Clients: told.Clients, At: told.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
+	told.Account.Fact = account.Fact{
+		What: account.FenceNotGreater, Clients: told.Clients, At: told.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
 	}
 	if rp, err := f.replay(); err == nil {
 		told.Commands, told.Account.Broken = rp.counterLost(*n, *g)

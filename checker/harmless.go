@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -141,7 +142,7 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 	}
 	p, isAcquire := rp.acquired(g.Over.Op)
 	h := rp.hold(g)
-	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == ByRelease && h.To < g.Over.At.Lo
+	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == account.ByRelease && h.To < g.Over.At.Lo
 }
 
 // isTheLock reports whether the place is a count that refused the others itself: no client

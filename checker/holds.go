@@ -6,21 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // Never is Hold.To of a hold that nothing in the history ended.
 const Never = keyspace.Forever
-
-// The values of Hold.ToWhy: what ended the hold.
-const (
-	ByRelease  = "release"
-	ByDeadline = "deadline"
-	ByLost     = "lost"
-	ByCrash    = "crash"
-	ByNothing  = "never"
-)
 
 // Hold is one span of time during which a client believed that it held a lock. It begins
 // with the acquire's ok. It ends with the first of these: the invocation of the release,
@@ -128,11 +120,11 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
 		if op.Process == history.Nemesis && op.Window == nil {
-			s.endAll(op, ByCrash, func(p owner) bool { return p.client == op.Client })
+			s.endAll(op, account.ByCrash, func(p owner) bool { return p.client == op.Client })
 			s.crashed[op.Client] = true
 		}
 	case history.FLost:
-		s.endAll(op, ByLost, func(p owner) bool {
+		s.endAll(op, account.ByLost, func(p owner) bool {
 			return p.client == op.Client && (op.Lock == "" || p.lock == op.Lock) &&
 				(op.Mode == "" || !s.modes || p.mode == op.Mode)
 		})
@@ -243,7 +235,7 @@ func (s *scan) release(op *history.Op) {
 		b.open.Released = append(b.open.Released, op.Index)
 		return
 	}
-	s.end(b, op.Time, ByRelease, op.Index)
+	s.end(b, op.Time, account.ByRelease, op.Index)
 }
 
 // expire ends the stakes of b whose deadlines have passed on the client's clock by now.
@@ -258,7 +250,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 		live = live || st.live
 	}
 	if !live && b.open != nil {
-		s.end(b, last, ByDeadline, -1)
+		s.end(b, last, account.ByDeadline, -1)
 	}
 }
 
@@ -293,7 +285,7 @@ func (s *scan) finish() []Hold {
 	for _, b := range s.beliefs {
 		s.expire(b, Never-1)
 		if b.open != nil {
-			s.end(b, Never, ByNothing, -1)
+			s.end(b, Never, account.ByNothing, -1)
 		}
 	}
 	sortHolds(s.holds)

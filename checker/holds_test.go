@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
@@ -219,7 +220,7 @@ func spanTexts(t *testing.T, e history.Evidence) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	why := map[string]string{"its release": ByRelease, "its deadline": ByDeadline, "nothing": ByNothing}
+	why := map[string]string{"its release": account.ByRelease, "its deadline": account.ByDeadline, "nothing": account.ByNothing}
 	crashed := slices.ContainsFunc(e.Ops, func(op history.Op) bool { return op.F == history.FCrash })
 	var holds []Hold
 	for lock, all := range byLock {
@@ -228,9 +229,9 @@ func spanTexts(t *testing.T, e history.Evidence) []string {
 			for _, s := range linear.Merge(one) {
 				w, ok := why[s.Why]
 				if !ok {
-					w = ByLost
+					w = account.ByLost
 					if crashed {
-						w = ByCrash
+						w = account.ByCrash
 					}
 				}
 				holds = append(holds, Hold{Lock: lock, Mode: mode, Client: s.Owner, From: s.OK, To: s.End, ToWhy: w, Acquire: s.Entry})

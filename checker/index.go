@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -120,10 +121,10 @@ func (ix *historyIndex) attend(pairs []history.Pair) {
 	for _, h := range ix.holds {
 		at := clientLock{h.Client, h.Lock}
 		until := h.To
-		if h.ToWhy == ByDeadline || h.ToWhy == ByLost {
+		if h.ToWhy == account.ByDeadline || h.ToWhy == account.ByLost {
 			until = ix.leaving(pairs, at, h.Acquire, h.To)
 		}
-		if h.ToWhy == ByLost && until == Never && ix.hangs(h.Client) {
+		if h.ToWhy == account.ByLost && until == Never && ix.hangs(h.Client) {
 			until = h.To // it was told, and never comes to its release
 		}
 		ix.attended[at] = append(ix.attended[at], interval{h.From, until})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -58,7 +59,7 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 // the key before that time without deleting it.
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
-	if h := rp.hold(g); h != nil && h.ToWhy == ByRelease {
+	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {
 		release, _ = rp.invocation(h.End)
 	}
 	p := rp.operation(release)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -31,7 +32,7 @@ func (rp *replay) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, 
 	if gap <= 0 || last.Client != first.Client || longest >= lease-termSlack || life+gap < lease-lease/10 || life+gap > 2*lease {
 		return reason{}, false
 	}
-	why := rp.deed(bornShort, first.Client, last.Cmd, last.At.Lo, first)
+	why := rp.deed(account.BornShort, first.Client, last.Cmd, last.At.Lo, first)
 	why.Span, why.Age = gap, life
 	return because(cause, []int{first.Cmd, last.Cmd}, why), true
 }
@@ -51,8 +52,8 @@ func (rp *replay) stillborn(op int) (reason, bool) {
 	if gap < rp.Claims.TTL-rp.Claims.TTL/10 {
 		return reason{}, false
 	}
-	r := because(cause, []int{pos}, Fact{
-		What: stillborn, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos), At: at, Span: gap,
+	r := because(cause, []int{pos}, account.Fact{
+		What: account.Stillborn, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos), At: at, Span: gap,
 	})
 	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
 }
@@ -123,7 +124,7 @@ func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 			return reason{}, false // it goes by keys of somebody else
 		}
 	}
-	return because(NoKey, nil, Fact{What: nothingKept, Locks: []string{f.Lock}}), true
+	return because(NoKey, nil, account.Fact{What: account.NothingKept, Locks: []string{f.Lock}}), true
 }
 
 // explainKeyless returns the causes of a finding about two grants if one of them left no

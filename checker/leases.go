@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -23,7 +24,7 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	at := rp.Ran(pos)
 	cmds := []int{first.Cmd, pos}
 	if seen, cmd, ok := rp.lookedAt(pos, first.Key); ok && !wrote(first, seen) {
-		why := rp.deed(judgedByOld, c.Client, pos, at.Lo, first)
+		why := rp.deed(account.JudgedByOld, c.Client, pos, at.Lo, first)
 		why.Read = rp.Ran(cmd).Lo
 		return because(Race, append(cmds, cmd), why)
 	}
@@ -41,18 +42,18 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	if skew == 0 && rp.has(c.Op) { // the sender may have read its clock before that was set right
 		skew = max(0, rp.aheadAt(c.Client, rp.operation(c.Op).Invoke.Time)-ahead)
 	}
-	why := rp.deed(oldTakenOver, c.Client, pos, at.Lo, first)
+	why := rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)
 	why.Age = lasted.Round(time.Millisecond)
 	switch {
 	case lasted >= limit-slack:
 	case skew != 0:
-		why.What, why.Offset = clockAhead, skew
+		why.What, why.Offset = account.ClockAhead, skew
 		return because(ClientClock, cmds, why)
 	case lasted < lease-slack && lasted+stale >= lease, lasted >= lease-slack && lasted+stale >= limit && stale > slack:
-		why.What, why.Span = timeStale, stale.Round(time.Millisecond)
+		why.What, why.Span = account.TimeStale, stale.Round(time.Millisecond)
 		return because(ClientClock, cmds, why)
 	case lasted < lease-slack:
-		why.What = youngTakenOver
+		why.What = account.YoungTakenOver
 		return because(Race, cmds, why)
 	}
 	return because(LeaseOutlived, cmds, why)
@@ -136,7 +137,7 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	case byNode < rp.Claims.TTL-termSlack, rp.Claims.Recovery == 0:
 		return reason{}, false
 	case really < rp.Claims.TTL-termSlack:
-		why := rp.deed(nodeClockTook, c.Client, pos, at.Lo, first)
+		why := rp.deed(account.NodeClockTook, c.Client, pos, at.Lo, first)
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
 	}
@@ -144,7 +145,7 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.lastWriteAt(first, at.Lo)), at.Lo) {
 		cause = RenewalFailed // its owner ran, and its renewals failed
 	}
-	return because(cause, cmds, rp.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
+	return because(cause, cmds, rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
 // expiredUnder explains a key that expired while its owner believed that it held the lock.
@@ -155,11 +156,11 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	if second != nil {
 		granted = second.At.Hi
 	}
-	why := Fact{What: expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
+	why := account.Fact{What: account.Expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
 	// If the key certainly ended before its fair end, it is enough that the grant may have
 	// come before that fair end.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
-		why.What, why.Until = expiredEarly, last.Fair.Mid()
+		why.What, why.Until = account.ExpiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
 	}
 	if r, ok := rp.elsewhere(first, granted); ok {
@@ -172,15 +173,15 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 		return r
 	}
 	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
-		return because(ForeignRenewal, cmds, rp.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
+		return because(ForeignRenewal, cmds, rp.deed(account.LifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
 	if rp.deadlineDelayed(first, granted) {
-		why.What = deadlineMoved
+		why.What = account.DeadlineMoved
 		return because(ClientClock, cmds, why)
 	}
 	if rp.Claims.Renews {
 		if pos, ok := rp.foreclosed(first, last); ok {
-			why.What, why.Command = expiredUnasked, rp.call(pos)
+			why.What, why.Command = account.ExpiredUnasked, rp.call(pos)
 			return because(ServerClock, append(cmds, pos), why)
 		}
 		if r, failed := rp.unrenewed(first, last); failed {
@@ -189,7 +190,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	}
 	why.Age = (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond)
 	if asked, ok := rp.shortened(first, last, granted); ok {
-		why.What, why.Until = shortLife, asked+rp.Claims.TTL
+		why.What, why.Until = account.ShortLife, asked+rp.Claims.TTL
 		return because(ShortLease, cmds, why)
 	}
 	return because(LeaseOutlived, cmds, why)
@@ -249,8 +250,8 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 			continue
 		}
 		op, _ := rp.event(last.Event)
-		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, Fact{
-			What: renewalLost, Nodes: []string{first.Node}, Clients: []int{t.Client}, Command: rp.call(t.Cmd), At: t.At.Lo,
+		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, account.Fact{
+			What: account.RenewalLost, Nodes: []string{first.Node}, Clients: []int{t.Client}, Command: rp.call(t.Cmd), At: t.At.Lo,
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
@@ -276,8 +277,8 @@ func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reaso
 			continue
 		}
 		last := l.Last()
-		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, Fact{
-			What: expiredApart, Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since,
+		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, account.Fact{
+			What: account.ExpiredApart, Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since,
 			Key: first.Key, Clients: []int{last.Client}, At: first.End.At.Mid(),
 		}), true
 	}

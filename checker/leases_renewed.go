@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -145,10 +146,10 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 // renewedInstead explains a lease whose owner never renewed it until due, but renewed
 // leases that it had released, as many as it ever renewed at a time. It returns the places
 // of these renewals; ok is false if the log does not show that.
-func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact, places []int, ok bool) {
+func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
-		return Fact{}, nil, false
+		return account.Fact{}, nil, false
 	}
 	leases := 0
 	for of, renewals := range all {
@@ -167,12 +168,12 @@ func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why Fact
 		}
 	}
 	if leases == 0 || leases < rp.mostRenewed(g.Client, g.Node) {
-		return Fact{}, nil, false
+		return account.Fact{}, nil, false
 	}
 	slices.Sort(places)
 	bySent := func(a, b int) int { return cmp.Compare(rp.Commands[a].Sent, rp.Commands[b].Sent) }
-	return Fact{
-		What: RenewedInstead, Clients: []int{g.Client}, Key: g.Key, Count: leases,
+	return account.Fact{
+		What: account.RenewedInstead, Clients: []int{g.Client}, Key: g.Key, Count: leases,
 		Read: rp.Commands[slices.MinFunc(places, bySent)].Sent, Until: rp.Commands[slices.MaxFunc(places, bySent)].Sent,
 	}, places, true
 }
@@ -183,7 +184,7 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 		return false
 	}
 	i, held := rp.holdOf[acquire.Complete.Index]
-	return held && rp.holds[i].ToWhy == ByRelease && rp.holds[i].To < at
+	return held && rp.holds[i].ToWhy == account.ByRelease && rp.holds[i].To < at
 }
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at a

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -28,7 +29,7 @@ func (s *story) besides(release float64, client int) func() {
 }
 
 // reasonOf judges the story and returns the reason of its first overlap.
-func reasonOf(t *testing.T, recipe string, tale func(*story)) Fact {
+func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 	t.Helper()
 	s := tell(t, recipe)
 	tale(s)
@@ -50,12 +51,12 @@ func TestAReleaseIsBlamedForARenewalThatWasNotYetDue(t *testing.T) {
 		name     string
 		renewals []float64 // of a lease from 10; below 0, answered with an error
 		release  float64
-		want     What
+		want     account.What
 	}{
-		{"before the next was due", []float64{343, 676}, 800, RenewalStopped},
-		{"after the next was due", []float64{343, 676}, 1200, RenewalMissing},
-		{"no interval is known", []float64{343}, 500, RenewalStopped},
-		{"a repetition after an error is no interval", []float64{-342, 343}, 500, RenewalStopped},
+		{"before the next was due", []float64{343, 676}, 800, account.RenewalStopped},
+		{"after the next was due", []float64{343, 676}, 1200, account.RenewalMissing},
+		{"no interval is known", []float64{343}, 500, account.RenewalStopped},
+		{"a repetition after an error is no interval", []float64{-342, 343}, 500, account.RenewalStopped},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := reasonOf(t, "set-nx-px-watchdog", func(s *story) {
@@ -92,8 +93,8 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 		s.give(1200, 1, "1", s.cad("token-one")...)
 		s.give(1300, 0, "0", s.cad("token-zero")...)
 	})
-	if got.What != RenewalMissing {
-		t.Errorf("got %s, want %s", got.What, RenewalMissing)
+	if got.What != account.RenewalMissing {
+		t.Errorf("got %s, want %s", got.What, account.RenewalMissing)
 	}
 }
 
@@ -104,12 +105,12 @@ func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 		earlier int  // leases of c0 that come first, each renewed at once
 		again   int  // how many of them are renewed again after their release
 		own     bool // the held lease is renewed once
-		want    What
+		want    account.What
 	}{
-		{"all that it ever renewed at a time", 2, 2, false, RenewedInstead},
-		{"fewer than it renewed at a time", 2, 1, false, RenewalMissing},
-		{"the held lease was renewed", 2, 2, true, RenewalMissing},
-		{"none", 2, 0, false, RenewalMissing},
+		{"all that it ever renewed at a time", 2, 2, false, account.RenewedInstead},
+		{"fewer than it renewed at a time", 2, 1, false, account.RenewalMissing},
+		{"the held lease was renewed", 2, 2, true, account.RenewalMissing},
+		{"none", 2, 0, false, account.RenewalMissing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := reasonOf(t, "set-nx-ex-bounded-renewal", func(s *story) {
@@ -134,7 +135,7 @@ func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 			if got.What != c.want {
 				t.Fatalf("got %s, want %s", got.What, c.want)
 			}
-			if c.want == RenewedInstead && (got.Count != 2 || got.Clients[0] != 0 || got.Read >= got.Until) {
+			if c.want == account.RenewedInstead && (got.Count != 2 || got.Clients[0] != 0 || got.Read >= got.Until) {
 				t.Errorf("got %+v, want 2 leases of c0, in the order of time", got)
 			}
 		})

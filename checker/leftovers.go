@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -14,7 +15,7 @@ type leftover struct {
 	blocks  bool // the key is on so many nodes that no client gets in
 	forever bool
 	cause   Cause
-	why     []Fact
+	why     []account.Fact
 	cmds    []int
 	first   *keyspace.Grant // the grant that it carries; nil if unknown
 	// young: the key is no older than the recipe lets a lock become, so that its owner may
@@ -83,16 +84,16 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 		}
 		l := rp.standing(op.Node, k.Key, op.Time)
 		found := leftover{blocks: true, at: op.Time, first: l}
-		left := Fact{Key: k.Key, Nodes: []string{op.Node}, At: op.Time}
-		var because []Fact
+		left := account.Fact{Key: k.Key, Nodes: []string{op.Node}, At: op.Time}
+		var because []account.Fact
 		if l != nil {
-			because, found.cmds = []Fact{rp.abandoned(l)}, []int{l.Cmd}
+			because, found.cmds = []account.Fact{rp.abandoned(l)}, []int{l.Cmd}
 		}
 		renewal := rp.lastUnowned(l, start, op.Time)
 		switch last, hanging := rp.hangingOn(l, op.Time); {
 		case hanging:
 			found.forever, found.cause, found.atAnyPace = true, HungHolder, true
-			left.What, left.Clients, left.Command, left.At = leftHungOn, []int{l.Client}, rp.call(last.cmd), last.at
+			left.What, left.Clients, left.Command, left.At = account.LeftHungOn, []int{l.Client}, rp.call(last.cmd), last.at
 			since, _ := rp.hungUnder(l)
 			left.Span = (last.at - since).Round(time.Millisecond)
 			found.cmds = append(found.cmds, last.cmd)
@@ -102,33 +103,33 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 				continue
 			}
 			found.cause = ClientClock
-			left.What, left.Clients, left.Offset = leftTimeAhead, []int{l.Client, waits}, ahead
+			left.What, left.Clients, left.Offset = account.LeftTimeAhead, []int{l.Client, waits}, ahead
 		case k.TTL < 0 && l != nil && rp.keptByClock(l, op.Time):
 			x := rp.prolongedByClock(l, l.Last())
 			found.cause = x.cause
 			left = x.why
 		case k.TTL < 0:
 			found.forever, found.cause, found.atAnyPace = true, NoExpiry, rp.leftAtAnyPace(l)
-			left.What = leftImmortal
+			left.What = account.LeftImmortal
 			if l != nil {
 				if _, hangs := rp.hungUnder(l); hangs {
-					left.What, left.Clients = leftHung, []int{l.Client}
+					left.What, left.Clients = account.LeftHung, []int{l.Client}
 				}
 			}
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
 			found.atAnyPace = rp.leftAtAnyPace(l) && !rp.gaveUp(renewal.Client, lock)
 			found.cmds = append(found.cmds, renewal.Cmd)
-			left.What, left.Clients, left.Command, left.At = leftKeptAlive, []int{renewal.Client}, rp.call(renewal.Cmd), renewal.At.Lo
+			left.What, left.Clients, left.Command, left.At = account.LeftKeptAlive, []int{renewal.Client}, rp.call(renewal.Cmd), renewal.At.Lo
 		default:
 			x := rp.whyLeftOverdue(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
-			left.What, left.Span = leftTooLong, k.TTL
+			left.What, left.Span = account.LeftTooLong, k.TTL
 			if x.cause == ServerClock || x.cause == LongLease {
 				because = append(because, x.why)
 			}
 		}
-		found.why = append([]Fact{left}, because...)
+		found.why = append([]account.Fact{left}, because...)
 		return found
 	}
 	return leftover{at: op.Time}
@@ -167,7 +168,7 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 		return false
 	}
 	h := rp.hold(l)
-	return h != nil && h.ToWhy == ByCrash || !rp.gaveUp(l.Client, l.Lock)
+	return h != nil && h.ToWhy == account.ByCrash || !rp.gaveUp(l.Client, l.Lock)
 }
 
 // gaveUp reports whether the outcome of an operation of the client on that lock is

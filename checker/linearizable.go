@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -37,7 +38,7 @@ func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict
 func linearizable(ctx context.Context, model string, f *caseFile, limit time.Duration) Verdict {
 	m, ok := linear.ModelNamed(model)
 	if !ok {
-		return notApplicable(Fact{What: NoModel, Model: model})
+		return notApplicable(account.Fact{What: account.NoModel, Model: model})
 	}
 	byLock, err := answers(f)
 	if err != nil {
@@ -52,32 +53,32 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 		}
 	}
 	if !certain {
-		return notApplicable(Fact{What: NothingCertain})
+		return notApplicable(account.Fact{What: account.NothingCertain})
 	}
 	var findings []Finding
 	var undecided []string
-	var why, unheld, alone []Fact
+	var why, unheld, alone []account.Fact
 	for _, r := range linear.Check(ctx, m, operations, limit) {
 		if r.Alone {
-			alone = append(alone, Fact{What: SweptAlone, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
+			alone = append(alone, account.Fact{What: account.SweptAlone, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
 		}
 		switch {
 		case r.Doubt == linear.Disagree:
-			unheld = append(unheld, Fact{What: CheckersDisagree, Text: "the sweep and porcupine disagree on " + r.Lock})
+			unheld = append(unheld, account.Fact{What: account.CheckersDisagree, Text: "the sweep and porcupine disagree on " + r.Lock})
 		case r.Doubt == linear.TooWide:
-			unheld = append(unheld, Fact{What: TooWide, Locks: []string{r.Lock}})
+			unheld = append(unheld, account.Fact{What: account.TooWide, Locks: []string{r.Lock}})
 		case r.Answer == linear.Undecided:
 			undecided = append(undecided, r.Lock)
 		case r.Answer == linear.Illegal:
 			if !r.Conflict.Minimal {
-				why = append(why, Fact{What: NotMinimal, Locks: []string{r.Lock}})
+				why = append(why, account.Fact{What: account.NotMinimal, Locks: []string{r.Lock}})
 			}
 			c := dispute{Conflict: r.Conflict, lock: r.Lock, model: model, all: byLock[r.Lock]}
 			findings = append(findings, c.finding(f))
 		}
 	}
 	if len(undecided) > 0 {
-		why = append(why, Fact{What: NotDecided, Locks: undecided})
+		why = append(why, account.Fact{What: account.NotDecided, Locks: undecided})
 	}
 	v := Verdict{Result: Held, Findings: findings, Reasons: slices.Concat(why, unheld, alone)}
 	switch {
@@ -137,7 +138,7 @@ func (c dispute) finding(f *caseFile) Finding {
 	told := Finding{
 		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
 	}
-	var concerned []Operation
+	var concerned []account.Operation
 	for _, i := range c.Operations {
 		p := c.all[i].pair
 		told.Ops = append(told.Ops, p.Invoke.Index, p.Complete.Index)
@@ -154,19 +155,19 @@ func (c dispute) finding(f *caseFile) Finding {
 		concerned = append(concerned, operated(p))
 	}
 	told.Ops = indices(told.Ops...)
-	told.Account = Account{Fact: Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: c.model}, Operations: concerned}
+	told.Account = account.Account{Fact: account.Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: c.model}, Operations: concerned}
 	return told
 }
 
 // how returns the kind of conflict that the finding reports.
-func (c dispute) how() What {
+func (c dispute) how() account.What {
 	switch {
 	case !c.Minimal:
-		return NoOrderFound
+		return account.NoOrderFound
 	case c.OwnersOnly:
-		return NoOwnersOrder
+		return account.NoOwnersOrder
 	}
-	return NoOrder
+	return account.NoOrder
 }
 
 // silent returns the releases, between the conflict's acquires and its end, that failed or

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -37,7 +38,7 @@ import (
 // the healing counts only if keys, and not the network, blocked the client.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
-		return notApplicable(Fact{What: NoLease})
+		return notApplicable(account.Fact{What: account.NoLease})
 	}
 	rp, err := f.replay()
 	if err != nil {
@@ -63,9 +64,9 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
-			Reasons: []Fact{{What: SomeListed, Count: len(kept) + len(stuck), Of: all}}}
+			Reasons: []account.Fact{{What: account.SomeListed, Count: len(kept) + len(stuck), Of: all}}}
 	case len(findings) < all:
-		return Verdict{Result: Violated, Findings: findings, Reasons: []Fact{{What: SomeListed, Count: len(findings), Of: all}}}
+		return Verdict{Result: Violated, Findings: findings, Reasons: []account.Fact{{What: account.SomeListed, Count: len(findings), Of: all}}}
 	case len(findings) > 0:
 		return Verdict{Result: Violated, Findings: findings, Reasons: saying(doubt)}
 	case doubt.What != "":
@@ -95,13 +96,13 @@ type wait struct {
 
 // afterHealing judges the liveness phase. An orphan finding that covers a late client
 // explains its wait.
-func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
+func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt account.Fact) {
 	if op, broke := brokeDown(rp.Ops); broke {
-		return nil, Fact{What: EndedByCode, At: op.Time, Text: op.F}
+		return nil, account.Fact{What: account.EndedByCode, At: op.Time, Text: op.F}
 	}
 	healed, ok := rp.healedAt()
 	if !ok {
-		return nil, Fact{What: NeverHealed}
+		return nil, account.Fact{What: account.NeverHealed}
 	}
 	start := max(healed, rp.lastOfTheDead())
 	turn := rp.Claims.Recovery + rp.margin(healed)
@@ -118,7 +119,7 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt Fac
 			continue
 		}
 		if x.in {
-			doubt = Fact{What: LetInLate, Clients: []int{x.client}, Locks: []string{x.lock}, At: x.until, Until: bound}
+			doubt = account.Fact{What: account.LetInLate, Clients: []int{x.client}, Locks: []string{x.lock}, At: x.until, Until: bound}
 			continue
 		}
 		if byLock[x.lock] == nil {
@@ -179,7 +180,7 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 	clients := map[int]bool{}
 	for _, h := range rp.holds {
 		clients[h.Client] = true
-		if h.ToWhy == ByRelease {
+		if h.ToWhy == account.ByRelease {
 			hold = max(hold, h.To-h.From)
 		}
 	}
@@ -295,7 +296,7 @@ func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool
 }
 
 // stuck explains why clients never got into a lock, from the post-mortem.
-func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt Fact) {
+func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt account.Fact) {
 	var waiting []int
 	for _, x := range waits {
 		waiting = append(waiting, x.client)
@@ -308,42 +309,42 @@ func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (
 		f.Ops = append(f.Ops, rp.entries(x.ops[len(x.ops)-1])...)
 		for _, h := range rp.holds {
 			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !rp.hangs(h.Client) {
-				return nil, Fact{What: StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
+				return nil, account.Fact{What: account.StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
 			}
 		}
 	}
 	slices.Sort(f.Clients)
 	f.Clients = slices.Compact(f.Clients)
 	f.Ops = indices(f.Ops...)
-	told := Fact{What: Blocked, Clients: f.Clients, At: f.From}
-	doubt = Fact{Clients: f.Clients, Locks: []string{lock}, At: left.at}
+	told := account.Fact{What: account.Blocked, Clients: f.Clients, At: f.From}
+	doubt = account.Fact{Clients: f.Clients, Locks: []string{lock}, At: left.at}
 	if cmds, ok := rp.crossSlot(waits); ok {
 		c := rp.Commands[cmds[0]]
 		f.Cause, f.Forever, f.Commands = CrossSlot, true, rp.indexOf(cmds...)
-		told.What, told.Nodes, told.Command = RefusedForSlots, []string{c.Node}, rp.call(cmds[0])
+		told.What, told.Nodes, told.Command = account.RefusedForSlots, []string{c.Node}, rp.call(cmds[0])
 		f.Account.Fact = told
-		return []Finding{f}, Fact{}
+		return []Finding{f}, account.Fact{}
 	}
 	if !left.blocks {
 		if round, ok := rp.wentRound(waits, bound); ok {
 			f.Cause = Starved
-			told.What, told.Count, told.Age, told.Span = PassedOver, round.grants, round.free, round.lasted
+			told.What, told.Count, told.Age, told.Span = account.PassedOver, round.grants, round.free, round.lasted
 			f.Account.Fact = told
-			return []Finding{f}, Fact{}
+			return []Finding{f}, account.Fact{}
 		}
-		doubt.What, doubt.Since = Unexplained, start
+		doubt.What, doubt.Since = account.Unexplained, start
 		return nil, doubt
 	}
 	if left.young {
-		doubt.What = KeyYoung
+		doubt.What = account.KeyYoung
 		return nil, doubt
 	}
 	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, rp.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {
-		doubt.What, doubt.Until = NotLongEnough, bound
+		doubt.What, doubt.Until = account.NotLongEnough, bound
 		return nil, doubt
 	}
-	f.Account = Account{Fact: told, Reasons: left.why, Grants: rp.grants(left.first)}
+	f.Account = account.Account{Fact: told, Reasons: left.why, Grants: rp.grants(left.first)}
 	f.Account.Broken = rp.broken(suspicion{f, left.first, left.cmds})
-	return []Finding{f}, Fact{}
+	return []Finding{f}, account.Fact{}
 }

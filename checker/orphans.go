@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -297,10 +298,10 @@ func (rp *replay) orphaned(o *orphan) Finding {
 		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.Lock, Clients: append([]int{l.Client}, o.kept...), From: o.first.At.Lo, To: max(o.first.At.Lo, within(rp.Evidence, until)),
 		Ops: indices(append(rp.entries(o.op), rp.entries(o.ops...)...)...), Commands: rp.indexOf(append([]int{l.Cmd}, o.cmds...)...),
 	}
-	f.Account = Account{
-		Fact:    Fact{What: OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
+	f.Account = account.Account{
+		Fact:    account.Fact{What: account.OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
 		Grants:  rp.grants(o.lives...),
-		Reasons: []Fact{rp.abandoned(l)},
+		Reasons: []account.Fact{rp.abandoned(l)},
 	}
 	if o.why.What != "" {
 		f.Account.Reasons = append(f.Account.Reasons, o.why)
@@ -308,8 +309,8 @@ func (rp *replay) orphaned(o *orphan) Finding {
 	if o.renewed != nil {
 		f.Cause = ForeignRenewal
 		f.Commands = rp.indexOf(append([]int{l.Cmd, o.renewed.Cmd}, o.cmds...)...)
-		f.Account.Reasons = append(f.Account.Reasons, Fact{
-			What: keptAlive, Clients: []int{o.renewed.Client}, Command: rp.call(o.renewed.Cmd), At: o.renewed.At.Lo,
+		f.Account.Reasons = append(f.Account.Reasons, account.Fact{
+			What: account.KeptAlive, Clients: []int{o.renewed.Client}, Command: rp.call(o.renewed.Cmd), At: o.renewed.At.Lo,
 		})
 	}
 	f.Account.Broken = rp.broken(suspicion{f, l, []int{l.Cmd}})
@@ -317,62 +318,62 @@ func (rp *replay) orphaned(o *orphan) Finding {
 }
 
 // end returns the time at which the orphan stopped keeping others out, and how.
-func (o *orphan) end() (until time.Duration, ended Ending) {
-	until, ended = o.last.At.Hi, WasLeft
+func (o *orphan) end() (until time.Duration, ended account.Ending) {
+	until, ended = o.last.At.Hi, account.WasLeft
 	if o.before {
-		return until, WasOverdue
+		return until, account.WasOverdue
 	}
 	for _, x := range o.lives {
 		switch {
 		case x.End != nil && x.End.How == keyspace.Expired:
-			until, ended = max(until, x.End.At.Mid()), WasExpired
+			until, ended = max(until, x.End.At.Mid()), account.WasExpired
 		case x.Over != nil:
-			until, ended = max(until, x.Over.At.Lo), WasTakenOver
+			until, ended = max(until, x.Over.At.Lo), account.WasTakenOver
 		case x.End != nil:
-			until, ended = max(until, x.End.At.Lo), WasTakenOver
+			until, ended = max(until, x.End.At.Lo), account.WasTakenOver
 		}
 	}
 	return until, ended
 }
 
 // abandoned returns the reason why nobody attends to the grant any more.
-func (rp *replay) abandoned(l *keyspace.Grant) Fact {
+func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
 	p, isAcquire := rp.acquired(l.Op)
-	told := Fact{What: setBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
+	told := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := rp.crashes[l.Client]
 	switch {
 	case l.Handed:
-		told.What, told.Clients = setFor, []int{rp.Commands[l.Cmd].Client, l.Client}
+		told.What, told.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
 		return told
 	case !isAcquire:
 		return told
 	case rp.rests(l, rp.end):
 		left, _ := rp.lastByRelease(l, rp.end)
-		told.What, told.Until = setAndLeft, rp.Ran(left).Lo
+		told.What, told.Until = account.SetAndLeft, rp.Ran(left).Lo
 		return told
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
-		told.What, told.Until = setThenCrashed, crash
+		told.What, told.Until = account.SetThenCrashed, crash
 		return told
 	case p.Complete == nil:
-		told.What = setUnended
+		told.What = account.SetUnended
 		return told
 	}
 	if since, hangs := rp.hungUnder(l); hangs {
-		told.What, told.Until = setThenHung, since
+		told.What, told.Until = account.SetThenHung, since
 		return told
 	}
 	told.Until = p.Complete.Time
 	switch {
 	case l.End != nil && p.Complete.Time > l.End.At.Hi:
-		told.What = setMeanwhile
+		told.What = account.SetMeanwhile
 	case p.Complete.Type == history.OK:
-		told.What = setUnreleased
+		told.What = account.SetUnreleased
 	case l.At.Lo > p.Complete.Time:
-		told.What = setAfterwards
+		told.What = account.SetAfterwards
 	case p.Complete.Type == history.Info:
-		told.What = setUnknown
+		told.What = account.SetUnknown
 	default:
-		told.What = setInVain
+		told.What = account.SetInVain
 	}
 	return told
 }

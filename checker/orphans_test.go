@@ -3,6 +3,7 @@ package checker
 import (
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -16,7 +17,7 @@ func TestAHangIsNotBlamedForAnEarlierAttempt(t *testing.T) {
 	s.take(1100, 0, "OK", setPX("t2")...)
 	s.nemesis(1200, hang(0))
 	found := liveness(t.Context(), newCaseFile(s.evidence())).Findings
-	if len(found) != 1 || found[0].Account.Reasons[0].What != setUnknown {
-		t.Errorf("got %+v, want one finding by %q", found, setUnknown)
+	if len(found) != 1 || found[0].Account.Reasons[0].What != account.SetUnknown {
+		t.Errorf("got %+v, want one finding by %q", found, account.SetUnknown)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -13,7 +14,7 @@ import (
 // The zero value means that the grant is not overdue.
 type overdue struct {
 	cause Cause
-	why   Fact // zero if there is nothing to add
+	why   account.Fact // zero if there is nothing to add
 }
 
 // whyOverdue judges a grant that kept this client out at the contact.
@@ -33,14 +34,14 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	case !t.Mortal && over && rp.keptByClock(l, now):
 		return rp.prolongedByClock(l, t)
 	case !t.Mortal && (over || claimed == 0): // no recovery time: blame the key
-		return overdue{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
+		return overdue{NoExpiry, account.Fact{What: account.Immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
-		return overdue{NoExpiry, Fact{What: ttlNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
+		return overdue{NoExpiry, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
 	case givenTooLong(l, t, claimed):
-		return overdue{LongLease, Fact{What: givenTooMuch, Age: t.Given(), Span: claimed}}
+		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: t.Given(), Span: claimed}}
 	default:
-		return overdue{Unclassified, Fact{What: longerThanSaid, Span: claimed}}
+		return overdue{Unclassified, account.Fact{What: account.LongerThanSaid, Span: claimed}}
 	}
 	return overdue{}
 }
@@ -60,7 +61,7 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 	}
 	switch {
 	case over && l != nil && givenTooLong(l, l.TermAt(op.Time), claimed):
-		return overdue{LongLease, Fact{What: givenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
+		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
 	case over:
 		return overdue{cause: Unclassified}
 	}
@@ -78,7 +79,7 @@ func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue 
 	if !t.Mortal {
 		until = max(t.At.Lo, rp.lastWriteAt(l, Never)) + rp.Claims.Recovery
 	}
-	return overdue{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
+	return overdue{ServerClock, account.Fact{What: account.ClockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }
 
 // keptByClock reports whether a grant outlived the time that the recipe claims only because
@@ -109,7 +110,7 @@ func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) ov
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := rp.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
-		return overdue{ClientClock, Fact{What: timeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
+		return overdue{ClientClock, account.Fact{What: account.TimeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
 	}
 	return overdue{}
 }

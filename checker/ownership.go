@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
@@ -25,7 +26,7 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 	case err != nil:
 		return impossible(err)
 	case !rp.Touched():
-		return notApplicable(Fact{What: NoCommands})
+		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
 	doubt := either(rp.blind(), rp.untold().why, rp.unseenGrant())
@@ -41,7 +42,7 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 	switch {
 	case len(findings) > maxFindings:
 		return Verdict{Result: Violated, Findings: findings[:maxFindings],
-			Reasons: []Fact{{What: FirstListed, Count: maxFindings, Of: len(findings)}}}
+			Reasons: []account.Fact{{What: account.FirstListed, Count: maxFindings, Of: len(findings)}}}
 	case len(findings) > 0:
 		return Verdict{Result: Violated, Findings: findings}
 	case doubt.What != "":
@@ -53,15 +54,15 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 // groundless finds a hold that rests on no grant in any key; the zero Fact if there is
 // none. With traceless, it considers only holds whose acquires changed no key that was
 // seen.
-func (rp *replay) groundless(traceless bool) Fact {
+func (rp *replay) groundless(traceless bool) account.Fact {
 	for _, h := range rp.holds {
 		op, ok := rp.invocation(h.Acquire)
 		if !ok || len(rp.Of(op)) > 0 || !rp.sentSomething(op) && rp.entersAgain(h) || rp.restsOnNothing(op) || traceless && rp.changedSomething(op) {
 			continue
 		}
-		return Fact{What: RestsOnNoKey, Clients: []int{h.Client}, At: h.From}
+		return account.Fact{What: account.RestsOnNoKey, Clients: []int{h.Client}, At: h.From}
 	}
-	return Fact{}
+	return account.Fact{}
 }
 
 // changedSomething reports whether a command of that operation changed any key.
@@ -71,7 +72,7 @@ func (rp *replay) changedSomething(op int) bool {
 
 // unseenGrant finds a hold that is groundless, or whose grant ended unobserved; the zero
 // Fact if there is none.
-func (rp *replay) unseenGrant() Fact {
+func (rp *replay) unseenGrant() account.Fact {
 	if why := rp.groundless(false); why.What != "" {
 		return why
 	}
@@ -82,11 +83,11 @@ func (rp *replay) unseenGrant() Fact {
 		}
 		for _, g := range rp.Of(op) {
 			if g.End != nil && g.End.How == keyspace.Unclear && g.End.At.Lo < h.To {
-				return Fact{What: EndUnseen, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{g.Client}, At: g.At.Lo}
+				return account.Fact{What: account.EndUnseen, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{g.Client}, At: g.At.Lo}
 			}
 		}
 	}
-	return Fact{}
+	return account.Fact{}
 }
 
 // entersAgain reports whether a grant of an earlier acquire of the same client still stood
@@ -99,11 +100,11 @@ func (rp *replay) entersAgain(h Hold) bool {
 
 // trespass judges one strike. It returns a finding for each owner that the strike robbed,
 // or the fact that makes the answer unknown.
-func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
+func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
 	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
 	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.entersAnew(s.Cmd, s.Key)) {
-		return nil, Fact{} // the sender's own grant is on the key too
+		return nil, account.Fact{} // the sender's own grant is on the key too
 	}
 	for _, g := range s.On {
 		until := rp.grantedUntil(g)
@@ -117,11 +118,11 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 			continue // ownership itself reports this as unknown
 		}
 		if _, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
-			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
+			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
 		if s.At.Hi > until {
-			doubt = Fact{What: OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
+			doubt = account.Fact{What: account.OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
 		findings = append(findings, rp.robbery(s, g, until))
@@ -176,8 +177,8 @@ func (rp *replay) hold(l *keyspace.Grant) *Hold {
 }
 
 // robberies maps the kind of a strike to the fact that is reported.
-var robberies = map[keyspace.Kind]What{
-	keyspace.Removal: ForeignRemoval, keyspace.Replacement: ForeignReplacement, keyspace.Prolonging: ForeignProlonging,
+var robberies = map[keyspace.Kind]account.What{
+	keyspace.Removal: account.ForeignRemoval, keyspace.Replacement: account.ForeignReplacement, keyspace.Prolonging: account.ForeignProlonging,
 }
 
 func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
@@ -195,7 +196,7 @@ func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Durat
 			f.Cause = cmp.Or(rp.takenOver(l, s.Cmd).cause, Race)
 		}
 	}
-	f.Account = Account{Fact: rp.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
+	f.Account = account.Account{Fact: rp.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
 	if p := rp.operation(c.Op); rp.has(c.Op) && !rp.openAt(c.Op, s.At.Lo) {
 		f.Account.Late, f.Account.Read = true, p.Invoke.Time
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -15,7 +16,7 @@ import (
 // proves: see nesting.certain.
 func reentrancy(ctx context.Context, f *caseFile) Verdict {
 	if !f.Claims.Reentrant {
-		return notApplicable(Fact{What: NotReentrant})
+		return notApplicable(account.Fact{What: account.NotReentrant})
 	}
 	holds, err := f.holds()
 	if err != nil {
@@ -26,7 +27,7 @@ func reentrancy(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	if !n.tried() {
-		return notApplicable(Fact{What: NothingReentered})
+		return notApplicable(account.Fact{What: account.NothingReentered})
 	}
 	var findings []Finding
 	for _, h := range holds {
@@ -218,9 +219,9 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,
-				Account: Account{
-					Fact:  Fact{What: EnteredBeside, Clients: []int{h.Client, other.Client}, At: p.Complete.Time},
-					Holds: []Believed{believed(h), believed(other)},
+				Account: account.Account{
+					Fact:  account.Fact{What: account.EnteredBeside, Clients: []int{h.Client, other.Client}, At: p.Complete.Time},
+					Holds: []account.Believed{believed(h), believed(other)},
 				},
 				Lock:    h.Lock,
 				Clients: []int{h.Client, other.Client},
@@ -266,12 +267,12 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		}
 		findings = append(findings, Finding{
 			Cause: Unclassified,
-			Account: Account{
-				Fact: Fact{
-					What: FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
+			Account: account.Account{
+				Fact: account.Fact{
+					What: account.FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
 					Count: released, Of: len(h.Again) + 1,
 				},
-				Holds: []Believed{believed(other), believed(h)},
+				Holds: []account.Believed{believed(other), believed(h)},
 			},
 			Lock:    h.Lock,
 			Clients: []int{other.Client, h.Client},
@@ -292,7 +293,7 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 		return nil
 	}
 	all := slices.Clone(h.Released)
-	if h.ToWhy == ByRelease {
+	if h.ToWhy == account.ByRelease {
 		all = append(all, h.End)
 	}
 	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
@@ -304,12 +305,12 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 		}
 		return []Finding{{
 			Cause: Unclassified,
-			Account: Account{
-				Fact: Fact{
-					What: DeniedEarly, Clients: []int{h.Client}, At: r.Complete.Time, Since: h.From,
+			Account: account.Account{
+				Fact: account.Fact{
+					What: account.DeniedEarly, Clients: []int{h.Client}, At: r.Complete.Time, Since: h.From,
 					Count: slices.Index(all, i) + 1, Of: len(h.Again) + 1,
 				},
-				Holds: []Believed{believed(h)},
+				Holds: []account.Believed{believed(h)},
 			},
 			Lock:    h.Lock,
 			Clients: []int{h.Client},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -56,14 +57,14 @@ func (rp *replay) sentBy(op int) []int { return rp.byOp[op] }
 
 // blind returns the reason why the keys that commands reached are unknown; the zero Fact
 // if they are known.
-func (rp *replay) blind() Fact {
+func (rp *replay) blind() account.Fact {
 	switch node, blind := rp.Blind(); {
 	case !blind:
-		return Fact{}
+		return account.Fact{}
 	case node == "":
-		return Fact{What: KeysUnrecorded}
+		return account.Fact{What: account.KeysUnrecorded}
 	default:
-		return Fact{What: KeysUnseen, Nodes: []string{node}, Text: rp.Unseen[node].Why}
+		return account.Fact{What: account.KeysUnseen, Nodes: []string{node}, Text: rp.Unseen[node].Why}
 	}
 }
 
@@ -79,27 +80,13 @@ func (rp *replay) indexOf(places ...int) []int {
 	return slices.Compact(indices)
 }
 
-// name returns the name of a command for texts: "DEL", or "script" with the script's name.
+// name returns the name of a command in capitals; "command" if it has none.
 func (rp *replay) name(pos int) string {
-	if pos < 0 {
-		return "command"
-	}
 	args := rp.Commands[pos].Args
 	if len(args) == 0 {
 		return "command"
 	}
-	name := strings.ToUpper(string(args[0]))
-	if sha, ok := rp.Commands[pos].Script(); ok {
-		return scriptName(rp.Claims.ScriptNames[sha])
-	}
-	return name
-}
-
-func scriptName(known string) string {
-	if known == "" {
-		return "script"
-	}
-	return "script " + known
+	return strings.ToUpper(string(args[0]))
 }
 
 // text returns the content of a reply that is a bulk string, and whether the reply is one.
@@ -118,3 +105,66 @@ func IsError(reply string) bool {
 
 // crossSlot is the kind of the error reply to a command whose keys are in different slots.
 const crossSlot = "CROSSSLOT"
+
+func believed(h Hold) account.Believed {
+	told := account.Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
+	if h.To != Never {
+		told.Until = h.To
+	}
+	return told
+}
+
+func operated(p *history.Pair) account.Operation {
+	o := account.Operation{Client: p.Invoke.Client, F: p.Invoke.F, Mode: p.Invoke.Mode, From: p.Invoke.Time}
+	if p.Invoke.F == history.FAcquire {
+		o.Fence = p.Lease().Fence
+	}
+	if p.Complete != nil {
+		o.To, o.Type = p.Complete.Time, p.Complete.Type
+	}
+	return o
+}
+
+func touched(op history.Op) account.Operation {
+	return account.Operation{Client: op.Client, F: op.F, Mode: op.Mode, From: op.Time, To: op.Time, Type: op.Type}
+}
+
+// grants converts grants to the form of an account. It skips nil ones.
+func (rp *replay) grants(all ...*keyspace.Grant) (told []account.Granted) {
+	for _, g := range all {
+		if g == nil {
+			continue
+		}
+		x := account.Granted{Client: g.Client, Node: g.Node, Key: g.Key, Place: g.Place, At: g.At.Lo}
+		for _, index := range rp.indexOf(g.Cmd) {
+			x.Command = &index
+		}
+		switch {
+		case g.Over != nil && (g.End == nil || g.OverSeq < g.End.Seq):
+			x.Until, x.Ended = g.Over.At.Lo, account.WasTakenOver
+		case g.End != nil:
+			x.Until = g.End.At.Lo
+			x.Ended = map[keyspace.How]account.Ending{
+				keyspace.Deleted: account.WasRemoved, keyspace.Expired: account.WasExpired, keyspace.Lost: account.WasLost, keyspace.Unclear: account.WasUnclear,
+			}[g.End.How]
+		}
+		told = append(told, x)
+	}
+	return told
+}
+
+// call returns the command at place pos of the log, or nil if there is none.
+func (rp *replay) call(pos int) *account.Call {
+	if pos < 0 || pos >= len(rp.Commands) {
+		return nil
+	}
+	c := rp.Commands[pos]
+	told := &account.Call{
+		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
+		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
+	}
+	if sha, ok := c.Script(); ok {
+		told.Script, told.Name = true, rp.Claims.ScriptNames[sha]
+	}
+	return told
+}

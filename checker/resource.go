@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -42,10 +43,10 @@ func resource(ctx context.Context, f *caseFile) Verdict {
 	}
 	byLock, sections := touches(f.Evidence, pairs)
 	if len(byLock) == 0 {
-		return notApplicable(Fact{What: NothingTouched})
+		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
 	if n := permitsOf(f.Claims); n > 1 {
-		return notApplicable(Fact{What: SeveralUsers, Count: n})
+		return notApplicable(account.Fact{What: account.SeveralUsers, Count: n})
 	}
 	if err := ordered(byLock); err != nil {
 		return impossible(err)
@@ -237,19 +238,19 @@ func intrusion(s *section, t touch) Finding {
 		}
 		f.To = max(f.To, last.op.Time)
 		f.Ops = indices(append(f.Ops, read.op.Index, last.op.Index)...)
-		f.Account = meddled(LostUpdate, s, t, read, last)
+		f.Account = meddled(account.LostUpdate, s, t, read, last)
 		return f
 	}
-	f.Account = meddled(Interleaved, s, t, before, after)
+	f.Account = meddled(account.Interleaved, s, t, before, after)
 	return f
 }
 
 // meddled returns the account of a touch between two touches of another's critical
 // section.
-func meddled(what What, s *section, t, before, after touch) Account {
-	return Account{
-		Fact:       Fact{What: what, Clients: []int{t.op.Client, s.client}, At: t.op.Time, Since: before.op.Time, Until: after.op.Time},
-		Operations: []Operation{touched(t.op), touched(before.op), touched(after.op)},
+func meddled(what account.What, s *section, t, before, after touch) account.Account {
+	return account.Account{
+		Fact:       account.Fact{What: what, Clients: []int{t.op.Client, s.client}, At: t.op.Time, Since: before.op.Time, Until: after.op.Time},
+		Operations: []account.Operation{touched(t.op), touched(before.op), touched(after.op)},
 	}
 }
 
@@ -292,11 +293,11 @@ func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,
-				Account: Account{
-					Fact: Fact{
-						What: TornRead, Clients: []int{t.op.Client, wrote.op.Client}, At: t.op.Time, Since: wrote.op.Time, Values: t.op.Value,
+				Account: account.Account{
+					Fact: account.Fact{
+						What: account.TornRead, Clients: []int{t.op.Client, wrote.op.Client}, At: t.op.Time, Since: wrote.op.Time, Values: t.op.Value,
 					},
-					Operations: []Operation{touched(t.op), touched(wrote.op)},
+					Operations: []account.Operation{touched(t.op), touched(wrote.op)},
 				},
 				Lock:    t.op.Lock,
 				Clients: []int{t.op.Client, wrote.op.Client},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -33,7 +34,7 @@ func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 // close together to be ordered. An example is a key that expired while a command ran. In
 // real time, another run may settle it.
 func (v Verdict) Unordered() bool {
-	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f Fact) bool { return f.What == EndUnseen || f.What == OrderUnseen })
+	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f account.Fact) bool { return f.What == account.EndUnseen || f.What == account.OrderUnseen })
 }
 
 // stalls returns the longest stall, and the first node that others wrongly took for dead;
@@ -59,9 +60,9 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 		return v
 	}
 	slack, deposed := stalls(e)
-	why := Fact{What: HarnessStalled, Span: slack.Round(time.Microsecond)}
+	why := account.Fact{What: account.HarnessStalled, Span: slack.Round(time.Microsecond)}
 	if deposed != "" {
-		why = Fact{What: UnprovokedElection, Nodes: []string{deposed}}
+		why = account.Fact{What: account.UnprovokedElection, Nodes: []string{deposed}}
 	}
 	var proven, doubtful []Finding
 	for _, f := range v.Findings {
@@ -72,11 +73,11 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 		}
 	}
 	if len(doubtful) > 0 {
-		why.Example = doubtful[0].Cause
+		why.Example = string(doubtful[0].Cause)
 	}
 	switch {
 	case len(proven) == 0:
-		v.Result, v.Reasons = Unknown, []Fact{why}
+		v.Result, v.Reasons = Unknown, []account.Fact{why}
 	case len(doubtful) > 0:
 		v.Reasons = append(v.Reasons, why)
 	}
@@ -112,7 +113,7 @@ func (f Finding) replicated() bool {
 
 // beyondSlack separates the overlaps that are at least as long as the longest stall from
 // the shorter ones, and returns why the shorter ones do not count.
-func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why Fact) {
+func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why account.Fact) {
 	slack, _ := stalls(e)
 	for _, f := range findings {
 		if max(f.lasted, f.To-f.From) >= slack {
@@ -122,7 +123,7 @@ func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding,
 		}
 	}
 	if len(short) > 0 {
-		why = Fact{What: ShorterThanStall, Count: len(short), Of: len(findings), Span: slack.Round(time.Microsecond)}
+		why = account.Fact{What: account.ShorterThanStall, Count: len(short), Of: len(findings), Span: slack.Round(time.Microsecond)}
 	}
 	return kept, short, why
 }

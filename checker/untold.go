@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -15,15 +16,15 @@ import (
 
 // untoldGrants lists the grants of a trial that cannot be told apart.
 type untoldGrants struct {
-	spots map[keyspace.KeyPlace]Fact // places where one value carries several holders
-	pools map[string]Fact            // by lock: acquires take elements out of a key
-	why   Fact                       // the first reason found; zero if all grants can be told apart
+	spots map[keyspace.KeyPlace]account.Fact // places where one value carries several holders
+	pools map[string]account.Fact            // by lock: acquires take elements out of a key
+	why   account.Fact                       // the first reason found; zero if all grants can be told apart
 }
 
 // untold returns the grants that cannot be told apart.
 func (rp *replay) untold() *untoldGrants {
 	if rp.blurred == nil {
-		rp.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]Fact{}, pools: map[string]Fact{}}
+		rp.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
 		rp.severalInOne(rp.blurred)
 		rp.takenOut(rp.blurred)
 	}
@@ -31,7 +32,7 @@ func (rp *replay) untold() *untoldGrants {
 }
 
 // of returns the reason if the grant cannot be told from others.
-func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
+func (u *untoldGrants) of(g *keyspace.Grant) (why account.Fact, untold bool) {
 	if why, untold = u.spots[g.KeyPlace()]; !untold {
 		why, untold = u.pools[g.Lock]
 	}
@@ -39,7 +40,7 @@ func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
 }
 
 // because keeps the first reason that is passed to it and returns its argument.
-func (u *untoldGrants) because(f Fact) Fact {
+func (u *untoldGrants) because(f account.Fact) account.Fact {
 	u.why = either(u.why, f)
 	return f
 }
@@ -60,8 +61,8 @@ func (rp *replay) severalInOne(u *untoldGrants) {
 			if _, known := u.spots[at]; known || rp.Commands[s.Cmd].Client == g.Client || s.At.Lo >= rp.grantedUntil(g) || !rp.carriesOn(s, g) {
 				continue
 			}
-			u.spots[at] = u.because(Fact{
-				What: severalInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{rp.Commands[s.Cmd].Client, g.Client},
+			u.spots[at] = u.because(account.Fact{
+				What: account.SeveralInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{rp.Commands[s.Cmd].Client, g.Client},
 				Command: rp.call(s.Cmd), At: s.At.Lo,
 			})
 		}
@@ -189,8 +190,8 @@ func (rp *replay) takenOut(u *untoldGrants) {
 		}
 		if _, known := u.pools[at.lock]; !known {
 			t := all[others]
-			u.pools[at.lock] = u.because(Fact{
-				What: takenOut, Key: t.key, Nodes: []string{rp.Commands[t.cmd].Node}, Clients: []int{rp.Commands[t.cmd].Client},
+			u.pools[at.lock] = u.because(account.Fact{
+				What: account.TakenOut, Key: t.key, Nodes: []string{rp.Commands[t.cmd].Node}, Clients: []int{rp.Commands[t.cmd].Client},
 				Command: rp.call(t.cmd), At: rp.Ran(t.cmd).Lo,
 			})
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -43,7 +45,7 @@ type Finding struct {
 	Ops      []int `json:"ops,omitempty"`
 	Commands []int `json:"commands,omitempty"`
 	// Account is the content of the finding as data.
-	Account Account `json:"account,omitzero"`
+	Account account.Account `json:"account,omitzero"`
 	// Forever: no client will ever get the lock again (liveness).
 	Forever bool `json:"forever,omitempty"`
 
@@ -67,8 +69,8 @@ type Verdict struct {
 	Doubtful []Finding `json:"doubtful,omitempty"`
 	// Reasons explain every result other than a plain holds or violated. Why states them
 	// in words.
-	Reasons []Fact `json:"reasons,omitempty"`
-	Why     string `json:"why,omitempty"`
+	Reasons []account.Fact `json:"reasons,omitempty"`
+	Why     string         `json:"why,omitempty"`
 }
 
 // Oracle decides one property.
@@ -147,12 +149,12 @@ func agreed(judge func(context.Context, *caseFile) Verdict) func(context.Context
 func (o Oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = unknown(Fact{What: OracleCrashed, Text: fmt.Sprint(r)}), nil
+			v, err = unknown(account.Fact{What: account.OracleCrashed, Text: fmt.Sprint(r)}), nil
 		}
 		v.Oracle, v.Why = o.Name, v.words()
 	}()
 	if err := ctx.Err(); err != nil {
-		return unknown(Fact{What: NotJudged, Text: err.Error()}), nil
+		return unknown(account.Fact{What: account.NotJudged, Text: err.Error()}), nil
 	}
 	if err := f.sound(); err != nil {
 		return impossible(err), nil
@@ -160,7 +162,7 @@ func (o Oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	v, err = o.judge(ctx, f)
 	v = doubt(f.Evidence, v)
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
-		v = unknown(Fact{What: NotJudgedToEnd, Text: cerr.Error()})
+		v = unknown(account.Fact{What: account.NotJudgedToEnd, Text: cerr.Error()})
 	}
 	putWords(v.Findings)
 	putWords(v.Doubtful)
@@ -206,4 +208,96 @@ func judge(ctx context.Context, f *caseFile, all []Oracle) ([]Verdict, error) {
 		verdicts, errs = append(verdicts, v), append(errs, err)
 	}
 	return verdicts, errors.Join(errs...)
+}
+
+// Style makes the sentences of findings from their accounts: see account.Style. A finding
+// without an account keeps the sentences that it came with.
+type Style account.Style
+
+// plain is the style of Finding.Summary and Finding.Broken.
+var plain = Style(account.Plain)
+
+// Summary returns what happened and why, in one sentence.
+func (s Style) Summary(f Finding) string {
+	if f.Account.What == "" {
+		return f.Summary
+	}
+	return account.Style(s).Summary(f.Account, f.Lock)
+}
+
+// What returns what happened, without the reasons.
+func (s Style) What(f Finding) string {
+	if f.Account.What == "" {
+		return f.Summary
+	}
+	return account.Style(s).What(f.Account, f.Lock)
+}
+
+// Broken returns the assumption that did not hold, as one clause; "" if none was broken.
+func (s Style) Broken(f Finding) string {
+	if f.Account.Broken == nil {
+		return f.Broken
+	}
+	return account.Style(s).Broken(f.Account.Broken)
+}
+
+func putWords(findings []Finding) {
+	for i, f := range findings {
+		findings[i].Summary, findings[i].Broken = plain.Summary(f), plain.Broken(f)
+	}
+}
+
+// Judged returns a verdict that did not come from an oracle, with its reasons.
+func Judged(oracle string, r Result, reasons ...account.Fact) Verdict {
+	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
+	v.Why = v.words()
+	return v
+}
+
+// unknown returns the verdict when a fact leaves the question open.
+func unknown(why account.Fact) Verdict { return Verdict{Result: Unknown, Reasons: []account.Fact{why}} }
+
+// notApplicable returns the verdict when the question does not arise.
+func notApplicable(why account.Fact) Verdict {
+	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
+}
+
+func outOfTime(err error) Verdict {
+	return unknown(account.Fact{What: account.OutOfTime, Text: err.Error()})
+}
+
+func saying(facts ...account.Fact) (all []account.Fact) {
+	for _, f := range facts {
+		if f.What != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// either returns the first fact that is not empty.
+func either(facts ...account.Fact) account.Fact {
+	for _, f := range facts {
+		if f.What != "" {
+			return f
+		}
+	}
+	return account.Fact{}
+}
+
+// words returns the verdict's reasons as plain sentences. They include the summary of an
+// example of the findings that do not count.
+func (v Verdict) words() string {
+	var said []string
+	for _, r := range v.Reasons {
+		text := account.Plain.Say(r)
+		for _, f := range v.Doubtful {
+			if r.Example != "" && string(f.Cause) == r.Example {
+				text += ": " + plain.Summary(f)
+				break
+			}
+		}
+		said = append(said, text)
+	}
+	return strings.Join(said, "; ")
 }

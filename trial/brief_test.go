@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 )
 
 func TestABriefResultHasTheFirstAndTheLongestFindingOfEachCause(t *testing.T) {
 	found := func(c checker.Cause, from, to time.Duration) checker.Finding {
-		return checker.Finding{Cause: c, Summary: "told", From: from, To: to, Ops: []int{1, 2}, Account: checker.Account{Fact: checker.Fact{Text: "told"}}}
+		return checker.Finding{Cause: c, Summary: "told", From: from, To: to, Ops: []int{1, 2}, Account: account.Account{Fact: account.Fact{Text: "told"}}}
 	}
 	for name, c := range map[string]struct {
 		findings []checker.Finding
@@ -46,7 +47,7 @@ func TestABriefResultHasTheFirstAndTheLongestFindingOfEachCause(t *testing.T) {
 
 func TestABriefResultSaysAsDataWhyAVerdictIsUnknown(t *testing.T) {
 	verdict := func(r checker.Result) checker.Verdict {
-		return checker.Verdict{Oracle: "liveness", Result: r, Reasons: []checker.Fact{{What: checker.OrderUnseen}}}
+		return checker.Verdict{Oracle: "liveness", Result: r, Reasons: []account.Fact{{What: account.OrderUnseen}}}
 	}
 	brief := Result{Verdicts: []checker.Verdict{verdict(checker.Unknown), verdict(checker.Held)}}.Brief().Verdicts
 	if !brief[0].Unordered() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
@@ -36,19 +37,19 @@ func (r Record) distrust(verdicts []checker.Verdict) {
 	}
 	for i, v := range verdicts {
 		if v.Result == checker.Violated {
-			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Doubtful: append(v.Findings, v.Doubtful...), Reasons: []checker.Fact{r.differing()}}
+			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Doubtful: append(v.Findings, v.Doubtful...), Reasons: []account.Fact{r.differing()}}
 		}
 	}
 }
 
 // differing returns the reason for distrust: the files may not be what the run judged.
-func (r Record) differing() checker.Fact {
-	return checker.Fact{What: checker.HashDiffers, Text: r.Differs.Error()}
+func (r Record) differing() account.Fact {
+	return account.Fact{What: account.HashDiffers, Text: r.Differs.Error()}
 }
 
 // doubt turns each verdict without a violation into unknown if missing evidence could have
 // shown one. Violations stay.
-func doubt(verdicts []checker.Verdict, missing checker.Fact) {
+func doubt(verdicts []checker.Verdict, missing account.Fact) {
 	if missing.What == "" {
 		return
 	}
@@ -62,7 +63,7 @@ func doubt(verdicts []checker.Verdict, missing checker.Fact) {
 // Missing says why the trial's record is incomplete; the zero Fact if no gap is known.
 // Without a spec.json nobody knows how the history should end, or whether there was a
 // command log.
-func (r Record) Missing() checker.Fact {
+func (r Record) Missing() account.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
 	// A breakdown of the code under test is the end of the history: nothing follows it.
@@ -71,33 +72,33 @@ func (r Record) Missing() checker.Fact {
 	})
 	switch {
 	case !slices.ContainsFunc(ops, granted):
-		return checker.Fact{What: checker.NothingAcquired}
+		return account.Fact{What: account.NothingAcquired}
 	case r.historyCut:
-		return checker.Fact{What: checker.HistoryCut, Span: last}
+		return account.Fact{What: account.HistoryCut, Span: last}
 	case r.commandsCut:
-		return checker.Fact{What: checker.CommandsCut, Span: lastSent(cmds)}
+		return account.Fact{What: account.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
-		return checker.Fact{What: checker.KeysCut, Span: lastChange(r.Evidence.Keys)}
+		return account.Fact{What: account.KeysCut, Span: lastChange(r.Evidence.Keys)}
 	case r.Differs != nil && (broke || r.Standing != Unvouched): // if only unvouched, a gap found below says more
 		return r.differing()
 	case r.Spec == nil, broke:
-		return checker.Fact{}
+		return account.Fact{}
 	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FHealed) }):
-		return checker.Fact{What: checker.HistoryUnhealed, Span: last}
+		return account.Fact{What: account.HistoryUnhealed, Span: last}
 	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FKeys) }):
-		return checker.Fact{What: checker.HistoryUnexamined, Span: last}
+		return account.Fact{What: account.HistoryUnexamined, Span: last}
 	case len(cmds) == 0:
-		return checker.Fact{What: checker.CommandsGone}
+		return account.Fact{What: account.CommandsGone}
 	case r.keysGone:
-		return checker.Fact{What: checker.KeysGone}
+		return account.Fact{What: account.KeysGone}
 	}
 	if op, ok := uncovered(ops, cmds); ok {
-		return checker.Fact{What: checker.CommandsIncomplete, Span: lastSent(cmds), Clients: []int{op.Client}, Age: rounded(op.Time)}
+		return account.Fact{What: account.CommandsIncomplete, Span: lastSent(cmds), Clients: []int{op.Client}, Age: rounded(op.Time)}
 	}
 	if r.Differs != nil {
 		return r.differing()
 	}
-	return checker.Fact{}
+	return account.Fact{}
 }
 
 func granted(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -39,7 +40,7 @@ func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 				if f.Cause != checker.RenewalFailed {
 					t.Errorf("%s, %s, seed %d: %s: %s", c.lock, c.workload, seed, f.Cause, f.Summary)
 				}
-				stopped = stopped || slices.ContainsFunc(f.Account.Reasons, func(r checker.Fact) bool { return r.What == checker.RenewalStopped })
+				stopped = stopped || slices.ContainsFunc(f.Account.Reasons, func(r account.Fact) bool { return r.What == account.RenewalStopped })
 			}
 		}
 		if violated != c.violated || stopped != c.stopped {

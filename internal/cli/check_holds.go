@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/applog"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -124,7 +125,7 @@ func (f holdFlags) judgeHolds(ctx context.Context, log *applog.Log, model string
 		case v.Oracle == "exclusion":
 			result.Verdicts[i] = f.exclusion(v, possible.Verdicts[i], log, readings, claims)
 		case v.Result != checker.NotApplicable:
-			result.Verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, checker.Fact{What: checker.HoldsOnly})
+			result.Verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: account.HoldsOnly})
 		}
 	}
 	return result, readings, nil
@@ -135,7 +136,7 @@ func (f holdFlags) judgeHolds(ctx context.Context, log *applog.Log, model string
 func (f holdFlags) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
 	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
 	unsure := func(text string) checker.Verdict {
-		return checker.Judged(certain.Oracle, checker.Unknown, checker.Fact{What: checker.OverlapUnsure, Text: text})
+		return checker.Judged(certain.Oracle, checker.Unknown, account.Fact{What: account.OverlapUnsure, Text: text})
 	}
 	switch {
 	case certain.Result == checker.Violated, certain.Result == checker.Unknown:
@@ -143,7 +144,7 @@ func (f holdFlags) exclusion(certain, possible checker.Verdict, log *applog.Log,
 	case alone && r.Twice != [2]int{}:
 		return unsure(fmt.Sprintf("one client holds the lock twice at a time (lines %d and %d): if these are two threads, both held it, expected a client's name for each; if it is one that re-enters, expected --model reentrant-mutex", r.Twice[0], r.Twice[1]))
 	case possible.Result == checker.Held:
-		return checker.Judged(certain.Oracle, checker.Held, checker.Fact{What: checker.NoOverlapLogged, Count: len(log.Holds)})
+		return checker.Judged(certain.Oracle, checker.Held, account.Fact{What: account.NoOverlapLogged, Count: len(log.Holds)})
 	case possible.Result == checker.Violated:
 		return unsure(f.maybe(possible, log, r))
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/applog"
 	"github.com/lockstorm/lockstorm/history/jepsen"
@@ -29,7 +30,7 @@ type givenHistory struct {
 	apart []history.Op
 	step  int
 	// silent maps each oracle that cannot judge the history to the reason.
-	silent map[string]checker.What
+	silent map[string]account.What
 	// log is set instead of the record's evidence if the file has holds, or completions
 	// without invocations.
 	log *applog.Log
@@ -96,14 +97,14 @@ func readHistory(path string, values jepsen.Values) (r jepsen.Reading, err error
 }
 
 // silent returns the oracles that cannot judge the history that was read, with the reasons.
-func silent(r jepsen.Reading) map[string]checker.What {
-	none := map[string]checker.What{}
+func silent(r jepsen.Reading) map[string]account.What {
+	none := map[string]account.What{}
 	for _, o := range checker.Oracles() {
 		if r.Untimed && o.NeedsTimes {
-			none[o.Name] = checker.HistoryUntimed
+			none[o.Name] = account.HistoryUntimed
 		}
 		if r.Unordered && o.NeedsOrder {
-			none[o.Name] = checker.HistoryUnordered
+			none[o.Name] = account.HistoryUnordered
 		}
 	}
 	return none
@@ -116,7 +117,7 @@ func (h givenHistory) standing() trial.Standing { return cmp.Or(h.record.Standin
 func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {
-			verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, checker.Fact{What: why})
+			verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: why})
 		}
 	}
 }
@@ -138,8 +139,8 @@ func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, h
 	for i, v := range result.Verdicts {
 		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
 		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
-			result.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, checker.Fact{
-				What: checker.ClientsGuessed, Count: h.step, Results: []checker.Result{v.Result, w.Result},
+			result.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, account.Fact{
+				What: account.ClientsGuessed, Count: h.step, Results: []string{string(v.Result), string(w.Result)},
 			})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports"
@@ -112,7 +113,7 @@ func (t telling) print(w io.Writer, width int) {
 		all = append(all, row{op.Time, table.Row{place(op), instant(op.Time), t.who(op), t.entryWords(op)}})
 	}
 	for _, h := range t.holds {
-		if h.ToWhy == checker.ByDeadline && slices.Contains(t.finding.Ops, h.Acquire) {
+		if h.ToWhy == account.ByDeadline && slices.Contains(t.finding.Ops, h.Acquire) {
 			all = append(all, row{h.To, table.Row{"", instant(h.To), fmt.Sprintf("c%d", h.Client), "its clock shows the deadline that it claimed"}})
 		}
 	}

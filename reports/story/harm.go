@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
@@ -134,7 +135,7 @@ func (t *teller) inVainFrom() time.Duration {
 	for _, h := range t.Focus.Holds {
 		switch {
 		case x.Lock != "" && h.Lock != x.Lock:
-		case h.ToWhy == checker.ByNothing && t.lasting(h.Client): // this hold is the blockage
+		case h.ToWhy == account.ByNothing && t.lasting(h.Client): // this hold is the blockage
 			from = max(from, min(h.From, x.From))
 		case h.From < x.From:
 			from = max(from, min(h.To, x.From))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
@@ -172,7 +173,7 @@ func (t *teller) standing(x facts.Event) string {
 	for _, h := range slices.Backward(t.Focus.Holds) {
 		switch {
 		case h.Client != x.Client || h.From > x.At || t.Finding.Lock != "" && h.Lock != t.Finding.Lock:
-		case h.To < x.At && h.ToWhy == checker.ByRelease:
+		case h.To < x.At && h.ToWhy == account.ByRelease:
 			return fmt.Sprintf(": it had given its own back at %s", prose.Instant(h.To))
 		default:
 			return ""

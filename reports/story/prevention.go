@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
@@ -37,12 +38,12 @@ type clues struct {
 	unasked                                  bool // a client entered its lock again without a command to Redis
 	severed                                  bool // no command of a holder could reach a node until the harm began
 	// reasons are the kinds of the finding's reasons.
-	reasons map[checker.What]bool
+	reasons map[account.What]bool
 }
 
 // unsent reports whether a renewal was not even sent in time.
 func (c clues) unsent() bool {
-	return c.reasons[checker.RenewalMissing] || c.reasons[checker.RenewalStopped] || c.reasons[checker.RenewedInstead]
+	return c.reasons[account.RenewalMissing] || c.reasons[account.RenewalStopped] || c.reasons[account.RenewedInstead]
 }
 
 // ownDeadline reports whether only the holder's own clock mattered: the keys' values are
@@ -61,7 +62,7 @@ type clue struct {
 func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		reasons: map[checker.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
+		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 	}
 	for _, h := range t.told {
 		g := t.grant(h)
@@ -247,9 +248,9 @@ var remedies = map[checker.Cause][]remedy{
 		ownToken,
 	},
 	checker.RenewalFailed: {
-		{func(c clues) bool { return c.reasons[checker.RenewalStopped] }, say("a renewal of its own for each lock, which only the release of that lock ends: here none came any more after another lock was released")},
-		{func(c clues) bool { return c.reasons[checker.RenewedInstead] }, say("a renewal that ends with its lock's release: here those of released leases went on, and if a fixed number of threads renews, a lease that is held waits for one of them")},
-		{func(c clues) bool { return c.reasons[checker.RenewalMissing] }, say("renewing for as long as the lock is held, and early enough for several attempts within a TTL: here no renewal was sent in time")},
+		{func(c clues) bool { return c.reasons[account.RenewalStopped] }, say("a renewal of its own for each lock, which only the release of that lock ends: here none came any more after another lock was released")},
+		{func(c clues) bool { return c.reasons[account.RenewedInstead] }, say("a renewal that ends with its lock's release: here those of released leases went on, and if a fixed number of threads renews, a lease that is held waits for one of them")},
+		{func(c clues) bool { return c.reasons[account.RenewalMissing] }, say("renewing for as long as the lock is held, and early enough for several attempts within a TTL: here no renewal was sent in time")},
 		{func(c clues) bool { return !c.unsent() && !c.severed }, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
 		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops")},
 		fence,

@@ -3,16 +3,16 @@ package story
 import (
 	"fmt"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // renewalReasons maps each reason why a holder sent no renewal to the function that tells
 // it; the other reasons are told by the steps of the key and of the faults.
-var renewalReasons = map[checker.What]func(t *teller, r checker.Fact) Step{
-	checker.RenewalStopped: (*teller).renewalStopped,
-	checker.RenewedInstead: (*teller).renewedInstead,
+var renewalReasons = map[account.What]func(t *teller, r account.Fact) Step{
+	account.RenewalStopped: (*teller).renewalStopped,
+	account.RenewedInstead: (*teller).renewedInstead,
 }
 
 // missedRenewals returns the steps that tell why the holder sent no renewal.
@@ -26,7 +26,7 @@ func (t *teller) missedRenewals() []Step {
 	return out
 }
 
-func (t *teller) renewalStopped(r checker.Fact) Step {
+func (t *teller) renewalStopped(r account.Fact) Step {
 	var locks []string
 	for _, l := range r.Locks {
 		locks = append(locks, quoted(l))
@@ -35,7 +35,7 @@ func (t *teller) renewalStopped(r checker.Fact) Step {
 		"c%d released %s, which it also held. After that it sent no renewal of %s any more", r.Clients[0], prose.List(locks), quoted(t.Finding.Lock))}
 }
 
-func (t *teller) renewedInstead(r checker.Fact) Step {
+func (t *teller) renewedInstead(r account.Fact) Step {
 	leases := fmt.Sprintf("%d %s", r.Count, wording.Plural(r.Count, "lease"))
 	return Step{At: r.Read, Weight: turning, Text: fmt.Sprintf(
 		"until %s c%d sent renewals of %s that it had released, and none of the one that it held. It never renewed more than %s at a time",

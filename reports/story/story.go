@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
@@ -156,7 +157,7 @@ func (t *teller) holdsToTell() []checker.Hold {
 		for _, i := range x.Ops {
 			// Focus.Holds lacks a hold that was over at once, but its fence counts.
 			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
-				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: checker.ByRelease, Acquire: op.Index})
+				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: account.ByRelease, Acquire: op.Index})
 			}
 		}
 	}
@@ -226,10 +227,10 @@ func (t *teller) holds() []Step {
 			at, text = h.From, fmt.Sprintf("c%d went on, and believed that it held the lock", h.Client)
 		}
 		out = append(out, Step{At: at, Text: text + besides, Weight: turning})
-		if h.ToWhy == checker.ByLost && h.To <= x.To {
+		if h.ToWhy == account.ByLost && h.To <= x.To {
 			out = append(out, Step{At: h.To, Text: fmt.Sprintf("c%d learnt that its lease had ended", h.Client), Weight: part})
 		}
-		if h.ToWhy == checker.ByDeadline && h.To <= x.To {
+		if h.ToWhy == account.ByDeadline && h.To <= x.To {
 			out = append(out, Step{At: h.To, Text: fmt.Sprintf("the time for which c%d had claimed the lock was over", h.Client), Weight: part})
 		}
 	}
@@ -296,7 +297,7 @@ func (t *teller) besides(other int, apart bool) string {
 // overlapEnd says when the overlap in the finding ended: with a hold, or with the trial.
 func (t *teller) overlapEnd() string {
 	to := t.Finding.To
-	if last := len(t.Ops) - 1; last >= 0 && to >= t.Ops[last].Time && !slices.ContainsFunc(t.Involved(), func(h checker.Hold) bool { return h.To == to && h.ToWhy != checker.ByNothing }) {
+	if last := len(t.Ops) - 1; last >= 0 && to >= t.Ops[last].Time && !slices.ContainsFunc(t.Involved(), func(h checker.Hold) bool { return h.To == to && h.ToWhy != account.ByNothing }) {
 		return "the trial ended"
 	}
 	return prose.Instant(to)

@@ -1,4 +1,4 @@
-package checker
+package account
 
 // What is the kind of a Fact. Each kind has a sentence in words.
 type What string

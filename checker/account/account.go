@@ -1,10 +1,9 @@
-package checker
+package account
 
 import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // Account is the content of a finding as data: what happened, why, and which assumption of
@@ -24,8 +23,6 @@ type Account struct {
 	// Broken is nil if every assumption of leases held: then the recipe itself is at
 	// fault.
 	Broken *Assumption `json:"broken,omitempty"`
-
-	lock string // Finding.Lock, for words
 }
 
 // Fact is one event, and What is its kind. A Fact has the fields that the sentence of its
@@ -56,11 +53,11 @@ type Fact struct {
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
 	Locks  []string      `json:"locks,omitempty"`
-	// Results are the results of two ways of judging.
-	Results []Result `json:"results,omitempty"`
-	// Example is the cause of one finding in Verdict.Doubtful, as an example of the
+	// Results are the results of two ways of judging: see checker.Result.
+	Results []string `json:"results,omitempty"`
+	// Example is the cause of one finding in checker.Verdict.Doubtful, as an example of the
 	// findings that do not count.
-	Example Cause         `json:"example,omitempty"`
+	Example string        `json:"example,omitempty"`
 	Link    *history.Link `json:"link,omitempty"`
 	// Model names the model that operations were checked against; Text is the error text
 	// of the code under test.
@@ -89,18 +86,19 @@ type Believed struct {
 	Mode   history.Mode  `json:"mode,omitempty"`
 	From   time.Duration `json:"from"`
 	Until  time.Duration `json:"until,omitempty"` // 0 if nothing ended it
-	Why    string        `json:"why"`             // see Hold.ToWhy
+	Why    string        `json:"why"`             // ByRelease, ByDeadline, ByLost, ByCrash or ByNothing
 	// Extended: the hold began with the reply to an extension, not to an acquire.
 	Extended bool `json:"extended,omitempty"`
 }
 
-func believed(h Hold) Believed {
-	told := Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
-	if h.To != Never {
-		told.Until = h.To
-	}
-	return told
-}
+// The values of Believed.Why: what ended the hold.
+const (
+	ByRelease  = "release"
+	ByDeadline = "deadline"
+	ByLost     = "lost"
+	ByCrash    = "crash"
+	ByNothing  = "never"
+)
 
 // Operation is an operation in an account.
 type Operation struct {
@@ -111,21 +109,6 @@ type Operation struct {
 	From   time.Duration `json:"from"`
 	To     time.Duration `json:"to,omitempty"`
 	Type   history.Type  `json:"type,omitempty"` // how it ended; "" if it was never answered
-}
-
-func operated(p *history.Pair) Operation {
-	o := Operation{Client: p.Invoke.Client, F: p.Invoke.F, Mode: p.Invoke.Mode, From: p.Invoke.Time}
-	if p.Invoke.F == history.FAcquire {
-		o.Fence = p.Lease().Fence
-	}
-	if p.Complete != nil {
-		o.To, o.Type = p.Complete.Time, p.Complete.Type
-	}
-	return o
-}
-
-func touched(op history.Op) Operation {
-	return Operation{Client: op.Client, F: op.F, Mode: op.Mode, From: op.Time, To: op.Time, Type: op.Type}
 }
 
 // Granted is a grant on one node.
@@ -153,46 +136,6 @@ const (
 	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )
-
-// grants converts grants to the form of an account. It skips nil ones.
-func (rp *replay) grants(all ...*keyspace.Grant) (told []Granted) {
-	for _, g := range all {
-		if g == nil {
-			continue
-		}
-		x := Granted{Client: g.Client, Node: g.Node, Key: g.Key, Place: g.Place, At: g.At.Lo}
-		for _, index := range rp.indexOf(g.Cmd) {
-			x.Command = &index
-		}
-		switch {
-		case g.Over != nil && (g.End == nil || g.OverSeq < g.End.Seq):
-			x.Until, x.Ended = g.Over.At.Lo, WasTakenOver
-		case g.End != nil:
-			x.Until = g.End.At.Lo
-			x.Ended = map[keyspace.How]Ending{
-				keyspace.Deleted: WasRemoved, keyspace.Expired: WasExpired, keyspace.Lost: WasLost, keyspace.Unclear: WasUnclear,
-			}[g.End.How]
-		}
-		told = append(told, x)
-	}
-	return told
-}
-
-// call returns the command at place pos of the log, or nil if there is none.
-func (rp *replay) call(pos int) *Call {
-	if pos < 0 || pos >= len(rp.Commands) {
-		return nil
-	}
-	c := rp.Commands[pos]
-	told := &Call{
-		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
-		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
-	}
-	if sha, ok := c.Script(); ok {
-		told.Script, told.Name = true, rp.Claims.ScriptNames[sha]
-	}
-	return told
-}
 
 // Assumption is a premise of leases that did not hold in a trial.
 type Assumption struct {

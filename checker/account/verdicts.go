@@ -1,6 +1,4 @@
-package checker
-
-import "strings"
+package account
 
 // Kinds of reasons for results. Findings have kinds of their own.
 const (
@@ -135,55 +133,4 @@ var reasonWords = map[What]string{
 	NoOverlapLogged:    "no two of the {count} holds in the log overlap; that does not show that the lock is safe",
 	OverlapUnsure:      "{said}",
 	ClientsGuessed:     "{result} if processes {count} apart are one client, {otherwise} if each process is one: the history does not say which",
-}
-
-// Judged returns a verdict that did not come from an oracle, with its reasons.
-func Judged(oracle string, r Result, reasons ...Fact) Verdict {
-	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
-	v.Why = v.words()
-	return v
-}
-
-// unknown returns the verdict when a fact leaves the question open.
-func unknown(why Fact) Verdict { return Verdict{Result: Unknown, Reasons: []Fact{why}} }
-
-// notApplicable returns the verdict when the question does not arise.
-func notApplicable(why Fact) Verdict { return Verdict{Result: NotApplicable, Reasons: []Fact{why}} }
-
-func outOfTime(err error) Verdict { return unknown(Fact{What: OutOfTime, Text: err.Error()}) }
-
-func saying(facts ...Fact) (all []Fact) {
-	for _, f := range facts {
-		if f.What != "" {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-// either returns the first fact that is not empty.
-func either(facts ...Fact) Fact {
-	for _, f := range facts {
-		if f.What != "" {
-			return f
-		}
-	}
-	return Fact{}
-}
-
-// words returns the verdict's reasons as plain sentences. They include the summary of an
-// example of the findings that do not count.
-func (v Verdict) words() string {
-	var said []string
-	for _, r := range v.Reasons {
-		text := plain.say(Account{Fact: r})
-		for _, f := range v.Doubtful {
-			if r.Example != "" && f.Cause == r.Example {
-				text += ": " + plain.Summary(f)
-				break
-			}
-		}
-		said = append(said, text)
-	}
-	return strings.Join(said, "; ")
 }

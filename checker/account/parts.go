@@ -1,4 +1,4 @@
-package checker
+package account
 
 import (
 	"fmt"
@@ -82,8 +82,10 @@ func (a Account) operation(i int) Operation {
 // words returns the name of a command: "DEL", or "script" with the script's name.
 func (c Call) words() string {
 	switch {
+	case c.Script && c.Name == "":
+		return "script"
 	case c.Script:
-		return scriptName(c.Name)
+		return "script " + c.Name
 	case c.Name == "":
 		return "command"
 	}

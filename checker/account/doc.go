@@ -1,0 +1,13 @@
+// Package account holds the contents of findings and verdicts as data, and makes their
+// sentences. The inputs are the facts that package checker found out; the outputs are
+// sentences. A sentence is made from an Account alone, and nobody reads sentences.
+//
+//   - A fact is one event of a trial. Its What is its kind: the kind has one sentence, with
+//     names in braces for the parts of the fact.
+//   - An account is what happened in a finding, with the holds, operations and grants
+//     concerned, the reasons, and the broken assumption.
+//   - A premise is something that leases rely on. An assumption is a premise that did not
+//     hold in a trial, with the fact that contradicts it.
+//   - An ending is how a key stopped carrying a grant or stopped keeping others out.
+//   - A style formats the times in sentences.
+package account
