@@ -265,3 +265,51 @@ func (ix *historyIndex) openAt(op int, t time.Duration) bool {
 	p := ix.operation(op)
 	return p != &noOperation && p.Invoke.Time <= t && t <= ix.doneAt(p)
 }
+
+// merged sorts intervals and joins those that overlap or touch. It drops empty ones.
+func merged(all []interval) []interval {
+	all = slices.DeleteFunc(all, func(s interval) bool { return s.to <= s.from })
+	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	var joined []interval
+	for _, s := range all {
+		if last := len(joined) - 1; last >= 0 && s.from <= joined[last].to {
+			joined[last].to = max(joined[last].to, s.to)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
+
+// subtract returns the parts of a that lie outside of b. Both must be merged.
+func subtract(a, b []interval) []interval {
+	var rest []interval
+	next := 0
+	for _, s := range a {
+		for next < len(b) && b[next].to <= s.from {
+			next++
+		}
+		for i := next; i < len(b) && b[i].from < s.to; i++ {
+			if b[i].from > s.from {
+				rest = append(rest, interval{s.from, b[i].from})
+			}
+			s.from = max(s.from, b[i].to)
+		}
+		if s.from < s.to {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// intervalAt reports whether t lies in one of the intervals, which must be merged, and returns
+// the place of that interval.
+func intervalAt(all []interval, t time.Duration) (within bool, at int) {
+	at, _ = slices.BinarySearchFunc(all, t, func(s interval, t time.Duration) int {
+		if s.to <= t {
+			return -1
+		}
+		return 1
+	})
+	return at < len(all) && all[at].from <= t, at
+}

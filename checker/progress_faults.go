@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file measures how long keys stand unattended, and how soon after a fault some
-// client gets in again.
+// This file measures what goes wrong: how long keys stand unattended, what refused attempts
+// leave behind, how soon after a fault some client gets in again, and which updates were lost.
 
 // orphaned measures, for each key, how long the key stood while no living client attended
 // to its grants.
@@ -67,42 +67,6 @@ func (rp *replay) caredFor(lives []*keyspace.Grant) []interval {
 		}
 	}
 	return merged(all)
-}
-
-// merged sorts intervals and joins those that overlap or touch. It drops empty ones.
-func merged(all []interval) []interval {
-	all = slices.DeleteFunc(all, func(s interval) bool { return s.to <= s.from })
-	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	var joined []interval
-	for _, s := range all {
-		if last := len(joined) - 1; last >= 0 && s.from <= joined[last].to {
-			joined[last].to = max(joined[last].to, s.to)
-		} else {
-			joined = append(joined, s)
-		}
-	}
-	return joined
-}
-
-// subtract returns the parts of a that lie outside of b. Both must be merged.
-func subtract(a, b []interval) []interval {
-	var rest []interval
-	next := 0
-	for _, s := range a {
-		for next < len(b) && b[next].to <= s.from {
-			next++
-		}
-		for i := next; i < len(b) && b[i].from < s.to; i++ {
-			if b[i].from > s.from {
-				rest = append(rest, interval{s.from, b[i].from})
-			}
-			s.from = max(s.from, b[i].to)
-		}
-		if s.from < s.to {
-			rest = append(rest, s)
-		}
-	}
-	return rest
 }
 
 // recoveries measures how soon after each fault a lock was granted again. A fault whose
@@ -174,4 +138,113 @@ func (m *measure) recovery(lock string, since time.Duration) {
 	m.Recoveries++
 	m.RecoverySum += times[i] - since
 	m.RecoveryMax = max(m.RecoveryMax, times[i]-since)
+}
+
+// Leftover is a key that an acquire left behind although its client does not know that it
+// succeeded: the acquire was refused, or its outcome is unknown. The client did not crash.
+type Leftover struct {
+	Client int    `json:"client"`
+	Node   string `json:"node"`
+	Key    string `json:"key"`
+	// From is the first time at which the key stood there and the attempt was over. Until
+	// is the time at which the key was gone, another client took it over, or the client
+	// crashed; at most the history's end.
+	From  time.Duration `json:"from"`
+	Until time.Duration `json:"until"`
+}
+
+// lasted returns the time for which the key was in the way of others.
+func (l Leftover) lasted() time.Duration { return l.Until - l.From }
+
+// Leftovers lists the keys that attempts left behind, in order of From. Keys that were
+// gone within two milliseconds do not count. An impossible history has none.
+func Leftovers(e history.Evidence) []Leftover {
+	rp, err := newCaseFile(e).replay()
+	if err != nil {
+		return nil
+	}
+	return rp.strays()
+}
+
+func (rp *replay) strays() []Leftover {
+	var all []Leftover
+	for _, l := range rp.Grants {
+		if !rp.has(l.Op) {
+			continue
+		}
+		p := rp.operation(l.Op)
+		if p.Invoke.F != history.FAcquire || p.Complete == nil || p.Complete.Type == history.OK {
+			continue
+		}
+		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, rp.doneAt(p)), Until: min(rp.end, rp.crashOf(l.Client), l.Until())}
+		if found.lasted() > orphanSlack {
+			all = append(all, found)
+		}
+	}
+	slices.SortFunc(all, func(a, b Leftover) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Client, b.Client))
+	})
+	return all
+}
+
+// leftovers sums up the keys that attempts left behind.
+func (m *measure) leftovers() {
+	for _, l := range m.replay.strays() {
+		m.Leftovers++
+		m.LeftoverSum += l.lasted()
+		if l.lasted() > m.LeftoverMost.lasted() {
+			m.LeftoverMost = l
+		}
+	}
+}
+
+// updates counts the writes of guarded resources, and those that were lost. It measures
+// nothing if the lock lets several clients in at once: their writes may interleave.
+func (m *measure) updates() {
+	if permitsOf(m.replay.Claims) > 1 {
+		return
+	}
+	byLock, sections := touches(m.replay.Evidence, m.replay.pairing)
+	if ordered(byLock) != nil {
+		return
+	}
+	for _, all := range byLock {
+		for _, t := range all {
+			if t.op.F == history.FWrite {
+				m.Updates++
+			}
+		}
+	}
+	if m.Updates > 0 {
+		m.Lasted = m.replay.end
+	}
+	lost := map[int]bool{} // by index of the write
+	for _, s := range sections {
+		for _, t := range between(s, byLock[s.lock]) {
+			if s.overwrote(t) {
+				lost[t.op.Index] = true
+			}
+		}
+	}
+	m.LostUpdates = len(lost)
+}
+
+// overwrote reports whether s wrote over t a value that it had computed from a read before
+// t. Unlike lostBy, it does not count a write of s that follows a later read.
+func (s *section) overwrote(t touch) bool {
+	if t.op.F != history.FWrite {
+		return false
+	}
+	read := false
+	for _, u := range s.touches {
+		switch {
+		case u.op.F == history.FWrite && u.op.Seq > t.op.Seq:
+			return read
+		case u.op.F == history.FRead && u.op.Seq > t.op.Seq:
+			return false
+		case u.op.F == history.FRead:
+			read = true
+		}
+	}
+	return false
 }
