@@ -68,10 +68,10 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	}
 	// The freeze must cover the end of the lease: a running client could have seen it.
 	if but, froze := rp.standstill(l.Client, earliest, ended+1, ended); froze {
-		return &account.Assumption{account.ClientStops, but}
+		return &account.Assumption{Premise: account.ClientStops, But: but}
 	}
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
-		return &account.Assumption{account.InTime, rp.delay(pos)}
+		return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
 	}
 	on := account.Fact{What: account.WorkedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
 	if h := rp.hold(l); h != nil {
@@ -83,7 +83,7 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	if _, hangs := rp.hungUnder(l); hangs && on.What == account.WorkedToEnd {
 		on.What = account.HungToEnd
 	}
-	return &account.Assumption{account.ClientStops, on}
+	return &account.Assumption{Premise: account.ClientStops, But: on}
 }
 
 // lapsed returns the time at which the grant ended: when its key expired; otherwise when
@@ -117,11 +117,11 @@ func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 			return told
 		}
 		if rp.lateness(c) > rp.notable() {
-			return &account.Assumption{account.InTime, rp.delay(pos)}
+			return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
 		}
 	}
 	if but, froze := rp.standstill(l.Client, l.At.Lo, until, until); froze {
-		return &account.Assumption{account.ClientRenews, but}
+		return &account.Assumption{Premise: account.ClientRenews, But: but}
 	}
 	if told := rp.lastDataLoss(l, until); told != nil {
 		return told
@@ -137,20 +137,20 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 		return nil
 	}
 	if at, crashed := rp.crashes[l.Client]; crashed && at <= s.To {
-		return &account.Assumption{account.ClientLives, account.Fact{What: account.HasCrashed, Clients: []int{l.Client}, At: at}}
+		return &account.Assumption{Premise: account.ClientLives, But: account.Fact{What: account.HasCrashed, Clients: []int{l.Client}, At: at}}
 	}
 	if at, hangs := rp.hungUnder(l); hangs && at <= s.To {
-		return &account.Assumption{account.WorkEnds, account.Fact{What: account.HasHung, Clients: []int{l.Client}, At: at}}
+		return &account.Assumption{Premise: account.WorkEnds, But: account.Fact{What: account.HasHung, Clients: []int{l.Client}, At: at}}
 	}
 	since := rp.asked(rp.oldest(l))
 	if pos, ok := rp.firstLoss(l, since, s.To); ok {
 		return rp.unanswering(pos)
 	}
 	if but, froze := rp.standstill(l.Client, since, s.To, s.From); froze {
-		return &account.Assumption{account.ClientReturns, but}
+		return &account.Assumption{Premise: account.ClientReturns, But: but}
 	}
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
-		return &account.Assumption{account.InTime, rp.delay(pos)}
+		return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
 	}
 	if told := rp.lastDataLoss(l, s.To); told != nil {
 		return told
@@ -225,7 +225,7 @@ func (rp *replay) late(s suspicion) *account.Assumption {
 	if latest < 0 {
 		return nil
 	}
-	return &account.Assumption{account.InTime, rp.arrival(latest)}
+	return &account.Assumption{Premise: account.InTime, But: rp.arrival(latest)}
 }
 
 // deletedAfter explains why a client deleted another's key: its command was delayed, or
@@ -237,7 +237,7 @@ func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 	pos := s.cmds[len(s.cmds)-1]
 	c := rp.Commands[pos]
 	if rp.Ran(pos).Lo-c.Sent > rp.notable() {
-		return &account.Assumption{account.InTime, rp.arrival(pos)}
+		return &account.Assumption{Premise: account.InTime, But: rp.arrival(pos)}
 	}
 	var own *keyspace.Grant
 	for _, l := range rp.Grants {
@@ -338,7 +338,7 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assump
 		}
 		if but := among(l, over); but.What != "" {
 			but.Since, but.Until, but.Fault = win.Invoke.Time, to, over.Fault
-			return &account.Assumption{account.Answered, but}
+			return &account.Assumption{Premise: account.Answered, But: but}
 		}
 	}
 	return nil

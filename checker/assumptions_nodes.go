@@ -61,11 +61,11 @@ func (rp *replay) unanswering(pos int) *account.Assumption {
 	case c.Replied > 0 || rp.crashOf(c.Client) < Never:
 		return nil
 	case c.Arrived == 0 && c.Exec == 0:
-		return &account.Assumption{account.Answered, rp.message(account.NeverArrived, pos)}
+		return &account.Assumption{Premise: account.Answered, But: rp.message(account.NeverArrived, pos)}
 	case rp.lateness(c) > rp.notable():
-		return &account.Assumption{account.InTime, rp.arrival(pos)}
+		return &account.Assumption{Premise: account.InTime, But: rp.arrival(pos)}
 	}
-	return &account.Assumption{account.Answered, rp.message(account.NeverAnswered, pos)}
+	return &account.Assumption{Premise: account.Answered, But: rp.message(account.NeverAnswered, pos)}
 }
 
 // forgotten explains a node that lacked acknowledged data.
@@ -82,7 +82,7 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 	}
 	for _, p := range rp.Partings {
 		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
-			return &account.Assumption{account.OnePrimary, account.Fact{What: account.ServedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
+			return &account.Assumption{Premise: account.OnePrimary, But: account.Fact{What: account.ServedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
 	}
 	return rp.lastDataLoss(s.first, s.To)
@@ -126,20 +126,20 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 	switch op.F {
 	case history.FEvict:
 		but.What = account.EvictedKey
-		return &account.Assumption{account.NodeKeeps, but}
+		return &account.Assumption{Premise: account.NodeKeeps, But: but}
 	case history.FSplit:
 		but.What = account.ServedBeside
 		if old := rp.oldPrimary(op); old != "" {
 			but.Nodes = append(but.Nodes, old)
 		}
-		return &account.Assumption{account.OnePrimary, but}
+		return &account.Assumption{Premise: account.OnePrimary, But: but}
 	case history.FPromote:
 		but.What = account.PromotedBehind
-		return &account.Assumption{account.ReplicaHas, but}
+		return &account.Assumption{Premise: account.ReplicaHas, But: but}
 	}
 	back := rp.backUp(op)
 	but.What, but.At, but.Lost = account.RestartedAndLost, back.Time, back.Lost
-	return &account.Assumption{account.NodeKeeps, but}
+	return &account.Assumption{Premise: account.NodeKeeps, But: but}
 }
 
 // backUp returns the event in which the node came back, or down itself if no return was
@@ -195,7 +195,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if told.What == "" {
 		return nil
 	}
-	return &account.Assumption{account.ClocksAgree, told}
+	return &account.Assumption{Premise: account.ClocksAgree, But: told}
 }
 
 // clientClockWrong finds clients whose wall clocks differed, or a clock reading that was
@@ -216,17 +216,17 @@ func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 	}
 	switch {
 	case told.What != "":
-		return &account.Assumption{account.ClocksAgree, told}
+		return &account.Assumption{Premise: account.ClocksAgree, But: told}
 	case s.first == nil:
 		return nil
 	}
 	since := rp.asked(s.first)
 	for _, c := range append([]int{s.first.Client}, s.Clients...) {
 		if but, froze := rp.standstill(c, since, s.To, s.first.At.Lo); froze {
-			return &account.Assumption{account.ReadingFresh, but}
+			return &account.Assumption{Premise: account.ReadingFresh, But: but}
 		}
 		if pos, ok := rp.slowest(c, since, s.To); ok {
-			return &account.Assumption{account.ReadingFresh, rp.delay(pos)}
+			return &account.Assumption{Premise: account.ReadingFresh, But: rp.delay(pos)}
 		}
 	}
 	return nil
