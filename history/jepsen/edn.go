@@ -234,7 +234,7 @@ func (k *keys) nemesis(e *ednEntry) {
 // ours reports whether the name f has a meaning for oracles.
 func ours(f string) bool {
 	return slices.Contains([]string{
-		history.FCrash, history.FHung, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
+		history.FCrash, history.FHung, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FUnseen, history.FStall, history.FElection,
 		history.FDeadlock, history.FPanic, history.FRunaway, history.FLost, history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite,
 	}, f)
 }

@@ -278,11 +278,12 @@ func TestTheNemesisOfOthersMeansNothingToOracles(t *testing.T) {
 {:process :nemesis, :type :info, :f :panic, :value [:boom {"n1" nil}], :error [:x "y"]}
 {:process :nemesis, :type :info, :f nil}
 {:process :nemesis, :type :info, :f :kill}
-{:process :nemesis, :type :info, :f :unasked-election}`), "h.edn", "")
+{:process :nemesis, :type :info, :f :unasked-election}
+{:process :nemesis, :type :info, :f :unseen}`), "h.edn", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"nemesis panic", "nemesis panic", "nemesis", "kill", "nemesis unasked-election"} {
+	for i, want := range []string{"nemesis panic", "nemesis panic", "nemesis", "kill", "nemesis unasked-election", "nemesis unseen"} {
 		if op := r.Ops[i]; op.F != want || op.Type != history.Info || op.Client != history.NoClient {
 			t.Errorf("got %+v, want an info of %q", op, want)
 		}
