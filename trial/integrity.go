@@ -66,9 +66,7 @@ func (r Record) Missing() checker.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
 	// A breakdown of the code under test is the end of the history: nothing follows it.
-	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
-		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
-	})
+	broke := slices.ContainsFunc(ops, func(op history.Op) bool { return op.Process == history.Nemesis && history.IsBreakdown(op.F) })
 	switch {
 	case !slices.ContainsFunc(ops, granted):
 		return checker.Fact{What: checker.NothingAcquired}
@@ -82,9 +80,9 @@ func (r Record) Missing() checker.Fact {
 		return r.differing()
 	case r.Spec == nil, broke:
 		return checker.Fact{}
-	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FHealed) }):
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return op.Event(history.FHealed) }):
 		return checker.Fact{What: checker.HistoryUnhealed, Span: last}
-	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FKeys) }):
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return op.Event(history.FKeys) }):
 		return checker.Fact{What: checker.HistoryUnexamined, Span: last}
 	case len(cmds) == 0:
 		return checker.Fact{What: checker.CommandsGone}
@@ -101,8 +99,6 @@ func (r Record) Missing() checker.Fact {
 }
 
 func granted(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }
-
-func event(op history.Op, f string) bool { return op.Process == history.Nemesis && op.F == f }
 
 func ended(ops []history.Op) time.Duration {
 	if len(ops) == 0 {

@@ -34,7 +34,7 @@ func Contended(e history.Evidence) Contention {
 // beforeHealing returns the evidence up to the beginning of the liveness phase. Its last entry
 // is history.FHealed if the trial got there.
 func beforeHealing(e history.Evidence) history.Evidence {
-	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Process == history.Nemesis && op.F == history.FHealed })
+	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Event(history.FHealed) })
 	if i < 0 {
 		return e
 	}
