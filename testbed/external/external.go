@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -81,7 +82,7 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 		seen[found.id] = t.addr
 		version = found.version
 		if harm := found.harm(o); len(harm) > 0 && !o.Really {
-			return nil, fmt.Errorf("%s: %s; --yes-really goes on all the same", t.addr, strings.Join(harm, "; "))
+			return nil, input.Errorf("%s: %s; %s goes on all the same", t.addr, strings.Join(harm, "; "), input.Setting("yes-really"))
 		}
 	}
 	p := provider{targets, prefix, new(atomic.Int64)}
@@ -100,7 +101,7 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 	if t.nodes > 1 {
 		return nil
 	}
-	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
+	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
 }
 
 // Version returns the version of the last server.
