@@ -64,7 +64,7 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 			}
 			t.Acquires = trial.AcquireTimes(r.Evidence)
 		}
-		if err := sink.Trial(ctx, t, history.Evidence{}); err != nil {
+		if err := sink.Trial(ctx, t); err != nil {
 			return fmt.Errorf("report %s: %w", t.Dir, err)
 		}
 	}

@@ -179,7 +179,7 @@ func (s *server) hangUp(c *conn) {
 func (s *server) kill() {
 	s.down = true
 	s.node.Unwatch()
-	s.disk.die(s)
+	s.disk.die()
 	s.backlog = nil
 	for _, c := range slices.Clone(s.conns) {
 		s.drop(c)
