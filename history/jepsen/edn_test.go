@@ -369,13 +369,6 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 	})
 }
 
-func TestAWindowInProseIsRefused(t *testing.T) {
-	const edn = `{:process :nemesis, :client 0, :type :info, :f :delay, :time 1, :index 0, :opens true, :window {:id 1, :fault "delay", :planned "for 1s"}}` + "\n"
-	if _, err := Read(strings.NewReader(edn), "history.edn", ""); err == nil || !strings.Contains(err.Error(), "an earlier version wrote this history") {
-		t.Errorf("got %v, want an error that says who wrote it", err)
-	}
-}
-
 // Readers of Jepsen's histories pair the entries of a process in their order: between an
 // invocation and its completion there is no other entry of the process.
 func TestALossBesideAnOpenOperationIsNoCompletion(t *testing.T) {
