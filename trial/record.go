@@ -121,8 +121,8 @@ func LoadJudged(path string) (Record, error) {
 	return r.judged(path), nil
 }
 
-// LoadJudgedOps is LoadJudged for a history file whose entries history.ReadOps would return, and
-// which were read already; cut is what it would return as truncated.
+// LoadJudgedOps is LoadJudged for a history file that the caller has read: ops and cut are the
+// entries and the error about a cut line, as history.ReadOps returns them.
 func LoadJudgedOps(path string, ops []history.Op, cut error) (Record, error) {
 	r, err := loadBeside(path, ops, cut)
 	if err != nil {

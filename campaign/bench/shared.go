@@ -17,8 +17,8 @@ type Contention struct {
 	Jain     float64       // checker.Progress.Jain
 }
 
-// Contended measures a trial before its liveness phase, in which each client only gets in
-// once more.
+// Contended measures a trial up to its liveness phase. In that phase, each client takes the
+// lock only once more.
 func Contended(e history.Evidence) Contention {
 	e = beforeHealing(e)
 	c := checker.NewCase(e)

@@ -48,7 +48,7 @@ type Options struct {
 	Clients, Parallel int
 	// Really makes New succeed even if other users of a server might be harmed.
 	Really bool
-	// Temp is live.New's temp.
+	// Temp is the directory for temporary files of trials; "" = the system's.
 	Temp string
 }
 
