@@ -40,15 +40,15 @@ func (e clusterEnv) List() []string {
 
 // StopReplication implements testbed.Nodes. It does not affect the cluster bus.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	var entries []entry
+	var links []peerLink
 	for i, master := range e.masters() {
 		for _, r := range e.shards[i].nodes {
 			if r != master {
-				entries = append(entries, entry{r.name, e.cluster.peerProxies[master]})
+				links = append(links, peerLink{r.name, e.cluster.peerProxies[master]})
 			}
 		}
 	}
-	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
@@ -249,24 +249,24 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 
 // Cut implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
 // Hold implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
 // disturb disturbs replication and cluster bus if both ends are nodes; else it calls
 // otherwise.
-func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
 	if err != nil || terr != nil || from == to || !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)
 	}
 	healed := e.provoke()
-	undos, err := disturbAll([]entry{{from.name, e.cluster.peerProxies[to]}, {from.name, e.buses[to]}}, d, how)
+	undos, err := disturbAll([]peerLink{{from.name, e.cluster.peerProxies[to]}, {from.name, e.buses[to]}}, d, how)
 	if err != nil {
 		healed()
 		return nil, err

@@ -115,7 +115,7 @@ func (e *env) connect(id int) error {
 		return e.reachCluster(c, id)
 	}
 	for i, n := range e.serving() {
-		l, err := e.way(id, i, n)
+		l, err := e.newLink(id, i, n)
 		if err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ func (e *env) connect(id int) error {
 	return nil
 }
 
-// way returns client id's link to n; number is its index in client.links.
-func (e *env) way(id, number int, n *node) (*link, error) {
+// newLink returns client id's link to n; number is its index in client.links.
+func (e *env) newLink(id, number int, n *node) (*link, error) {
 	if e.setup.SharedLinks {
 		if id > 0 {
 			return e.clients[0].links[number], nil
@@ -197,18 +197,18 @@ const drainPatience = 2 * time.Second
 func (e *env) drain() {
 	patience := time.NewTimer(drainPatience)
 	defer patience.Stop()
-	ways := make([]<-chan struct{}, 0, len(e.links))
+	drained := make([]<-chan struct{}, 0, len(e.links))
 	for _, l := range e.links {
-		ways = append(ways, l.drained())
+		drained = append(drained, l.drained())
 	}
 	if e.sentinels != nil {
 		for _, a := range e.sentinels.links {
-			ways = append(ways, a.draining.None())
+			drained = append(drained, a.draining.None())
 		}
 	}
-	for _, drained := range ways {
+	for _, d := range drained {
 		select {
-		case <-drained:
+		case <-d:
 		case <-patience.C:
 			return
 		}

@@ -183,7 +183,7 @@ func (l *link) forget(near net.Conn) {
 		far.Close()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.made++ // the valves have counted it, too
+		l.made++ // the toxics have counted it, too
 	case <-l.proxy.refused:
 	case <-l.closed:
 	}

@@ -281,7 +281,7 @@ func warmUp(ctx context.Context, r *redis.Client, connections int) error {
 func (e *env) tearDown() error {
 	var errs []error
 	for _, n := range e.nodes {
-		n.closeLedger()
+		n.stopCounting()
 		n.observer.end()
 	}
 	for _, c := range e.clients {

@@ -76,13 +76,13 @@ func (e *env) present() *node {
 // replicas.
 func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
-	var entries []entry
+	var links []peerLink
 	for _, r := range e.nodes {
 		if r != primary {
-			entries = append(entries, entry{r.name, e.sentinels.peerProxies[primary]})
+			links = append(links, peerLink{r.name, e.sentinels.peerProxies[primary]})
 		}
 	}
-	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
@@ -167,17 +167,17 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 // Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a
 // replaced primary, the undo makes that primary a replica, as that of Pause does.
 func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
 // Hold implements testbed.Network, also for links among nodes and Sentinels.
 func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
 type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
 
-func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	pair, err := e.pair(l)
 	switch {
 	case err != nil:

@@ -237,7 +237,7 @@ func (s *server) catchUp() {
 		s.handle(p)
 	}
 	s.world.schedule.add(&event{
-		at: align(now()+serving, p.way.id), way: p.way.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
+		at: align(now()+serving, p.pipe.id), pipe: p.pipe.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
 	})
 }
 

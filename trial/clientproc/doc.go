@@ -6,7 +6,7 @@
 // makes remote calls (net/rpc) over a pair of pipes: it records an invocation, and awaits
 // the answer, before it sends any command, and records a completion after the reply. So
 // entries have the order and the times that they would have if the client ran in the
-// trial's process. The client's connections lead to a door of the trial; from there the
+// trial's process. The client's connections lead to a relay of the trial; from there the
 // gate and the testbed forward them. Commands are numbered, held and logged there.
 //
 // Both sides read one clock: the machine's monotonic one, counted from the trial's start.
@@ -33,10 +33,10 @@ const (
 
 // Hello is the first message to a client process.
 type Hello struct {
-	ID   int
-	Seed uint64 // the trial's seed
-	Ways testbed.Ways
-	Door string // where the client connects to reach any node
+	ID    int
+	Seed  uint64 // the trial's seed
+	Route testbed.Route
+	Relay  string // where the client connects to reach any node
 	// CommandTimeout is the read and write timeout of the client's connections.
 	CommandTimeout time.Duration
 	// Origin is the machine's monotonic clock at the trial's start.
@@ -47,7 +47,7 @@ type Hello struct {
 
 // Written says how much a client has written to one of its connections.
 type Written struct {
-	Conn  int // the connection's number at the door
+	Conn  int // the connection's number at the relay
 	Bytes int64
 }
 

@@ -156,7 +156,7 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 	n.tick(now)
 	var states []history.KeyState
 	for _, key := range n.db.Keys() {
-		states = append(states, n.entry(key).state(n.nowMs))
+		states = append(states, n.storedKey(key).state(n.nowMs))
 	}
 	return states
 }
