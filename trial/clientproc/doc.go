@@ -36,7 +36,7 @@ type Hello struct {
 	ID    int
 	Seed  uint64 // the trial's seed
 	Route testbed.Route
-	Relay  string // where the client connects to reach any node
+	Relay string // where the client connects to reach any node
 	// CommandTimeout is the read and write timeout of the client's connections.
 	CommandTimeout time.Duration
 	// Origin is the machine's monotonic clock at the trial's start.
