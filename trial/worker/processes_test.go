@@ -86,7 +86,7 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 		"test-kills-nil":   {history.FPanic, "panic: runtime error: invalid memory address or nil pointer dereference (in github.com/"},
 		"test-kills-exit":  {history.FPanic, "the code under test ended its process: exit status 3"},
 		"test-kills-crowd": {history.FPanic, "client 1: recipe test-kills-crowd panicked: caught, as"},
-		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time: github.com/lockstorm/lockstorm/trial/worker.(*killer).TryLock does not return"},
+		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time: github.com/lockstorm/lockstorm/trial/worker.init.func"},
 		"test-kills-flood": {history.FPanic, "panic: at last (in github.com/"},
 	}
 	p := forked(t, 1)
