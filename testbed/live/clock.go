@@ -17,7 +17,7 @@ import (
 // Worlds whose nodes have wall clocks of their own.
 type (
 	clockEnv struct {
-		ownEnv
+		manualEnv
 		nodeClocks
 	}
 	watchedClockEnv struct {

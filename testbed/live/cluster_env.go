@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -21,12 +20,11 @@ type clusterEnv struct {
 }
 
 var (
-	_ testbed.Network    = clusterEnv{}
-	_ testbed.Nodes      = clusterEnv{}
-	_ testbed.SplitBrain = clusterEnv{}
-	_ testbed.Elections  = clusterEnv{}
-	_ testbed.Slots      = clusterEnv{}
-	_ testbed.Unplugger  = clusterEnv{}
+	_ testbed.Network   = clusterEnv{}
+	_ testbed.Nodes     = clusterEnv{}
+	_ testbed.Elections = clusterEnv{}
+	_ testbed.Slots     = clusterEnv{}
+	_ testbed.Unplugger = clusterEnv{}
 )
 
 // List implements testbed.Nodes.
@@ -262,27 +260,19 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
-	if err != nil || terr != nil || from == to || !slices.Contains(directionsKnown, d) {
+	if err != nil || terr != nil || from == to {
 		return otherwise(ctx, l, d)
 	}
-	healed := e.provoke()
-	undos, err := disturbAll([]peerLink{{from.name, e.cluster.peerProxies[to]}, {from.name, e.buses[to]}}, d, how)
+	replication, err := e.cluster.peerProxies[to].pair(from.name)
 	if err != nil {
-		healed()
 		return nil, err
 	}
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, _ := undos[0](ctx) // the bus carries no commands
-		_, err := undos[1](ctx)
-		return hits, err
-	}), nil
-}
-
-// Split implements testbed.SplitBrain. It always fails: if two masters serve one slot, the
-// cluster itself resolves that.
-func (clusterEnv) Split(context.Context, string, []int) (testbed.Undo, error) {
-	return nil, errors.New("split brain: a cluster elects its masters itself")
+	bus, err := e.buses[to].pair(from.name)
+	if err != nil {
+		return nil, err
+	}
+	between := serverLink{proxies: []*proxy{replication, bus}, healed: func(context.Context) error { return nil }}
+	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
 // turnPatience bounds how long a migration waits for the turns (node.turn) of its nodes.

@@ -42,6 +42,9 @@ type env struct {
 // ownEnv is a world whose servers belong to the trial, so that faults may hit them.
 type ownEnv struct{ *env }
 
+// manualEnv is a world whose servers elect nobody.
+type manualEnv struct{ ownEnv }
+
 // world returns the Env that the body gets: e, with the interfaces of its capabilities.
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
@@ -54,9 +57,9 @@ func (e *env) world(p Provider) testbed.Env {
 	case e.cluster != nil:
 		return clusterEnv{own, e.cluster}
 	case e.sentinels == nil && e.clocks:
-		return clockEnv{own, nodeClocks{e}}
+		return clockEnv{manualEnv{own}, nodeClocks{e}}
 	case e.sentinels == nil:
-		return own
+		return manualEnv{own}
 	}
 	watched := sentinelEnv{own, e.sentinels}
 	if e.clocks {
@@ -78,8 +81,7 @@ var (
 	_ testbed.Clocks     = ownEnv{}
 	_ testbed.Clients    = ownEnv{}
 	_ testbed.Memory     = ownEnv{}
-	_ testbed.SplitBrain = ownEnv{}
-	_ testbed.Slots      = ownEnv{}
+	_ testbed.SplitBrain = manualEnv{}
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {

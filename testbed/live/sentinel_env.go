@@ -175,22 +175,21 @@ func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directi
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
-type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
-
 func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	pair, err := e.pair(l)
 	switch {
 	case err != nil:
 		return nil, err
-	case pair == nil || !slices.Contains(directionsKnown, d):
+	case pair == nil:
 		return otherwise(ctx, l, d)
 	}
-	return e.during(func() (testbed.Undo, error) { return pair.disturb(d, how), nil }, func(ctx context.Context) error {
+	between := serverLink{proxies: []*proxy{pair}, healed: func(ctx context.Context) error {
 		if old, _ := e.rivals(); old == nil || l.From != old.name && l.To != old.name {
 			return nil
 		}
 		return e.retire(ctx)
-	})
+	}}
+	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
 // pair returns the proxy of a link between two servers, or between a client and a Sentinel;

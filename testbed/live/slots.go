@@ -13,11 +13,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Migrate implements testbed.Slots for topologies without slots. It always fails.
-func (e ownEnv) Migrate(context.Context, string, string, func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
-	return nil, fmt.Errorf("move slots: a %s topology has none", e.setup.Topology)
-}
-
 // Migrate implements testbed.Slots with the steps that the specification of Redis Cluster
 // prescribes: SETSLOT IMPORTING and MIGRATING, MIGRATE, SETSLOT NODE.
 func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {

@@ -15,7 +15,7 @@ import (
 // Split implements testbed.SplitBrain. It is atomic for clients: the old primary executes
 // no command between its last write that the new primary may have received and the first
 // write that counts as a hit.
-func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	if e.setup.SharedLinks {
 		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
 	}
