@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -269,11 +270,11 @@ func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
 	}
-	return testbed.WarmConnections
+	return conns.WarmConnections
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
+	return conns.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
 }
 
 // tearDown ends everything in this order, so that nothing waits for a timeout: clients,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/clockshim"
+	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -182,7 +183,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
-	if err := testbed.Tell(down); err != nil {
+	if err := optional.Call(down); err != nil {
 		return err
 	}
 	n.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -138,7 +139,7 @@ func (d *peerProxy) announced() string { return d.listener.Addr().String() }
 
 func (d *peerProxy) accept() {
 	for {
-		c, err := testbed.Accept(d.listener)
+		c, err := conns.Accept(d.listener)
 		if err != nil {
 			return
 		}

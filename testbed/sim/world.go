@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
@@ -153,7 +154,7 @@ func (w *world) serving() []*server {
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
-			if err := testbed.WarmUp(w.ctx, r, testbed.WarmConnections); err != nil {
+			if err := conns.WarmUp(w.ctx, r, conns.WarmConnections); err != nil {
 				return fmt.Errorf("sim testbed: %w", err)
 			}
 		}

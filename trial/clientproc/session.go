@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -140,7 +141,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // WithTimeout shares the pool
+	return conns.WarmUp(ctx, r.WithTimeout(warmingTimeout), conns.WarmConnections) // WithTimeout shares the pool
 }
 
 // call calls the trial, until ctx ends.
@@ -172,7 +173,7 @@ type conn struct {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	return n, testbed.Bare(err)
+	return n, conns.Bare(err)
 }
 
 // Write implements net.Conn. It returns when p has passed the gate, however long the
@@ -185,7 +186,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err == nil {
 		err = c.session.call(context.Background(), "Passed", Written{c.number, c.written}, nil)
 	}
-	return n, testbed.Bare(err)
+	return n, conns.Bare(err)
 }
 
 // RemoteAddr implements net.Conn. It is the node's address, not the relay's: a client that
