@@ -1,9 +1,3 @@
-// Package history records what happened: the operations of clients and the nemesis, the
-// commands on the wire, and the changes of keys. It also defines a recipe's claims. It
-// pairs invocations with completions, and stores and reads the logs.
-//
-// The vocabulary and the JSON keys are Jepsen's: an operation is an invocation that is
-// completed by ok, fail or info.
 package history
 
 import (

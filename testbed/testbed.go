@@ -1,6 +1,3 @@
-// Package testbed defines the world that a trial needs: clients, Redis nodes, the network
-// between them, and the gate on every client connection. Only the packages below testbed/
-// know where these come from.
 package testbed
 
 import (

@@ -1,11 +1,3 @@
-// Package external runs trials on any Redis that the user names. Others may use that Redis
-// at the same time. Clients, gate, links and faults are those of package live. A guard
-// between live's taps and the server confines every command to keys and channels whose
-// names begin with the testbed's random prefix and the trial's number.
-//
-// Faults hit only this side: clients, their clocks, and the links, through proxies on this
-// machine. Nothing disturbs the server itself, and no command is sent that could touch the
-// keys or channels of others.
 package external
 
 import (

@@ -1,8 +1,3 @@
-// Package live makes worlds of real Redis servers from any Provider: clients behind a gate,
-// an embedded toxiproxy proxy on every link, and replication.
-//
-// A command passes the gate at the client's end of the connection, then the link's proxy,
-// then the tap in front of the node.
 package live
 
 import (

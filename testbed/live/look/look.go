@@ -1,5 +1,3 @@
-// Package look reads all keys of a Redis node at one instant, with their values and
-// expiries, without changing them.
 package look
 
 import (
