@@ -14,7 +14,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -106,12 +105,15 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 // trialsOf plans the trials of one cell, one at a call.
 func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() trial.Spec) {
 	p := newPlanner(c, tb)
-	recipe, _ := locks.ByID(lock)
-	if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
-		b.Fatal(err)
-	}
 	cell, err := p.only(lock, fault, "mutex")
 	if err != nil {
+		b.Fatal(err)
+	}
+	probe, err := p.probe(cell.recipe, "mutex")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := p.look(b.Context(), tb, probe.spec); err != nil {
 		b.Fatal(err)
 	}
 	k := 0

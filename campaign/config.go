@@ -165,7 +165,7 @@ func trimmed(names []string) []string {
 	return all
 }
 
-// check returns an input.Error that names the first invalid flag.
+// check returns an input.Error that names the first invalid setting.
 func (c Config) check() error {
 	switch {
 	case c.Name == Latest:

@@ -339,7 +339,7 @@ func (h hunt) unconfirmed() []Surprise {
 }
 
 // shows says whether the campaign showed s.
-func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
+func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
 // idle says whether no trial of the cell so far was exercised.
 func (r *run) idle(c plannedCell) bool {

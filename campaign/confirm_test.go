@@ -228,9 +228,9 @@ func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 		{[]Sought{also}, false, true},
 		{[]Sought{here}, true, true},
 	} {
-		h := hunt{info: Info{Sought: []Sought{here, there, also}}, flaws: map[place]bool{}}
+		h := hunt{info: Info{Sought: []Sought{here, there, also}}, flaws: map[cellFlaw]bool{}}
 		for _, s := range tt.shown {
-			h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] = true
+			h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] = true
 		}
 		if a, b := h.showsAnywhere(here), h.showsSomething(here); a != tt.anywhere || b != tt.something {
 			t.Errorf("%v: got %v and %v, want %v and %v", tt.shown, a, b, tt.anywhere, tt.something)

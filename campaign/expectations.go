@@ -71,29 +71,29 @@ func (s Surprise) mayHide(t trial.Result) bool {
 type hunt struct {
 	info Info
 	// flaws are those found in a cell; oracles are those that judged a trial of the cell.
-	flaws   map[place]bool
-	oracles map[place]bool
+	flaws   map[cellFlaw]bool
+	oracles map[cellFlaw]bool
 	// finished counts the finished trials of a cell.
-	finished map[place]int
+	finished map[cellFlaw]int
 }
 
-// place is a cell and an oracle, with or without a cause.
-type place struct{ lock, fault, oracle, cause string }
+// cellFlaw is a cell and an oracle, with or without a cause.
+type cellFlaw struct{ lock, fault, oracle, cause string }
 
 func huntOf(info Info, trials []trial.Result) hunt {
-	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
+	h := hunt{info: info, flaws: map[cellFlaw]bool{}, oracles: map[cellFlaw]bool{}, finished: map[cellFlaw]int{}}
 	for _, t := range trials {
-		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
+		cell := cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}
 		if t.Err == "" && !t.Unplanned() {
 			h.finished[cell]++
 		}
 		for _, v := range t.Verdicts {
 			if v.Result != checker.NotApplicable {
-				h.oracles[place{cell.lock, cell.fault, v.Oracle, ""}] = true
+				h.oracles[cellFlaw{cell.lock, cell.fault, v.Oracle, ""}] = true
 			}
 		}
 		for _, f := range t.Flaws {
-			h.flaws[place{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
+			h.flaws[cellFlaw{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
 		}
 	}
 	return h
@@ -109,7 +109,7 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 		case h.info.Config.Confirm != "": // the sought flaws are in Info.Sought
 		case !h.info.asDeclared():
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
-		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
+		case h.flaws[cellFlaw{lock, p.Fault, f.Oracle, f.Cause}]:
 			shown = true
 		case h.looked(p, f.Oracle):
 			under = append(under, p.Fault)
@@ -131,10 +131,10 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 // looked says whether a cell was run to its end with something for the oracle to judge. If
 // the chosen workloads give the oracle nothing to judge, its flaws are not missed.
 func (h hunt) looked(p PlannedCell, oracle string) bool {
-	if p.NotSupported != nil || h.finished[place{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
+	if p.NotSupported != nil || h.finished[cellFlaw{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false
 	}
-	return h.info.everyWorkload() || h.oracles[place{p.Lock, p.Fault, oracle, ""}]
+	return h.info.everyWorkload() || h.oracles[cellFlaw{p.Lock, p.Fault, oracle, ""}]
 }
 
 // thorough says whether a flaw must show under every fault that it is declared for: the

@@ -22,10 +22,10 @@ type ShownFlaw struct {
 // ShownFlaws lists each flaw of each cell once, by lock, fault, oracle and cause.
 // It does not depend on the order in which trials ended.
 func (s Stored) ShownFlaws() []ShownFlaw {
-	first := map[place]trial.Result{}
+	first := map[cellFlaw]trial.Result{}
 	for _, t := range s.Trials {
 		for _, f := range t.Flaws {
-			at := place{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
+			at := cellFlaw{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
 			if was, ok := first[at]; !ok || before(t, was) {
 				first[at] = t
 			}

@@ -123,12 +123,12 @@ func (f *Further) add(g *Further) {
 
 // sort puts the cells in the order of the plan.
 func (f *Further) sort(plan []PlannedCell) {
-	at := map[place]int{}
+	at := map[cellFlaw]int{}
 	for i, p := range plan {
-		at[place{lock: p.Lock, fault: p.Fault}] = i
+		at[cellFlaw{lock: p.Lock, fault: p.Fault}] = i
 	}
 	slices.SortFunc(f.Cells, func(a, b Repeats) int {
-		return cmp.Compare(at[place{lock: a.Lock, fault: a.Fault}], at[place{lock: b.Lock, fault: b.Fault}])
+		return cmp.Compare(at[cellFlaw{lock: a.Lock, fault: a.Fault}], at[cellFlaw{lock: b.Lock, fault: b.Fault}])
 	})
 }
 

@@ -148,7 +148,7 @@ func settled(trials []trial.Result) (all []Doubt) {
 	for _, t := range trials {
 		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.DoubtDir(), Settled: true}
 		for _, f := range t.Settled() {
-			if !shows[place{d.Lock, d.Fault, f.Oracle, f.Cause}] {
+			if !shows[cellFlaw{d.Lock, d.Fault, f.Oracle, f.Cause}] {
 				d.Flaws = append(d.Flaws, f)
 			}
 		}

@@ -204,7 +204,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	check := func(when string, doubts int) {
 		t.Helper()
 		m := fold(info, "", r.trials)
-		if len(m.Doubtful) != doubts || m.Planned != 2 || m.Finished != 1 || !m.Interrupted || huntOf(info, r.trials).finished[place{lock: "test-flawed", fault: "client-pause"}] != 1 {
+		if len(m.Doubtful) != doubts || m.Planned != 2 || m.Finished != 1 || !m.Interrupted || huntOf(info, r.trials).finished[cellFlaw{lock: "test-flawed", fault: "client-pause"}] != 1 {
 			t.Errorf("%s: in doubt %+v, finished %d of %d; want %d in doubt, and one trial of two finished", when, m.Doubtful, m.Finished, m.Planned, doubts)
 		}
 	}

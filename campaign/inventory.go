@@ -120,7 +120,7 @@ func (h *Holding) measure() error {
 		return nil
 	}
 	s, err := Load(h.Dir)
-	if errors.Is(err, trial.ErrOlder) || errors.Is(err, trial.ErrNewer) {
+	if errors.Is(err, trial.ErrFormat) {
 		return nil
 	}
 	h.Trials = len(s.Trials)

@@ -3,7 +3,6 @@ package campaign
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
@@ -115,37 +113,5 @@ func editJSON(t *testing.T, path string, change func(map[string]any)) {
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestWhatAnOlderVersionStoredIsRefused(t *testing.T) {
-	unnumbered := func(v map[string]any) { delete(v, "format") }
-	folder, _ := storedTrial(t, false)
-	editJSON(t, filepath.Join(folder, trial.SpecFile), unnumbered)
-	_, err := trial.LoadJudged(folder)
-	refused(t, err, folder+": stored by an older version, which kept no key changes: run it again with lockstorm replay "+folder)
-
-	c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Versions: Versions{Lockstorm: "v1"}, Command: "lockstorm run --some"}
-	c.Config.Store, c.Config.Locks, c.Config.Faults, c.Config.Trials = t.TempDir(), []string{"set-nx-px"}, []string{"none"}, 1
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Load(s.Dir); err != nil {
-		t.Errorf("this version's: %v", err)
-	}
-	editJSON(t, filepath.Join(s.Dir, CampaignFile), unnumbered)
-	_, err = Load(s.Dir)
-	refused(t, err, s.Dir+": stored by an older version, which kept no key changes: run it again with lockstorm run --some")
-	if _, err := LoadInfo(s.Dir); err != nil {
-		t.Errorf("what it was asked for: %v", err)
-	}
-}
-
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	var wrong *input.Error
-	if !errors.Is(err, trial.ErrOlder) || !errors.As(err, &wrong) || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
 	}
 }

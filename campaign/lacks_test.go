@@ -86,14 +86,14 @@ func (b splitBed) Capabilities() []testbed.Capability {
 type aloneBed struct{ *fakebed.Bed }
 
 func (aloneBed) Without() map[testbed.Topology]string {
-	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
+	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
 }
 
 func TestACellSaysHowToGetTheTopologyItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"redlock"}, []string{undisturbed}
 	cells, err := newPlanner(c, aloneBed{&fakebed.Bed{}}).cells()
-	if err != nil || !strings.Contains(cells[0].lack.Words(), "no independent topology: give several --addr") {
+	if err != nil || !strings.Contains(cells[0].lack.Words(), "no independent topology: give several addresses") {
 		t.Errorf("got %+v, %v", cells, err)
 	}
 }

@@ -64,7 +64,7 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 			}
 			t.Acquires = trial.AcquireTimes(r.Evidence)
 		}
-		if err := sink.Trial(ctx, t, history.Evidence{}); err != nil {
+		if err := sink.Trial(ctx, t); err != nil {
 			return fmt.Errorf("report %s: %w", t.Dir, err)
 		}
 	}
@@ -78,18 +78,15 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 }
 
 // Load reads a campaign back from its directory. Errors are input.Errors that
-// name the file, or ErrOlder.
+// name the file, or wrap trial.ErrFormat.
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
 	var err error
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
 	}
-	if s.Info.Format > trial.Format {
-		return s, trial.Newer(filepath.Join(dir, CampaignFile), s.Info.Format)
-	}
-	if s.Info.Format < trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes versions
-		return s, trial.Older(dir, s.Info.Command)
+	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes versions
+		return s, trial.OtherFormat(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)
 	f, err := packed.Open(path)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -118,8 +117,8 @@ type Surprise struct {
 type Sink interface {
 	// Trial is called once per judged trial, from one goroutine at a time. If t.Dir
 	// names a folder, the folder holds the trial's evidence; else there is nothing to
-	// show. e is always empty: the evidence stays where the trial ran.
-	Trial(ctx context.Context, t trial.Result, e history.Evidence) error
+	// show.
+	Trial(ctx context.Context, t trial.Result) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error
 }

@@ -128,7 +128,7 @@ func TestMoreRecipesMoveNoTrialToAnotherShard(t *testing.T) {
 	own := func(locks ...string) (all []string) {
 		c := DefaultConfig()
 		c.Locks, c.Faults, c.Workloads, c.Trials, c.Named = locks, []string{"client-pause"}, []string{"mutex"}, 4, true
-		specs, err := Specs(t.Context(), sim.New(), c)
+		specs, err := specsOfAll(t.Context(), sim.New(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,16 @@
 package campaign
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Planning plans the trials of one lock, for programs that run the trials themselves: the
@@ -61,6 +68,20 @@ func (p *Planning) Saw(probe trial.Spec, seen trial.Sight) {
 	p.planner.seen[pair{probe.Lock, probe.Workload}] = seen
 }
 
+// Look runs the probes on the testbed, notes what they showed, and returns their specs.
+func (p *Planning) Look(ctx context.Context, tb testbed.Testbed) ([]trial.Spec, error) {
+	probes, err := p.Probes()
+	if err != nil {
+		return nil, err
+	}
+	for _, probe := range probes {
+		if err := p.planner.look(ctx, tb, probe); err != nil {
+			return nil, err
+		}
+	}
+	return probes, nil
+}
+
 // Trials returns the trials under a fault, without probes: first named, then drawn ones. A
 // workload whose probe has not been seen has none. If the fault cannot strike the lock at
 // all, there are none, and the Lack says why.
@@ -79,4 +100,113 @@ func specsOf(jobs []job) (specs []trial.Spec) {
 		specs = append(specs, j.spec)
 	}
 	return specs
+}
+
+// PlanTrial returns the spec that a campaign with this configuration gives trial k of a
+// cell. If the plan needs it, a fault-free trial runs first, to find targets. Names are
+// literal: no globs. The error is an input.Error if there is no such trial or the cell
+// is not supported.
+func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
+	if k < 0 {
+		return trial.Spec{}, input.Errorf("%s %d: expected a number from 0", input.Setting("trial"), k)
+	}
+	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
+	if err != nil {
+		return trial.Spec{}, err
+	}
+	s, _, err := p.trial(cell, workload, k)
+	if errors.Is(err, nemesis.ErrNotSupported) {
+		err = &input.Error{Err: err}
+	}
+	return s, err
+}
+
+// PlanNamed returns the spec of a named schedule of a cell, as a campaign with this
+// configuration runs it, whatever its seed. It also knows the schedules of sweeps, whatever
+// c.Sweep. The fault-free trial that finds the schedules runs first. The error is an
+// input.Error if there is no such schedule or the cell is not supported.
+func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
+	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
+	if err != nil {
+		return trial.Spec{}, err
+	}
+	p.config.Sweep = mostSweep
+	specs, err := p.schedules(cell, workload)
+	if err != nil {
+		return trial.Spec{}, err
+	}
+	var names []string
+	for _, s := range specs {
+		if s.Schedule == schedule {
+			return s, nil
+		}
+		if s.Size == 0 { // a sweep has thousands, and their names differ only in numbers
+			names = append(names, s.Schedule)
+		}
+	}
+	if len(names) == 0 {
+		return trial.Spec{}, input.Errorf("%s %q: %s under %s (%s) has no named schedules", input.Setting("schedule"), schedule, lock, fault, workload)
+	}
+	return trial.Spec{}, input.Errorf("%s %q: did you mean %s? there are %d", input.Setting("schedule"), schedule, Nearest(schedule, names), len(names))
+}
+
+// planning returns a planner for one cell with one workload, and that cell.
+func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
+	c = c.filled(modest)
+	if err := c.check(); err != nil {
+		return nil, plannedCell{}, err
+	}
+	if err := trial.CheckClients(c.ClientsAs, tb); err != nil {
+		return nil, plannedCell{}, err
+	}
+	p := newPlanner(c, tb)
+	cell, err := p.only(lock, fault, workload)
+	if err == nil {
+		err = p.sensible(cell)
+	}
+	if err != nil || cell.fault.Undisturbed {
+		return p, cell, err
+	}
+	probe, err := p.probe(cell.recipe, workload)
+	if err == nil {
+		err = p.look(ctx, tb, probe.spec)
+	}
+	return p, cell, err
+}
+
+// only returns the cell of that lock and fault, with that workload alone.
+func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
+	recipe, err := Recipes([]string{lock})
+	if err != nil {
+		return plannedCell{}, err
+	}
+	f, err := chosen("fault", []string{fault}, nemesis.All(), func(f nemesis.Fault) string { return f.Name })
+	if err != nil {
+		return plannedCell{}, err
+	}
+	body, err := chosen("workload", []string{workload}, workloads.All(), func(w workloads.Workload) string { return w.Name })
+	if err != nil {
+		return plannedCell{}, err
+	}
+	if len(recipe) > 1 || len(f) > 1 || len(body) > 1 {
+		return plannedCell{}, input.Errorf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
+	}
+	if err := p.checkTopology(); err != nil {
+		return plannedCell{}, err
+	}
+	cell := p.cell(recipe[0], f[0], body)
+	if cell.lack != nil {
+		return cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
+	}
+	return cell, nil
+}
+
+// look runs a probe and notes what it showed.
+func (p *planner) look(ctx context.Context, tb testbed.Testbed, probe trial.Spec) error {
+	e, err := trial.Run(ctx, tb, probe, history.NewRecorder(nil, tb.Clock()), nil)
+	if err != nil {
+		return fmt.Errorf("probe %s (%s): %w", probe.Lock, probe.Workload, err)
+	}
+	p.seen[pair{probe.Lock, probe.Workload}] = trial.SightOf(e)
+	return nil
 }

@@ -15,7 +15,7 @@ func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 	tb := sim.New()
 	c := DefaultConfig()
 	c.Testbed, c.Locks, c.Faults, c.Named, c.Trials = tb.Name(), []string{"set-nx-px"}, []string{"none", "delay", "slot-migration"}, true, 2
-	want, err := Specs(t.Context(), tb, c)
+	want, err := specsOfAll(t.Context(), tb, c)
 	if err != nil {
 		t.Fatal(err)
 	}

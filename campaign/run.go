@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -317,7 +316,7 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 		r.fail(err)
 	}
 	if r.sink != nil {
-		if err := r.sink.Trial(ctx, t, history.Evidence{}); err != nil {
+		if err := r.sink.Trial(ctx, t); err != nil {
 			r.fail(fmt.Errorf("report %s: %w", trial.Folder(t.Spec), err))
 		}
 	}

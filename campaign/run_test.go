@@ -35,7 +35,7 @@ type tally struct {
 	fail     error
 }
 
-func (s *tally) Trial(_ context.Context, t trial.Result, _ history.Evidence) error {
+func (s *tally) Trial(_ context.Context, t trial.Result) error {
 	s.trials = append(s.trials, t)
 	s.acquires += len(t.Acquires)
 	return s.fail

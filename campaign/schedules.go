@@ -1,28 +1,14 @@
 package campaign
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-// NamedTrials returns the specs of all named schedules of a cell under a workload, as a
-// campaign with this configuration runs them, whatever its seed; none if the fault has
-// nothing to enumerate. The fault-free trial that finds the schedules runs first. The
-// error is an input.Error if the cell is not supported.
-func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) ([]trial.Spec, error) {
-	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
-	if err != nil {
-		return nil, err
-	}
-	return p.schedules(cell, workload)
-}
 
 // Named trials are enumerated, not drawn: each strikes at one place of the
 // protocol that a recipe's probe showed. Neither they nor their probe depend on
@@ -130,33 +116,4 @@ func strikesRelease(p nemesis.Plan) bool {
 func strikesInside(p nemesis.Plan) bool {
 	inside := []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch}
 	return slices.ContainsFunc(p, func(a nemesis.Action) bool { return a.Point != nil && slices.Contains(inside, a.Point.Step) })
-}
-
-// PlanNamed returns the spec of a named schedule of a cell, as a campaign with this
-// configuration runs it, whatever its seed. It also knows the schedules of sweeps, whatever
-// c.Sweep. The fault-free trial that finds the schedules runs first. The error is an
-// input.Error if there is no such schedule or the cell is not supported.
-func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
-	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
-	if err != nil {
-		return trial.Spec{}, err
-	}
-	p.config.Sweep = mostSweep
-	specs, err := p.schedules(cell, workload)
-	if err != nil {
-		return trial.Spec{}, err
-	}
-	var names []string
-	for _, s := range specs {
-		if s.Schedule == schedule {
-			return s, nil
-		}
-		if s.Size == 0 { // a sweep has thousands, and their names differ only in numbers
-			names = append(names, s.Schedule)
-		}
-	}
-	if len(names) == 0 {
-		return trial.Spec{}, input.Errorf("%s %q: %s under %s (%s) has no named schedules", input.Setting("schedule"), schedule, lock, fault, workload)
-	}
-	return trial.Spec{}, input.Errorf("%s %q: did you mean %s? there are %d", input.Setting("schedule"), schedule, Nearest(schedule, names), len(names))
 }

@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // trialSeed derives a trial's seed from its names and number, so that the seed does not
@@ -27,3 +30,31 @@ func seedOf(campaign uint64, lock, fault, workload, number string) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s\x00%s", campaign, lock, fault, workload, number))
 	return binary.BigEndian.Uint64(sum[:8]) & trial.MaxSeed
 }
+
+// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may show
+// what two clients on one lock do not, and vice versa. The sizes are a pure function of the
+// trial's seed. A size that the user chose stays. Every size is drawn even so: no draw
+// depends on the user's choices.
+func (c Config) swarm(o *workloads.Options, renews bool) {
+	r := rand.New(rand.NewPCG(o.Seed, 0x5157))
+	clients, keys := 2+r.IntN(4), 1+r.IntN(2)
+	hold, rest := pick(r, 40, 20, 10, 5), pick(r, 100, 40, 20, 5)
+	overrun := pick(r, 0, 0.25, 0.5)
+	if c.Clients == 0 {
+		o.Clients = clients
+	}
+	if c.Keys == 0 {
+		o.Keys = keys
+	}
+	if c.Hold == 0 {
+		o.Hold = c.TTL / time.Duration(hold)
+	}
+	if c.Rest == 0 {
+		o.Rest = c.TTL / time.Duration(rest)
+	}
+	if c.Overrun < 0 && renews {
+		o.Overrun = overrun
+	}
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }

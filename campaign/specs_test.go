@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -9,15 +10,31 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
+
+// specsOfAll returns the specs of all trials of a campaign with this configuration: first the
+// probes, then named, then drawn trials.
+func specsOfAll(ctx context.Context, tb testbed.Testbed, c Config) ([]trial.Spec, error) {
+	p, err := planAll(tb, c)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := p.Look(ctx, tb)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := p.planner.jobs(p.cells)
+	return append(specs, specsOf(jobs)...), err
+}
 
 func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults, c.Testbed, c.Store = []string{"set-nx-px", "redlock-drift"}, []string{"none", "client-crash"}, "sim", t.TempDir()
 	c.Duration, c.Trials, c.Named, c.Parallel = time.Second, 2, true, 2
-	got, err := Specs(t.Context(), sim.New(), c)
+	got, err := specsOfAll(t.Context(), sim.New(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +64,7 @@ func TestSpecsRefuseWhatMakesNoSense(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		change(&c)
-		if _, err := Specs(t.Context(), sim.New(), c); !errors.As(err, new(*input.Error)) {
+		if _, err := specsOfAll(t.Context(), sim.New(), c); !errors.As(err, new(*input.Error)) {
 			t.Errorf("locks %q, parallel %d, hold %v: %v, want an InputError", c.Locks, c.Parallel, c.Hold, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,21 @@ func sweepConfig(t *testing.T) Config {
 	return c
 }
 
+// sweptTrials returns the named trials of set-nx-px under client-pause, those of the sweep too.
+func sweptTrials(ctx context.Context, c Config) ([]trial.Spec, error) {
+	p, cell, err := planning(ctx, sim.New(), c, "set-nx-px", "client-pause", "mutex")
+	if err != nil {
+		return nil, err
+	}
+	return p.schedules(cell, "mutex")
+}
+
 // A sweep adds to the named trials and changes none of them.
 func TestASweepComesAfterTheNamedTrials(t *testing.T) {
 	c := sweepConfig(t)
 	named := func(sweep int) (without, swept []trial.Spec) {
 		c.Sweep = sweep
-		all, err := NamedTrials(t.Context(), sim.New(), c, "set-nx-px", "client-pause", "mutex")
+		all, err := sweptTrials(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +55,7 @@ func TestASweepComesAfterTheNamedTrials(t *testing.T) {
 
 func TestATrialOfASweepCanBeReplayed(t *testing.T) {
 	c := sweepConfig(t)
-	all, err := NamedTrials(t.Context(), sim.New(), c, "set-nx-px", "client-pause", "mutex")
+	all, err := sweptTrials(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type story struct {
 	killed bool
 	// conns are the last connections of before nodes were killed, by event.
 	conns   map[int]int
-	meddled []nodetest.Meddling
+	meddled []nodetest.ForeignCommand
 	// blurred: a key change was observed only when its command was answered.
 	blurred bool
 	// unwatched: nobody saw the nodes' keys.
@@ -200,7 +200,7 @@ func (s *story) unexplained(at float64, args ...string) {
 }
 
 func (s *story) meddle(at float64, by history.ChangedBy, args []string) {
-	s.meddled = append(s.meddled, nodetest.Meddling{At: ms(at), Node: s.node, By: by, Args: args})
+	s.meddled = append(s.meddled, nodetest.ForeignCommand{At: ms(at), Node: s.node, By: by, Args: args})
 }
 
 // lost is a command that never reached its node.
@@ -269,7 +269,7 @@ func (s *story) evidence() history.Evidence {
 
 // play is what nodes are to perform of it.
 func (s *story) play(e history.Evidence) nodetest.Play {
-	return nodetest.Play{Ops: e.Ops, Commands: e.Commands, Meddled: s.meddled, Conns: s.conns}
+	return nodetest.Play{Ops: e.Ops, Commands: e.Commands, Foreign: s.meddled, Conns: s.conns}
 }
 
 // blur widens key changes: the evidence then only says that a command changed the key before

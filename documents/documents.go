@@ -1,11 +1,3 @@
-// Package documents answers the five source documents D0 to D4, item by item: every listing,
-// every scenario that a document tells and every claim that it makes, with the recipes that
-// it concerns, the commands that show what is true of it, and the answer.
-//
-// The items are data, one file per document. Page renders them as docs/documents.md. Where a
-// question is about a quantity, or spans several recipes, an Experiment measures the answer:
-// a pure function of its seed in the simulation, so that a test can compare the page's
-// figures with a fresh run.
 package documents
 
 import (

@@ -55,9 +55,6 @@ type Entry struct {
 	Client  *int           `json:"client"`
 }
 
-// clientOps are the values of F in clients' entries.
-var clientOps = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
-
 // Complete returns the Op, or an error that names a missing value. Only the index and
 // the nemesis's client may be missing.
 func (e Entry) Complete() (Op, error) {
@@ -73,8 +70,8 @@ func (e Entry) Complete() (Op, error) {
 		return Op{}, fmt.Errorf("type is %q, expected invoke, ok, fail or info", op.Type)
 	case op.F == "":
 		return Op{}, errors.New("f is missing")
-	case *e.Process != Nemesis && !slices.Contains(clientOps, op.F):
-		return Op{}, fmt.Errorf("f is %q, expected one of %s", op.F, strings.Join(clientOps, ", "))
+	case *e.Process != Nemesis && !IsOperation(op.F):
+		return Op{}, fmt.Errorf("f is %q, expected one of %s", op.F, strings.Join(operations, ", "))
 	}
 	op.Process, op.Time, op.Client = *e.Process, *e.Time, NoClient
 	if e.Client != nil {

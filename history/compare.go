@@ -134,7 +134,7 @@ func (c *comparer) ops(a, b Evidence) {
 		exact(c, "value", fmt.Sprint(x.Value), fmt.Sprint(y.Value))
 		exact(c, "seq", x.Seq, y.Seq)
 		exact(c, "reason", x.Reason, y.Reason)
-		if x.Process == Nemesis && !slices.Contains(breakdowns, x.F) {
+		if x.Process == Nemesis && !IsBreakdown(x.F) {
 			c.text("error", x.Error, y.Error)
 		}
 		exact(c, "node", x.Node, y.Node)
@@ -144,9 +144,6 @@ func (c *comparer) ops(a, b Evidence) {
 		c.leftovers(x.Keys, y.Keys)
 	})
 }
-
-// breakdowns are the events by which the code under test can end a trial.
-var breakdowns = []string{FDeadlock, FPanic, FRunaway}
 
 func (c *comparer) lease(a, b *Lease) {
 	if exact(c, "lease", a != nil, b != nil); a == nil || b == nil {

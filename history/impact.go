@@ -6,13 +6,13 @@ import "time"
 // observed it. Counts that do not apply to a fault are 0.
 type Impact struct {
 	// At is the place where the fault struck.
-	At Place `json:"at"`
+	At Moment `json:"at"`
 	// From is when the fault began, and For its duration; 0 for an instantaneous fault.
 	From time.Duration `json:"from,omitempty"`
 	For  time.Duration `json:"for,omitempty"`
 	// Until is the place that ended the fault when a client reached it; nil if the fault
 	// ended by time.
-	Until *Place `json:"until,omitempty"`
+	Until *Moment `json:"until,omitempty"`
 
 	Messages    int `json:"messages,omitempty"`    // messages dropped, lost or delayed, or waiting for a paused client
 	Connections int `json:"connections,omitempty"` // connections reset
@@ -40,8 +40,8 @@ type Impact struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Place says when, and at which point of a client's protocol, an event happened.
-type Place struct {
+// Moment says when, and at which point of a client's protocol, an event happened.
+type Moment struct {
 	Time   time.Duration `json:"time"`
 	Client int           `json:"client"` // NoClient if the event concerns none
 	// Step is the step of the client's body ("acquire"); "" if the plan gives a time

@@ -1,15 +1,10 @@
-// Package history records what happened: the operations of clients and the nemesis, the
-// commands on the wire, and the changes of keys. It also defines a recipe's claims. It
-// pairs invocations with completions, and stores and reads the logs.
-//
-// The vocabulary and the JSON keys are Jepsen's: an operation is an invocation that is
-// completed by ok, fail or info.
 package history
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -97,6 +92,31 @@ const (
 	FPanic    = "panic"    // the code under test panicked
 	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
 )
+
+// The table of the values of Op.F. Every value above is in one of these lists.
+var (
+	operations = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
+	events     = []string{
+		FCrash, FHung, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit,
+		FMigrate, FHealed, FKeys, FUnseen, FStall, FElection,
+	}
+	breakdowns = []string{FDeadlock, FPanic, FRunaway}
+)
+
+// IsOperation reports whether f is a value of Op.F in entries of clients.
+func IsOperation(f string) bool { return slices.Contains(operations, f) }
+
+// IsEvent reports whether f is a value of Op.F in events of the nemesis.
+func IsEvent(f string) bool { return slices.Contains(events, f) || IsBreakdown(f) }
+
+// IsBreakdown reports whether f is an event by which the code under test ends a trial.
+func IsBreakdown(f string) bool { return slices.Contains(breakdowns, f) }
+
+// Event reports whether the entry is the event f of the nemesis. Entries of a window are
+// not events.
+func (op Op) Event(f string) bool {
+	return op.Process == Nemesis && op.Window == nil && op.F == f
+}
 
 // Mode is how a read-write lock is taken; empty for every other lock.
 type Mode string

@@ -1,8 +1,6 @@
 package history
 
 import (
-	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -153,16 +151,4 @@ type Timing struct {
 	Until  *Trigger      `json:"until,omitempty"`
 	Linger time.Duration `json:"linger,omitempty"`
 	Limit  time.Duration `json:"limit,omitempty"`
-}
-
-// errProse refuses the sentences that earlier versions wrote instead of data.
-var errProse = errors.New("window.planned is a sentence: an earlier version wrote this history; lockstorm replay runs its trial again")
-
-// UnmarshalJSON refuses sentences from earlier versions.
-func (t *Timing) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return errProse
-	}
-	type plain Timing
-	return json.Unmarshal(b, (*plain)(t))
 }

@@ -1,8 +1,3 @@
-// Package locks has the lock recipes of the source documents and their registry. Each
-// recipe is one file, exactly as its document describes it, including its flaws.
-//
-// Recipes use go-redis and the standard time package like any service, and nothing in them
-// knows of tests. Only the wall clock is passed in, because some recipes trust it.
 package locks
 
 import (

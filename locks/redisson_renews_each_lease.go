@@ -27,11 +27,11 @@ func init() {
 // newRedissonRenewsEachLease makes Redisson's RLock with the watchdog as D3 words it: "every
 // 30 s" it looks whether the lock was released and prolongs it, with a default lease of 30 s.
 //
-// The flaw: every renewal races the key's expiry. The first leaves the client a whole lease
-// after the reply to its entry, and so reaches the node later than the key's end by the way
-// there and back; Redis counts in milliseconds, so that a way of less than one may still come
-// in time. A key that is gone is not renewed: the script answers 0, and the watchdog ends. The
-// library's third of a lease is right.
+// The flaw: every renewal races the key's expiry. The client sends the first renewal a whole
+// lease after it got the grant's reply. By then, the key's lease is over by one round trip.
+// Redis counts in milliseconds, so a renewal may still come in time if the round trip is
+// shorter than that. A key that is gone is not renewed: the script answers 0, and the watchdog
+// ends. The library renews after a third of a lease, which is right.
 //
 // docs/measurements.md compares the two.
 func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {

@@ -62,7 +62,7 @@ func (s *session) load(path string) (trial.Spec, error) {
 		return file.Spec, fmt.Errorf("locktest: %w", err)
 	}
 	if file.Format > trial.Format {
-		return file.Spec, fmt.Errorf("locktest: %w", trial.Newer(path, file.Format))
+		return file.Spec, fmt.Errorf("locktest: %w", trial.OtherFormat(path, file.Format))
 	}
 	file.Spec.Lock = s.traits.id(s.name)
 	if _, err := file.Spec.Recipe(); err != nil {

@@ -135,34 +135,10 @@ func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 // Capable returns nil if the running world has the capabilities that f needs, else an error
 // that wraps ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
-	if missing := f.missing(capabilities(env)); len(missing) > 0 {
+	if missing := f.missing(testbed.CapabilitiesOf(env)); len(missing) > 0 {
 		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
 	}
 	return nil
-}
-
-// capabilities returns those whose interface the running world implements.
-func capabilities(env testbed.Env) []testbed.Capability {
-	var have []testbed.Capability
-	add := func(c testbed.Capability, implemented bool) {
-		if implemented {
-			have = append(have, c)
-		}
-	}
-	add(testbed.CanNetwork, implements[testbed.Network](env))
-	add(testbed.CanNodes, implements[testbed.Nodes](env))
-	add(testbed.CanClocks, implements[testbed.Clocks](env))
-	add(testbed.CanClients, implements[testbed.Clients](env))
-	add(testbed.CanNodeClocks, implements[testbed.NodeClocks](env))
-	add(testbed.CanMemory, implements[testbed.Memory](env))
-	add(testbed.CanSplitBrain, implements[testbed.SplitBrain](env))
-	add(testbed.CanSlots, implements[testbed.Slots](env))
-	return have
-}
-
-func implements[C any](env testbed.Env) bool {
-	_, ok := env.(C)
-	return ok
 }
 
 // Provoked names the other faults that the given fault may cause in a topology.

@@ -18,7 +18,7 @@ func (s *injection) event(op history.Op) error {
 
 // impact returns the place at which the action struck.
 func (s *injection) impact() *history.Impact {
-	at := placeOf(s.hit)
+	at := momentOf(s.hit)
 	at.Client = s.client
 	return &history.Impact{At: at}
 }
@@ -30,17 +30,17 @@ func (s *injection) lasted() *history.Impact {
 		if s.action.Linger == 0 {
 			now = s.ended.Time
 		}
-		until := placeOf(*s.ended)
+		until := momentOf(*s.ended)
 		i.Until = &until
 	}
 	i.From, i.For = s.from, now-s.from
 	return i
 }
 
-// placeOf converts a hit to a history.Place: which client reached which step or command,
+// momentOf converts a hit to a history.Moment: which client reached which step or command,
 // and when.
-func placeOf(h testbed.Hit) history.Place {
-	at := history.Place{Time: h.Time, Client: h.Point.Client, Step: h.Point.Step, N: h.Point.N}
+func momentOf(h testbed.Hit) history.Moment {
+	at := history.Moment{Time: h.Time, Client: h.Point.Client, Step: h.Point.Step, N: h.Point.N}
 	if at.N == 0 {
 		return at
 	}

@@ -149,7 +149,7 @@ func TestFaultsFollowClientsToANewPrimary(t *testing.T) {
 func TestSupportedAndCapableTellWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := newFakeEnv(t, 1, "n0")
-		if got := capabilities(whole); !slices.Equal(got, everything) {
+		if got := testbed.CapabilitiesOf(whole); !slices.Equal(got, everything) {
 			t.Errorf("capabilities of a whole world = %v, want %v", got, everything)
 		}
 		for _, f := range All() {

@@ -163,7 +163,7 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 }
 
 // began says whether a place is the beginning of a client's step.
-func began(p *history.Place, client int, step string) bool {
+func began(p *history.Moment, client int, step string) bool {
 	return p != nil && p.Client == client && p.Step == step && p.N == 0
 }
 

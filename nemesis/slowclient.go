@@ -40,9 +40,9 @@ func (e *enumeration) overruns(l lineup) Action {
 	return a
 }
 
-// robbed returns an action that freezes a holder, within its lease, after another client's
-// late release, which happens when action number late ends. The freeze ends when a third
-// client, which that release let in, is about to touch the resource.
+// robbed returns an action that freezes a holder within its lease. The freeze begins after
+// another client's late release, which happens when action number late ends. That release lets
+// a third client in; the freeze ends when the third client is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,

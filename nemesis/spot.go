@@ -163,7 +163,7 @@ func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	}
 	var all []spot
 	for _, p := range w.Points {
-		if p.When == when && p.N > 0 && slices.Contains(steps, p.Step) && w.telling(p) {
+		if p.When == when && p.N > 0 && slices.Contains(steps, p.Step) && w.struck(p) {
 			all = append(all, spot{step: p.Step, node: p.Node, n: p.N, when: when})
 		}
 	}
@@ -173,9 +173,9 @@ func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	return all
 }
 
-// telling reports whether schedules strike at a point; they skip points that are like
+// struck reports whether schedules strike at a point; they skip points that are like
 // others.
-func (w World) telling(p testbed.Point) bool {
+func (w World) struck(p testbed.Point) bool {
 	if len(w.Nodes) == 1 {
 		return p.Node == w.Nodes[0] && p.N <= most[p.Step]
 	}

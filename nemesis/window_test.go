@@ -70,7 +70,7 @@ var toldBy = map[string]told{
 	}},
 	"failover": {Action{Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepTouch}, Limit: time.Minute}, nil, history.Window{
 		Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{
-			Until:    &history.Place{Client: 0, Step: testbed.StepTouch},
+			Until:    &history.Moment{Client: 0, Step: testbed.StepTouch},
 			Keys:     []history.KeyFate{{Node: "n1", Key: "late", Fate: history.FateLost}},
 			Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled},
 		},
@@ -157,7 +157,7 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 			if opened.Impact != nil || opened.Hits != 0 || opened.Target() != got.Target() || opened.Effect != got.Effect {
 				t.Errorf("%s: opened as %s, closed as %s", f.Name, asJSON(opened), asJSON(got))
 			}
-			if at := (history.Place{Time: 100 * time.Millisecond, Step: testbed.StepHold}); got.Impact.At != at {
+			if at := (history.Moment{Time: 100 * time.Millisecond, Step: testbed.StepHold}); got.Impact.At != at {
 				t.Errorf("%s: struck at %+v, want %+v", f.Name, got.Impact.At, at)
 			}
 			if p := got.Planned; p == nil || p.For != want.act.For || p.Point == nil || p.Point.Step != testbed.StepHold {
@@ -179,9 +179,9 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 func timeless(w history.Window) history.Window {
 	w.Planned = nil
 	i := *w.Impact
-	i.At, i.From, i.For = history.Place{}, 0, 0
+	i.At, i.From, i.For = history.Moment{}, 0, 0
 	if i.Until != nil {
-		i.Until = &history.Place{Client: i.Until.Client, Step: i.Until.Step}
+		i.Until = &history.Moment{Client: i.Until.Client, Step: i.Until.Step}
 	}
 	if h := i.Handover; h != nil {
 		i.Handover = &history.Handover{From: h.From, To: h.To, How: h.How}
@@ -196,8 +196,8 @@ func TestAPlaceNamesTheCommand(t *testing.T) {
 		Time:    time.Second,
 		Command: history.Command{Node: "n3", Args: []history.Bytes{"evalsha", "abc", "1", "lock", "t"}},
 	}
-	want := history.Place{Time: time.Second, Client: 1, Step: testbed.StepRelease, Node: "n3", N: 2, When: history.Sent, Command: "EVALSHA", Key: "lock"}
-	if got := placeOf(at); got != want {
+	want := history.Moment{Time: time.Second, Client: 1, Step: testbed.StepRelease, Node: "n3", N: 2, When: history.Sent, Command: "EVALSHA", Key: "lock"}
+	if got := momentOf(at); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -61,7 +61,7 @@ type sink struct {
 }
 
 // Trial implements campaign.Sink. It must be quick: it is called for thousands of trials.
-func (s *sink) Trial(_ context.Context, t trial.Result, _ history.Evidence) error {
+func (s *sink) Trial(_ context.Context, t trial.Result) error {
 	s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], t.Acquires...)
 	return nil
 }

@@ -28,9 +28,9 @@ type Processes interface {
 	Skew(client int, offset time.Duration)
 }
 
-// Ways tells how a client reaches its nodes, for code that makes the client in another
+// Route tells how a client reaches its nodes, for code that makes the client in another
 // process.
-type Ways struct {
+type Route struct {
 	// Addrs is locks.Client.Addrs.
 	Addrs []string
 	// Sentinels are the addresses of the Sentinels, if any. They know the primary as

@@ -28,11 +28,3 @@ func JoinErrors(a, b error) error {
 	}
 	return fmt.Errorf("%w; %w", a, b)
 }
-
-// Tell calls a callback, such as down of Nodes.Kill, unless the callback is nil.
-func Tell(of func() error) error {
-	if of == nil {
-		return nil
-	}
-	return of()
-}

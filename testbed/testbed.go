@@ -1,6 +1,3 @@
-// Package testbed defines the world that a trial needs: clients, Redis nodes, the network
-// between them, and the gate on every client connection. Only the packages below testbed/
-// know where these come from.
 package testbed
 
 import (
@@ -26,8 +23,9 @@ type Testbed interface {
 	Name() string
 	// Topologies returns the topologies that the testbed can set up.
 	Topologies() []Topology
-	// Capabilities returns the capabilities of the testbed's worlds, whatever the topology.
-	// Every Env of the testbed implements the interfaces of these capabilities.
+	// Capabilities returns the capabilities of the testbed's worlds. Every Env of the testbed
+	// implements the interfaces of those that its topology has (Capability.In), and of no
+	// others.
 	Capabilities() []Capability
 	// Clock returns the history's clock for one trial: the time since the trial's start,
 	// which is about now. On virtual time the clock may be read only while Run runs that
@@ -68,22 +66,6 @@ type Breakdown struct {
 
 // Error implements error.
 func (b *Breakdown) Error() string { return b.Kind + ": " + b.Detail }
-
-// Capability is something that faults need from a running world: an interface that its Env
-// implements.
-type Capability string
-
-// Capabilities. Each stands for an interface.
-const (
-	CanNetwork    Capability = "network"     // Network
-	CanNodes      Capability = "nodes"       // Nodes
-	CanClocks     Capability = "clocks"      // Clocks
-	CanClients    Capability = "clients"     // Clients
-	CanNodeClocks Capability = "node-clocks" // NodeClocks
-	CanMemory     Capability = "memory"      // Memory
-	CanSplitBrain Capability = "split-brain" // SplitBrain
-	CanSlots      Capability = "slots"       // Slots
-)
 
 // Topology is an arrangement of Redis nodes.
 type Topology string
@@ -346,8 +328,7 @@ type SplitBrain interface {
 	Split(ctx context.Context, node string, clients []int) (Undo, error)
 }
 
-// Slots is the capability to move hash slots between the masters of a Redis
-// Cluster. In other topologies its methods fail.
+// Slots is the capability to move hash slots between the masters of a Redis Cluster.
 type Slots interface {
 	// Migrate moves the slots of all keys of one master to another, with the keys, their
 	// values and expiries. Each master is named by the node that first had its slots. Moved

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,11 +10,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// enders are recipes that end the process in which they run, at a client's third attempt.
+// enders are recipes for trialtest.RegisterEnders.
 var enders = map[string]func(){
 	"test-ends-panic": func() {
 		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()
@@ -24,40 +22,7 @@ var enders = map[string]func(){
 	"test-ends-crowd": func() { panic(errors.New("caught, as it is not in a goroutine of its own")) },
 }
 
-func init() {
-	for id, end := range enders {
-		locks.Register(locks.Recipe{
-			ID: id, Document: "tests", Summary: "ends its process", Topology: locks.Single,
-			Claims: func(ttl time.Duration, _ int) history.Claims {
-				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
-			},
-			New: func(c *locks.Client) (locks.Maker, error) {
-				return func(key string, _ time.Duration) (locks.Lock, error) {
-					return &ender{redis: c, key: key, end: end}, nil
-				}, nil
-			},
-		})
-	}
-}
-
-type ender struct {
-	redis    *locks.Client
-	key      string
-	end      func()
-	attempts int
-}
-
-func (e *ender) TryLock(ctx context.Context) (locks.Lease, error) {
-	if e.attempts++; e.attempts == 3 {
-		e.end()
-	}
-	if err := e.redis.Nodes[0].Set(ctx, e.key, e.redis.ID, time.Second).Err(); err != nil {
-		return locks.Lease{}, err
-	}
-	return locks.Lease{}, locks.ErrBusy
-}
-
-func (e *ender) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
+func init() { trialtest.RegisterEnders(enders) }
 
 func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
 	tb, argv := trialtest.OnProcesses(t)

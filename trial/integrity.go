@@ -67,9 +67,7 @@ func (r Record) Missing() account.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
 	// A breakdown of the code under test is the end of the history: nothing follows it.
-	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
-		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
-	})
+	broke := slices.ContainsFunc(ops, func(op history.Op) bool { return op.Process == history.Nemesis && history.IsBreakdown(op.F) })
 	switch {
 	case !slices.ContainsFunc(ops, granted):
 		return account.Fact{What: account.NothingAcquired}
@@ -83,9 +81,9 @@ func (r Record) Missing() account.Fact {
 		return r.differing()
 	case r.Spec == nil, broke:
 		return account.Fact{}
-	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FHealed) }):
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return op.Event(history.FHealed) }):
 		return account.Fact{What: account.HistoryUnhealed, Span: last}
-	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FKeys) }):
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return op.Event(history.FKeys) }):
 		return account.Fact{What: account.HistoryUnexamined, Span: last}
 	case len(cmds) == 0:
 		return account.Fact{What: account.CommandsGone}
@@ -102,8 +100,6 @@ func (r Record) Missing() account.Fact {
 }
 
 func granted(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }
-
-func event(op history.Op, f string) bool { return op.Process == history.Nemesis && op.F == f }
 
 func ended(ops []history.Op) time.Duration {
 	if len(ops) == 0 {

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -18,7 +16,7 @@ type Lack struct {
 	// Needs is the topology that the cell needs, and Chosen the chosen one.
 	Needs  testbed.Topology `json:"needs,omitempty"`
 	Chosen testbed.Topology `json:"chosen,omitempty"`
-	Text   string           `json:"text,omitempty"` // the sentence in older stores
+	Text   string           `json:"text,omitempty"` // the reason, if What is LackAsTold
 }
 
 // LackOf is a kind of lack.
@@ -31,7 +29,7 @@ const (
 	LackOfLinks    LackOf = "links"     // the clients share their links
 	LackOfWorkload LackOf = "workload"  // no chosen workload suits the recipe
 	LackOfNamed    LackOf = "schedules" // no named schedules, and no drawn trials
-	LackAsTold     LackOf = "told"
+	LackAsTold     LackOf = "told"      // another reason: Lack.Text
 )
 
 // NewLack converts an error that wraps nemesis.ErrNotSupported.
@@ -69,14 +67,4 @@ func (l *Lack) Sentence() string {
 		return l.Fault.Error()
 	}
 	return l.Words()
-}
-
-// UnmarshalJSON also reads the sentences of older stores.
-func (l *Lack) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte(`"`)) {
-		*l = Lack{What: LackAsTold}
-		return json.Unmarshal(b, &l.Text)
-	}
-	type plain Lack
-	return json.Unmarshal(b, (*plain)(l))
 }

@@ -35,13 +35,3 @@ func TestALackIsStoredAsData(t *testing.T) {
 		t.Errorf("none is told as %q", none.Sentence())
 	}
 }
-
-func TestALackOfAnOlderStoreIsItsSentence(t *testing.T) {
-	var p struct {
-		NotSupported *Lack `json:"notSupported"`
-	}
-	const why = "failover: not supported: the testbed has no replicated topology"
-	if err := json.Unmarshal([]byte(`{"lock":"a","fault":"failover","notSupported":"`+why+`"}`), &p); err != nil || p.NotSupported.Sentence() != why {
-		t.Errorf("got %+v, %v", p.NotSupported, err)
-	}
-}

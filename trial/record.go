@@ -11,29 +11,18 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
-	"github.com/lockstorm/lockstorm/internal/shell"
 )
 
 // Format is the format number of stored campaigns and trials, in campaign.json and
-// spec.json. Stores without a number have no keys.jsonl.
+// spec.json. This version reads no other format.
 const Format = 2
 
-// ErrOlder says that an older version stored the files, without the key changes that
-// judging needs.
-var ErrOlder = errors.New("stored by an older version, which kept no key changes")
+// ErrFormat says that a file has another format than Format.
+var ErrFormat = errors.New("stored by another version of Lockstorm")
 
-// Older returns the error for a directory of an older version; command runs its trials
-// again.
-func Older(dir, command string) error {
-	return input.Errorf("%s: %w: run it again with %s", dir, ErrOlder, command)
-}
-
-// ErrNewer says that this version cannot read what is stored.
-var ErrNewer = errors.New("stored by a newer version")
-
-// Newer returns the error for a file of a later format.
-func Newer(path string, format int) error {
-	return input.Errorf("%s: %w, in format %d: this one reads up to %d", path, ErrNewer, format, Format)
+// OtherFormat returns the error for a file of another format, in one line.
+func OtherFormat(path string, format int) error {
+	return input.Errorf("%s: %w, in format %d: this one reads format %d only", path, ErrFormat, format, Format)
 }
 
 // storedSpec is spec.json. It includes the claims, so that a history is judged as
@@ -62,13 +51,12 @@ type Record struct {
 	hash                             string // of the evidence; "" if it is not known
 	historyCut, commandsCut, keysCut bool
 	keysGone                         bool // keys.jsonl is missing although spec.json promises it
-	older                            bool // another version stored it, see Format
 }
 
 // LoadRecord reads a history and, from the files next to it, its commands, key changes,
 // spec and claims, if they exist, compressed or not. The path is a history file or a trial's
 // folder.
-// Errors are input.Errors that name the file and the line.
+// Errors are input.Errors that name the file and the line, or wrap ErrFormat.
 func LoadRecord(path string) (Record, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, HistoryFile)
@@ -105,13 +93,12 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, err
-	case s.Format > Format:
-		return r, Newer(filepath.Join(dir, SpecFile), s.Format)
+	// A spec that names no testbed was written by hand, for a history that no run recorded.
+	case s.Format != Format && (s.Format != 0 || s.Testbed != ""):
+		return r, OtherFormat(filepath.Join(dir, SpecFile), s.Format)
 	default:
 		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
 		r.keysGone = s.Watched && !r.Evidence.Watched
-		// A spec that names no testbed was written for a history that no run recorded.
-		r.older = s.Format < Format && s.Testbed != ""
 	}
 	return r, nil
 }
@@ -125,35 +112,32 @@ func (r *Record) truncated(err error) bool {
 }
 
 // LoadJudged is like LoadRecord, and compares the files and the claims with what the run
-// judged. It refuses older stores with ErrOlder.
+// judged.
 func LoadJudged(path string) (Record, error) {
 	r, err := LoadRecord(path)
 	if err != nil {
 		return r, err
 	}
-	return r.judged(path)
+	return r.judged(path), nil
 }
 
-// LoadJudgedOps is LoadJudged for a history file whose entries history.ReadOps would return, and
-// which were read already; cut is what it would return as truncated.
+// LoadJudgedOps is LoadJudged for a history file that the caller has read: ops and cut are the
+// entries and the error about a cut line, as history.ReadOps returns them.
 func LoadJudgedOps(path string, ops []history.Op, cut error) (Record, error) {
 	r, err := loadBeside(path, ops, cut)
 	if err != nil {
 		return r, err
 	}
-	return r.judged(path)
+	return r.judged(path), nil
 }
 
 // judged compares the record with what the run judged.
-func (r Record) judged(path string) (Record, error) {
+func (r Record) judged(path string) Record {
 	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
 	}
-	if r.older {
-		return r, Older(path, shell.Join("lockstorm", "replay", path))
-	}
 	r.vouch(path)
-	return r, nil
+	return r
 }
 
 // load reads a log beside the history, if there is one, and reports whether there is.

@@ -1,9 +1,6 @@
 package trial
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // EarlierRun is a run of a trial that left something open: the machine had stalled the
 // harness, nodes had elected another primary unasked, or two events came too close
@@ -48,24 +45,4 @@ func (t Result) DoubtDir() (dir string) {
 		open = r.Doubtful
 	}
 	return dir
-}
-
-// UnmarshalJSON also reads the fields that older stores have in place of Runs.
-func (t *Result) UnmarshalJSON(b []byte) error {
-	type plain Result
-	older := struct {
-		*plain
-		Again    int    `json:"again"`
-		Further  bool   `json:"further"`
-		Settled  []Flaw `json:"settled"`
-		DoubtDir string `json:"doubt_dir"`
-	}{plain: (*plain)(t)}
-	if err := json.Unmarshal(b, &older); err != nil {
-		return err
-	}
-	if older.Again > 0 && t.Runs == nil {
-		t.Runs = make([]EarlierRun, older.Again)
-		t.Runs[0] = EarlierRun{Doubtful: older.Settled, Dir: older.DoubtDir, Recorded: older.Further}
-	}
-	return nil
 }

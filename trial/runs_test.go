@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 )
@@ -36,24 +35,5 @@ func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 		if got := c.result.Unplanned(); got != c.unplanned {
 			t.Errorf("%s: unplanned %t, want %t", name, got, c.unplanned)
 		}
-	}
-}
-
-// Stores of earlier versions have the number of further runs in other fields.
-func TestAnOlderStoreTellsOfEarlierRuns(t *testing.T) {
-	var got Result
-	err := json.Unmarshal([]byte(`{"ops":7,"again":2,"further":true,"settled":[{"oracle":"exclusion","cause":"race"}],"doubt_dir":"trials/a"}`), &got)
-	if err != nil || got.Ops != 7 || len(got.Runs) != 2 || !got.Unplanned() || got.DoubtDir() != "trials/a" || len(got.Settled()) != 1 {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	stored, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var again Result
-	if err := json.Unmarshal(stored, &again); err != nil || !slices.EqualFunc(again.Runs, got.Runs, func(a, b EarlierRun) bool {
-		return a.Dir == b.Dir && a.Recorded == b.Recorded && slices.Equal(a.Doubtful, b.Doubtful)
-	}) {
-		t.Errorf("read again %+v, %v", again, err)
 	}
 }

@@ -155,15 +155,12 @@ func (t *running) over(err error) error {
 // t.broken may be a later one.
 func (t *running) firstBroken() *testbed.Breakdown {
 	ops := t.rec.Ops()
-	if len(ops) == 0 || !slices.Contains(breakdowns, ops[len(ops)-1].F) {
+	if len(ops) == 0 || !history.IsBreakdown(ops[len(ops)-1].F) {
 		return t.broken
 	}
 	last := ops[len(ops)-1]
 	return &testbed.Breakdown{Kind: last.F, Detail: last.Error, Stack: t.broken.Stack}
 }
-
-// breakdowns are the entries with which the code under test ends a history.
-var breakdowns = []string{history.FPanic, history.FDeadlock, history.FRunaway}
 
 // body runs the part of a trial between set-up and teardown. It does not depend on the
 // testbed.

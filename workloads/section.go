@@ -96,7 +96,7 @@ func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	for _, op := range ops {
 		now := at[op.Client]
 		switch {
-		case op.Process == history.Nemesis && op.F == history.FHealed:
+		case op.Event(history.FHealed):
 			return begun
 		case op.Process == history.Nemesis:
 		case op.F == history.FRelease:

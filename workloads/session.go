@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/sleep"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -92,7 +93,7 @@ func (r *run) guard(id int, do func() error) (err error) {
 		}
 		b := &testbed.Breakdown{
 			Kind:   history.FPanic,
-			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", id, r.Claims.Lock, p, culprit())),
+			Detail: wording.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", id, r.Claims.Lock, p, culprit())),
 			Stack:  string(debug.Stack()),
 		}
 		err = b

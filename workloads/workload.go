@@ -1,10 +1,3 @@
-// Package workloads defines the work of clients: they acquire a lock, touch the resource
-// that it guards, release the lock and rest, and record each step as an operation.
-//
-// Clients are careful, like a good service: before each touch they check the lease's
-// deadline and Lost, and stop if the lease has ended. A fault can still hit between check
-// and touch. A loss that the lock reports while its holder waits in another call is recorded
-// at once.
 package workloads
 
 import (

@@ -17,8 +17,8 @@ type Contention struct {
 	Jain     float64       // checker.Progress.Jain
 }
 
-// Contended measures a trial before its liveness phase, in which each client only gets in
-// once more.
+// Contended measures a trial up to its liveness phase. In that phase, each client takes the
+// lock only once more.
 func Contended(e history.Evidence) Contention {
 	e = beforeHealing(e)
 	c := checker.NewCase(e)
@@ -34,7 +34,7 @@ func Contended(e history.Evidence) Contention {
 // beforeHealing returns the evidence up to the beginning of the liveness phase. Its last entry
 // is history.FHealed if the trial got there.
 func beforeHealing(e history.Evidence) history.Evidence {
-	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Process == history.Nemesis && op.F == history.FHealed })
+	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Event(history.FHealed) })
 	if i < 0 {
 		return e
 	}

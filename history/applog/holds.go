@@ -68,10 +68,11 @@ type done struct {
 	until        time.Duration
 }
 
-// completions reads logs in which operations are not there before they are over, and pairs
-// each release with its client's latest acquire that has no release yet: one with the same
-// token, if there is one. What failed makes no hold, and neither does an acquire of unknown
-// outcome: its client does not believe in it. A release ends a hold whatever its outcome.
+// completions reads logs that have a row for each ended operation. It pairs each release with
+// an acquire of the same client that has no release yet: with the latest of the same token,
+// else with the latest. Only a successful acquire makes a hold: after a failure or an unknown
+// outcome, the client does not take the lock for its own. A release ends a hold whatever its
+// outcome.
 func (r *reader) completions() error {
 	var all []done
 	for _, w := range r.rows {

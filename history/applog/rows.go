@@ -92,8 +92,8 @@ func rowsOf(text []byte, name string) (table, error) {
 	return t, err
 }
 
-// misspelt returns an error if a name without a meaning is nearly that of a field that no
-// row has: a log whose types or ends nobody reads would be judged as another.
+// misspelt returns an error if an unknown name resembles a known field that no row has. Such
+// a log would be judged as if it lacked that field.
 func (t *table) misspelt() error {
 	for _, name := range t.unknown {
 		for _, f := range nearly(name) {

@@ -48,8 +48,8 @@ func FuzzRead(f *testing.F) {
 func drawWindow(t *rapid.T, id int, fault string) *history.Window {
 	text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9-]{1,8}`), rapid.Just("a \"b\\ <c>\n"))
 	number := rapid.IntRange(0, 1<<40)
-	at := func(name string) history.Place {
-		return history.Place{
+	at := func(name string) history.Moment {
+		return history.Moment{
 			Time: time.Duration(number.Draw(t, name)), Client: rapid.IntRange(history.NoClient, 3).Draw(t, "client"), Step: text.Draw(t, "step"),
 			N: rapid.IntRange(0, 2).Draw(t, "n"), When: rapid.SampledFrom([]history.When{"", history.Before, history.Sent, history.Replied}).Draw(t, "when"), Key: history.Bytes(rapid.SampledFrom([]string{"", "k", "\xff"}).Draw(t, "key")),
 		}

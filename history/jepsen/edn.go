@@ -208,7 +208,7 @@ func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {
 		op.Type = history.Info
-		if op.F = cmp.Or(op.F, "nemesis"); ours(op.F) {
+		if op.F = cmp.Or(op.F, "nemesis"); history.IsEvent(op.F) || history.IsOperation(op.F) {
 			op.F = "nemesis " + op.F
 		}
 		return
@@ -229,14 +229,6 @@ func (k *keys) nemesis(e *ednEntry) {
 			op.Type = history.Invoke
 		}
 	}
-}
-
-// ours reports whether the name f has a meaning for oracles.
-func ours(f string) bool {
-	return slices.Contains([]string{
-		history.FCrash, history.FHung, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
-		history.FDeadlock, history.FPanic, history.FRunaway, history.FLost, history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite,
-	}, f)
 }
 
 // modes maps words to modes of a read-write lock.

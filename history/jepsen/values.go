@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"olympos.io/encoding/edn"
 )
 
@@ -176,7 +177,7 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 		r.note("the plain values of invocations are not the names of locks, since completions replace them: all is taken for one lock")
 		return nil, 0, nil
 	}
-	return nil, entries[first].line, fmt.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
+	return nil, entries[first].line, input.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected %s lock or %[2]s token", scalar(all[first].plain), input.Setting("values"))
 }
 
 // someOf lists names, but not too many to read.

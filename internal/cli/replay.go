@@ -191,9 +191,6 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 {
-		a.warnOlder(args[0], before)
-	}
 	hash := cmp.Or(strings.ToLower(f.hash), before.hash)
 	choice, tb, done, err := a.openReplay(cmd, f, args, before.spec)
 	if err != nil {

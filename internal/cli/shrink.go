@@ -70,7 +70,6 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	a.warnOlder(dir, s)
 	if sameDirectory(dir, out) {
 		return input.Errorf("--out %s: that is the trial that is shrunk; expected another directory", out)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,9 +20,6 @@ type stored struct {
 	// differs says how the files differ from that history: cut short or changed since. nil
 	// = they do not differ, or it is unknown.
 	differs error
-	// older is trial.ErrOlder if an older version stored the trial: then only its spec
-	// is usable.
-	older error
 }
 
 // readStored reads a trial's folder, or the folder of a history file.
@@ -38,7 +34,7 @@ func readStored(path string) (s stored, err error) {
 	case err != nil:
 		return s, err
 	}
-	if _, err := trial.LoadRecord(path); errors.Is(err, trial.ErrNewer) {
+	if _, err := trial.LoadRecord(path); errors.Is(err, trial.ErrFormat) {
 		return s, err
 	}
 	var verdict struct{ Hash string }
@@ -50,22 +46,11 @@ func readStored(path string) (s stored, err error) {
 		return s, err
 	}
 	record, err := trial.LoadJudged(path)
-	if errors.Is(err, trial.ErrOlder) {
-		s.older = trial.ErrOlder
-		return s, nil
-	}
 	s.hash = verdict.Hash
 	if s.differs = record.Differs; err != nil {
 		s.differs = err // unreadable files are not those that were judged
 	}
 	return s, nil
-}
-
-// warnOlder says on stderr what is used of a trial stored by an older version.
-func (a *app) warnOlder(path string, s stored) {
-	if s.older != nil {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, trial.SpecFile)
-	}
 }
 
 // readFile decodes a JSON file, compressed or not. The error is an input.Error that names the file.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/goroutines"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -197,7 +198,7 @@ func panicked(stderr string) (text, at string) {
 	if m == nil {
 		return "", ""
 	}
-	text = testbed.OneLine(asides.ReplaceAllString(m[1], ""))
+	text = wording.OneLine(asides.ReplaceAllString(m[1], ""))
 	if r := []rune(text); len(r) > panicLimit {
 		text = string(r[:panicLimit]) + "…"
 	}

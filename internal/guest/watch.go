@@ -25,7 +25,7 @@ const (
 // watched runs a trial and returns, with an error, before its end if the trial stands still or
 // is busy. Then its goroutines stay behind: nothing can end them.
 func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
-	w := watch{limit: busyLooks}
+	w := stallWatch{limit: busyLooks}
 	next := s.Commands
 	s.Commands = func(c history.Command) {
 		w.commands.Add(1)
@@ -73,8 +73,8 @@ func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	return own, func() { close(left); cancel(nil) }
 }
 
-// watch judges whether a trial goes on.
-type watch struct {
+// stallWatch judges whether a trial goes on.
+type stallWatch struct {
 	bubble   atomic.Value // string
 	commands atomic.Int64 // that the trial has sent
 	limit    int          // of looks at a busy trial
@@ -86,7 +86,7 @@ type watch struct {
 
 // look takes a dump of this process, and returns an error if the trial in the bubble does not
 // go on.
-func (w *watch) look(dump, bubble string) error {
+func (w *stallWatch) look(dump, bubble string) error {
 	all := goroutines.Parse(dump, bubble)
 	active := slices.ContainsFunc(all, goroutines.Goroutine.Active)
 	var stuck []string

@@ -34,7 +34,7 @@ func TestATrialThatDoesNotGoOnIsNoticed(t *testing.T) {
 		"it runs on":          {looks: [][]string{{running, mutex}, {running}, {running}, {running, asleep}}, want: "the trial did not come to an end: example.org/paylock.f0 does not return"},
 		"it ran now and then": {looks: [][]string{{running}, {running}, {running}, {asleep}, {running}}},
 	} {
-		w := watch{limit: 4}
+		w := stallWatch{limit: 4}
 		var err error
 		for i, states := range test.looks {
 			if err != nil {

@@ -218,17 +218,12 @@ func (h *hunter) skips(fault, workload string) bool {
 }
 
 func (h *hunter) hunt(ctx context.Context) error {
-	config := campaign.DefaultConfig()
-	config.Testbed = h.bed.Name()
 	for _, f := range nemesis.All() {
 		for _, w := range campaign.StandardWorkloads() {
 			if h.skips(f.Name, w.Name) {
 				continue
 			}
-			specs, err := campaign.NamedTrials(ctx, h.bed, config, h.mutant.ID, f.Name, w.Name)
-			if input := new(input.Error); errors.As(err, &input) {
-				continue // it cannot be tried there
-			}
+			specs, err := h.named(ctx, f.Name, w.Name)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", f.Name, w.Name, err)
 			}
@@ -243,6 +238,25 @@ func (h *hunter) hunt(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// named returns the named trials of the mutant in a cell; none if it cannot be tried there.
+func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spec, error) {
+	config := campaign.DefaultConfig()
+	config.Testbed, config.Locks, config.Faults, config.Workloads = h.bed.Name(), []string{h.mutant.ID}, []string{fault}, []string{workload}
+	config.Named, config.NamedOnly, config.Trials = true, true, 0
+	p, err := campaign.NewPlanning(h.bed, config)
+	if bad := new(input.Error); errors.As(err, &bad) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Look(ctx, h.bed); err != nil {
+		return nil, err
+	}
+	specs, _, err := p.Trials(fault)
+	return specs, err
 }
 
 // try runs one schedule on the mutant, its control and the good recipe. It keeps a flaw that

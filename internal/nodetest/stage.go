@@ -21,14 +21,14 @@ type Play struct {
 	Ops []history.Op
 	// Commands in the order in which they arrived; those with an Exec reached their node.
 	Commands []history.Command
-	Meddled  []Meddling
+	Foreign  []ForeignCommand
 	// Conns maps the event of a node's kill, by its index, to the last connection before
 	// it.
 	Conns map[int]int
 }
 
-// Meddling is a command that no client of the trial sent.
-type Meddling struct {
+// ForeignCommand is a command that no client of the trial sent.
+type ForeignCommand struct {
 	At   time.Duration
 	Node string
 	By   history.ChangedBy
@@ -119,7 +119,7 @@ func perform(tb testing.TB, p Play, choices []int) *staging {
 			all = append(all, moment{op.Time, func() { st.event(op) }})
 		}
 	}
-	for _, m := range p.Meddled {
+	for _, m := range p.Foreign {
 		all = append(all, moment{m.At, func() { st.part(m.Node).Meddle(m.At, m.By, m.Args...) }})
 	}
 	for _, c := range p.Commands {

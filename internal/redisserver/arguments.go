@@ -9,7 +9,7 @@ import (
 
 // arguments returns the server's command line.
 func arguments(dir string, port int, o Options) ([]string, error) {
-	args := []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--dir", dir, "--daemonize", "no"}
+	args := Basics(dir, port)
 	first, err := sourceArguments(o.Source)
 	if err != nil {
 		return nil, err
@@ -18,9 +18,18 @@ func arguments(dir string, port int, o Options) ([]string, error) {
 	if o.Sentinel {
 		return slices.Concat([]string{filepath.Join(dir, SentinelConfig)}, args, o.Args, []string{"--sentinel"}), nil
 	}
-	return slices.Concat(args, []string{
-		"--save", "", "--appendonly", "no", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
-	}, o.Args), nil
+	return slices.Concat(args, Data(), o.Args), nil
+}
+
+// Basics returns the options of every server, a Sentinel too.
+func Basics(dir string, port int) []string {
+	return []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--dir", dir, "--daemonize", "no"}
+}
+
+// Data returns the options of every server that keeps data: nothing is saved to disk, and
+// replicas start at once. Later options override them.
+func Data() []string {
+	return []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}
 }
 
 // SentinelConfig is the configuration file of a Sentinel, in Options.Dir.

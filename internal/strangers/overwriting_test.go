@@ -235,7 +235,7 @@ return redis.call('del', KEYS[1])`)
 // byField makes a lock with a watchdog whose field of that name says when it is over.
 func byField(field string) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
-		dogs := &kennel{byToken: map[string]context.CancelFunc{}}
+		dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
 		return steps{
 			func(ctx context.Context) (locks.Lease, error) {
 				held, err := l.attempt(func(token string) *redis.Cmd {

@@ -19,7 +19,7 @@ func renewals() []Stranger {
 
 // renewing is a lock whose watchdog renews until the release or an error.
 func renewing(l lease, renew func(ctx context.Context, token string) error) locks.Lock {
-	dogs := &kennel{byToken: map[string]context.CancelFunc{}}
+	dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
 			held, err := l.set(ctx)

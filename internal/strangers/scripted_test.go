@@ -162,7 +162,7 @@ func goZeroOneHandle(l lease) locks.Lock {
 type scriptWatchdog struct{ lease }
 
 func (l scriptWatchdog) steps() steps {
-	dogs := &kennel{byToken: map[string]context.CancelFunc{}}
+	dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
 			asked := time.Now()

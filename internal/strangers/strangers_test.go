@@ -181,7 +181,7 @@ func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]seeded, error) 
 	}
 	var all []seeded
 	for _, config.Seed = range seeds {
-		specs, err := campaign.Specs(ctx, bed, config)
+		specs, err := planned(ctx, bed, config)
 		if err != nil {
 			return nil, fmt.Errorf("plan the trials of %s: %w", s.name, err)
 		}
@@ -193,6 +193,27 @@ func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]seeded, error) 
 		config.Named = false
 	}
 	return all, nil
+}
+
+// planned returns the specs of all trials of a campaign with this configuration, which names
+// one lock.
+func planned(ctx context.Context, bed *sim.Testbed, config campaign.Config) ([]trial.Spec, error) {
+	p, err := campaign.NewPlanning(bed, config)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := p.Look(ctx, bed)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range p.Faults() {
+		more, _, err := p.Trials(f)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, more...)
+	}
+	return specs, nil
 }
 
 // chooses says whether a trial is run.

@@ -1,10 +1,3 @@
-// Package peers makes recipes of other projects' lock libraries, unmodified, so that they
-// can be tested like ours. The adapters only map a library's results to those of locks.Lock
-// (held, not held, unknown), and document where a library leaves the outcome open. Options
-// that change what a lock keeps are recipes of their own.
-//
-// The recipes are registered by Register only. Claims come from each library's
-// documentation, whose address is the recipe's Document.
 package peers
 
 import (

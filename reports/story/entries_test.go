@@ -100,7 +100,7 @@ func TestAnAttemptThatWasPresumedBusyIsToldWithItsError(t *testing.T) {
 func TestAHangIsNotToldAsOver(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)
-	tape.Window(14, 500, history.Window{Fault: "hung-work", Effect: history.Hung, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: history.Place{Time: reporttest.MS(14), Client: 0, Step: "hold"}, From: reporttest.MS(14)}})
+	tape.Window(14, 500, history.Window{Fault: "hung-work", Effect: history.Hung, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: history.Moment{Time: reporttest.MS(14), Client: 0, Step: "hold"}, From: reporttest.MS(14)}})
 	tape.Event(history.FHung, 14.1, func(o *history.Op) { o.Client = 0 })
 	tape.Event(history.FHealed, 500.1, func(o *history.Op) { o.Client = history.NoClient })
 	lines := strings.Join(FaultLines(tape.Evidence().Ops), "\n")

@@ -185,7 +185,7 @@ func lastedWords(i history.Impact) string {
 
 // placeWords says where a fault struck: "c0 about to send DEL lock-0 to n0"; "" if its
 // plan gave a time.
-func placeWords(p history.Place) string {
+func placeWords(p history.Moment) string {
 	side := map[history.When]string{
 		history.Before: "c%d about to send %s to %s", history.Sent: "c%d having sent %s to %s", history.Replied: "c%d at the reply to its %s from %s",
 	}[p.When]
@@ -198,7 +198,7 @@ func placeWords(p history.Place) string {
 	return fmt.Sprintf(side, p.Client, placeCommand(p), p.Node)
 }
 
-func placeCommand(p history.Place) string {
+func placeCommand(p history.Moment) string {
 	if p.Command == "" {
 		return fmt.Sprintf("%s command of %s", prose.Ordinal(p.N), p.Step)
 	}

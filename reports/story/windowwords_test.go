@@ -32,7 +32,7 @@ func TestAWindowIsToldFromItsFacts(t *testing.T) {
 		{history.Window{Effect: history.Cut, Impact: struckAt(func(i *history.Impact) { i.Messages = 2 })}, place + ": 2 messages dropped, from 0.060 s for 1.44 s"},
 		{history.Window{Effect: history.ReplyLost, Impact: struckAt(func(i *history.Impact) { i.Messages, i.For = 1, 0 })}, place + ": 1 message lost, at 0.060 s"},
 		{history.Window{Effect: history.Delayed, Impact: struckAt(func(i *history.Impact) {
-			i.Messages, i.Until = 1, &history.Place{Client: 1, Step: "hold"}
+			i.Messages, i.Until = 1, &history.Moment{Client: 1, Step: "hold"}
 		})}, place + ": 1 message held, from 0.060 s for 1.44 s, until c1 began hold"},
 		{history.Window{Effect: history.Reset, Impact: struckAt(func(i *history.Impact) { i.Connections = 1 })}, place + ": 1 connection reset, from 0.060 s for 1.44 s"},
 		{history.Window{Effect: history.Paused, Clients: []int{0}, Impact: struckAt(func(i *history.Impact) {
@@ -61,7 +61,7 @@ func TestAWindowIsToldFromItsFacts(t *testing.T) {
 			i.From, i.Keys = 0, []history.KeyFate{fate(history.FateMoved, false)}
 			i.Handover = &history.Handover{From: "n0", To: "n1", At: reporttest.MS(61), Told: reporttest.MS(70)}
 		})}, place + " at 0.060 s: orders went from n0 to n1 at 0.061 s, everybody was told by 0.070 s"},
-		{history.Window{Effect: history.SlotMoved, Impact: &history.Impact{At: history.Place{Time: reporttest.MS(60)}}}, "at 0.060 s: no key was there to move"},
+		{history.Window{Effect: history.SlotMoved, Impact: &history.Impact{At: history.Moment{Time: reporttest.MS(60)}}}, "at 0.060 s: no key was there to move"},
 	} {
 		if got := impactWords(c.window); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.window.Effect, got, c.want)

@@ -81,11 +81,12 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 }
 
 // request describes the container. The container runs the server directly, not the image's
-// entrypoint, which would change the files' owner.
+// entrypoint, which would change the files' owner. The server listens on all addresses of
+// its container, which nothing else uses.
 func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {
-		command = slices.Concat([]string{filepath.Join(data, sentinelConf)}, basics(b.port), o.Args, []string{"--sentinel"})
+		command = slices.Concat([]string{filepath.Join(data, sentinelConf)}, redisserver.Basics(data, b.port), o.Args, []string{"--sentinel"})
 	}
 	p, _ := network.PortFrom(uint16(b.port), network.TCP)
 	published := network.PortMap{p: {{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(b.port)}}}
@@ -128,9 +129,7 @@ func (b *box) furnish(o live.ServerOptions) error {
 	if o.Sentinel {
 		return nil
 	}
-	conf, err := configuration(slices.Concat(basics(b.port), []string{
-		"--save", "", "--appendonly", "no", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
-	}, o.Args))
+	conf, err := configuration(slices.Concat(redisserver.Basics(data, b.port), redisserver.Data(), o.Args))
 	if err != nil {
 		return err
 	}

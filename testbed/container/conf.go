@@ -2,7 +2,6 @@ package container
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -14,12 +13,6 @@ const (
 	redisConf    = "redis.conf"    // written by furnish for each start
 	sentinelConf = "sentinel.conf" // written by the caller
 )
-
-// basics returns the options of every server; later options override them. The server
-// listens on all addresses of its container, which nothing else uses.
-func basics(port int) []string {
-	return []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--daemonize", "no", "--dir", data}
-}
 
 // configuration returns a redis.conf with the options of a command line: each is a name
 // with --, followed by its values.

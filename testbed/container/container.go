@@ -1,18 +1,3 @@
-// Package container runs trials on Docker containers that it makes from any image of Redis
-// or Valkey.
-//
-// Each trial has its own containers, on the testbed's bridge network. A container's port is
-// published on 127.0.0.1, where links end. Its server's files are in a directory of this
-// machine, mounted at /data. Servers reach each other through this program: at the gateway
-// of the network or, in Docker Desktop, by the name host.docker.internal.
-//
-// The engine must run on this machine: it shares files, ports and clocks with this program.
-// The package has been tried with an engine on Linux. Support for Docker Desktop, for an
-// engine without root or with user namespaces, and for SELinux follows their documentation.
-//
-// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and replaces
-// testcontainers' logger: other code in this program that uses testcontainers then has
-// neither its reaper nor its log.
 package container
 
 import (

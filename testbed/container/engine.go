@@ -22,6 +22,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/log"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 )
 
@@ -158,8 +159,8 @@ func (e *engine) pull(ctx context.Context, name string) error {
 		err = stream.Wait(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("image %s is not there and cannot be pulled: %w (make images builds %s: name it with --image or $%s)",
-			name, err, localImage, ImageVariable)
+		return input.Errorf("image %s is not there and cannot be pulled: %w (make images builds %s: name it with %s or $%s)",
+			name, err, localImage, input.Setting("image"), ImageVariable)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -150,7 +151,7 @@ func (l *lab) ask(ctx context.Context) error {
 	c := redis.NewClient(testbed.RedisOptions(addr, answerTimeout))
 	info, err := c.InfoMap(ctx, "server").Result()
 	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("no Redis at %s: %w", addr, testbed.Bare(err))
+		return fmt.Errorf("no Redis at %s: %w", addr, conns.Bare(err))
 	}
 	l.version = info["Server"]["redis_version"]
 	return nil

@@ -1,11 +1,3 @@
-// Package external runs trials on any Redis that the user names. Others may use that Redis
-// at the same time. Clients, gate, links and faults are those of package live. A guard
-// between live's taps and the server confines every command to keys and channels whose
-// names begin with the testbed's random prefix and the trial's number.
-//
-// Faults hit only this side: clients, their clocks, and the links, through proxies on this
-// machine. Nothing disturbs the server itself, and no command is sent that could touch the
-// keys or channels of others.
 package external
 
 import (
@@ -16,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -47,7 +40,7 @@ type Options struct {
 	Clients, Parallel int
 	// Really makes New succeed even if other users of a server might be harmed.
 	Really bool
-	// Temp is live.New's temp.
+	// Temp is the directory for temporary files of trials; "" = the system's.
 	Temp string
 }
 
@@ -81,7 +74,7 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 		seen[found.id] = t.addr
 		version = found.version
 		if harm := found.harm(o); len(harm) > 0 && !o.Really {
-			return nil, fmt.Errorf("%s: %s; --yes-really goes on all the same", t.addr, strings.Join(harm, "; "))
+			return nil, input.Errorf("%s: %s; %s goes on all the same", t.addr, strings.Join(harm, "; "), input.Setting("yes-really"))
 		}
 	}
 	p := provider{targets, prefix, new(atomic.Int64)}
@@ -100,7 +93,7 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 	if t.nodes > 1 {
 		return nil
 	}
-	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
+	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
 }
 
 // Version returns the version of the last server.

@@ -10,15 +10,22 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 // PasswordVariable is the environment variable for the password.
 const PasswordVariable = "LOCKSTORM_REDIS_PASSWORD"
 
-// Hints for the user, in terms of the program's flags.
+// Settings that hints name.
 const (
-	givePassword = "give the password by --password-file or $" + PasswordVariable + ", and --user if there is one"
-	grantAccess  = "docs/external.md lists what the user has to be granted"
+	addrSetting     = input.Setting("addr")
+	userSetting     = input.Setting("user")
+	passwordSetting = input.Setting("password-file")
+	tlsSetting      = input.Setting("tls")
+	caSetting       = input.Setting("tls-ca")
+	certSetting     = input.Setting("tls-cert")
+	keySetting      = input.Setting("tls-key")
 )
 
 // errHandshake is wrapped by the error of a failed TLS handshake.
@@ -28,40 +35,40 @@ var errHandshake = errors.New("TLS")
 // hint.
 func (t target) refusal(err error) error {
 	text := t.password.hide(err.Error())
-	if hint := t.hint(err); hint != "" {
-		text += ": " + hint
+	if hint := t.hint(err); hint != nil {
+		return fmt.Errorf("%s: %s: %w", t.addr, text, hint)
 	}
 	return fmt.Errorf("%s: %s", t.addr, text)
 }
 
-// hint says what the user may do about an error of the first exchange with a server, "" if
-// unknown.
-func (t target) hint(err error) string {
+// hint is an input.Error that says what the user may do about an error of the first exchange
+// with a server; nil if unknown.
+func (t target) hint(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError
 	var noTLS tls.RecordHeaderError
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "NOAUTH"):
-		return givePassword
+		return input.Errorf("give the password by %s or $%s, and %s if there is one", passwordSetting, PasswordVariable, userSetting)
 	case strings.Contains(text, "WRONGPASS") || strings.Contains(text, "without any password configured"):
-		return "see --user, --password-file and $" + PasswordVariable
+		return input.Errorf("see %s, %s and $%s", userSetting, passwordSetting, PasswordVariable)
 	case strings.Contains(text, "NOPERM") || strings.Contains(text, "No permissions"):
-		return grantAccess
+		return input.Errorf("docs/external.md lists what the user has to be granted")
 	case errors.As(err, &unknown):
-		return "if the authority is a private one, name the file with its certificate by --tls-ca"
+		return input.Errorf("if the authority is a private one, name the file with its certificate by %s", caSetting)
 	case errors.As(err, &other):
-		return "name the server by --addr as its certificate does"
+		return input.Errorf("name the server by %s as its certificate does", addrSetting)
 	case strings.Contains(text, "certificate required") || strings.Contains(text, "handshake failure"):
-		return "if it asks clients for a certificate, name ours by --tls-cert and --tls-key"
+		return input.Errorf("if it asks clients for a certificate, name ours by %s and %s", certSetting, keySetting)
 	case t.tls != nil && !errors.Is(err, errHandshake) && hungUp(err): // asked for late by TLS 1.3
-		return "if it asks clients for a certificate, name ours by --tls-cert and --tls-key"
+		return input.Errorf("if it asks clients for a certificate, name ours by %s and %s", certSetting, keySetting)
 	case errors.Is(err, errHandshake) && (errors.As(err, &noTLS) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || hungUp(err)):
-		return "perhaps it does not speak TLS at that port: try without --tls, rediss: and the files of --tls-ca, --tls-cert and --tls-key"
+		return input.Errorf("perhaps it does not speak TLS at that port: try without %s, rediss: and the files of %s, %s and %s", tlsSetting, caSetting, certSetting, keySetting)
 	case t.tls == nil && hungUp(err):
-		return "perhaps it speaks TLS at that port: try --tls"
+		return input.Errorf("perhaps it speaks TLS at that port: try %s", tlsSetting)
 	}
-	return ""
+	return nil
 }
 
 // hungUp reports whether the other side ended the connection.

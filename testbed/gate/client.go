@@ -22,7 +22,7 @@ type Client struct {
 	locks *locks.Client
 	pools []*redis.Client
 	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
-	ways  testbed.Ways
+	route testbed.Route
 	// exactly connects to an address that a node or a Sentinel announces; nil = the client
 	// uses no Sentinels.
 	exactly func(ctx context.Context, addr string) (net.Conn, error)
@@ -68,7 +68,7 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
-	c.ways.Primary, c.ways.Sentinels, c.exactly = o.MasterName, o.SentinelAddrs, dial
+	c.route.Primary, c.route.Sentinels, c.exactly = o.MasterName, o.SentinelAddrs, dial
 	r := redis.NewFailoverClient(o)
 	c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) {
 		return r.Options().Dialer(ctx, "tcp", addr) // asks the Sentinels
@@ -82,7 +82,7 @@ func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 // connects to them through the gate. The caller has to close the returned client.
 func (c *Client) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.ClusterClient {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
-	c.ways.Cluster = true
+	c.route.Cluster = true
 	r := redis.NewClusterClient(o)
 	for _, addr := range o.Addrs {
 		c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) { return dial(ctx, addr) })

@@ -26,7 +26,7 @@ type Conn struct {
 	node   string
 	number int  // place among the client's dials of that node, from 1
 	aside  bool // its commands are neither counted nor logged
-	way    *way
+	counts *nodeCounts
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
 
@@ -56,10 +56,10 @@ type Conn struct {
 }
 
 func newConn(g *Gate, cl *gateClient, node string) *Conn {
-	w := cl.way(node)
+	w := cl.at(node)
 	w.dials++
 	return &Conn{
-		gate: g, client: cl, node: node, number: w.dials, way: w,
+		gate: g, client: cl, node: node, number: w.dials, counts: w,
 		ended: make(chan struct{}), writer: make(chan struct{}, 1), readable: make(chan struct{}, 1),
 	}
 }
@@ -275,8 +275,8 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 		Index: -1, Client: cl.id, Node: c.node, Conn: c.number, Phase: cl.phase, Op: cl.op, Args: args,
 	}
 	if resp.Counts(args) {
-		c.way.commands++
-		cmd.N = c.way.commands
+		c.counts.commands++
+		cmd.N = c.counts.commands
 	} else {
 		cmd.Args = withoutPassword(args)
 	}

@@ -73,7 +73,7 @@ func New(o Options) *Gate {
 		done: make(chan struct{}),
 	}
 	for id := range o.Clients {
-		g.clients = append(g.clients, &gateClient{id: id, op: -1, ways: map[string]*way{}})
+		g.clients = append(g.clients, &gateClient{id: id, op: -1, counts: map[string]*nodeCounts{}})
 	}
 	return g
 }
@@ -83,8 +83,8 @@ type gateClient struct {
 	id       int
 	phase    string
 	op       int
-	ways     map[string]*way // by node
-	conns    []*Conn         // those whose inner connection is open, by node and number
+	counts   map[string]*nodeCounts // by node
+	conns    []*Conn                // those whose inner connection is open, by node and number
 	pauses   []*pause
 	pausedAt time.Time // start of the first of pauses
 	crashed  bool
@@ -93,17 +93,17 @@ type gateClient struct {
 	slowed   bool // its work was prolonged since the last call of Work
 }
 
-// way counts a client's dials and commands at one node.
-type way struct {
+// nodeCounts counts a client's dials and commands at one node.
+type nodeCounts struct {
 	dials    int
 	commands int // in the present step
 }
 
-func (cl *gateClient) way(node string) *way {
-	if cl.ways[node] == nil {
-		cl.ways[node] = new(way)
+func (cl *gateClient) at(node string) *nodeCounts {
+	if cl.counts[node] == nil {
+		cl.counts[node] = new(nodeCounts)
 	}
-	return cl.ways[node]
+	return cl.counts[node]
 }
 
 func (cl *gateClient) changed() {
@@ -150,7 +150,7 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 		return err
 	}
 	cl.phase = name
-	for _, w := range cl.ways {
+	for _, w := range cl.counts {
 		w.commands = 0
 	}
 	g.reach(&history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "", waiter{client: cl})

@@ -7,14 +7,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Ways returns how the client reaches its nodes.
-func (c *Client) Ways() testbed.Ways {
-	w := c.ways
+// Route returns how the client reaches its nodes.
+func (c *Client) Route() testbed.Route {
+	w := c.route
 	w.Addrs = c.locks.Addrs
 	return w
 }
 
-// Connect connects the client through the gate to an address in Ways or, with Sentinels, to
+// Connect connects the client through the gate to an address in Route or, with Sentinels, to
 // an address that they announce.
 func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if c.exactly != nil {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,37 @@ func (p *provocation) during(cause func() (testbed.Undo, error), after func(cont
 		hits, err := undo(ctx)
 		return hits, errors.Join(err, after(ctx))
 	}), nil
+}
+
+// disturbance is Network.Cut or Network.Hold.
+type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
+
+// serverLink is a link between two servers.
+type serverLink struct {
+	proxies []*proxy                    // the first carries commands, the others do not
+	healed  func(context.Context) error // called once the link works again
+}
+
+// disturb cuts or holds a link between servers, as how says. In an unknown direction, it
+// calls otherwise, which refuses it.
+func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
+	if !slices.Contains(directionsKnown, d) {
+		return otherwise(ctx, l, d)
+	}
+	return p.during(func() (testbed.Undo, error) {
+		var undos []testbed.Undo
+		for _, one := range between.proxies {
+			undos = append(undos, one.disturb(d, how))
+		}
+		return func(ctx context.Context) (int, error) {
+			hits, err := undos[0](ctx)
+			for _, undo := range undos[1:] {
+				_, more := undo(ctx)
+				err = errors.Join(err, more)
+			}
+			return hits, err
+		}, nil
+	}, between.healed)
 }
 
 // killed notes that the node is down, until restarted or replaced is called. Call failed if

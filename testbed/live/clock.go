@@ -11,13 +11,14 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/clockshim"
+	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // Worlds whose nodes have wall clocks of their own.
 type (
 	clockEnv struct {
-		ownEnv
+		manualEnv
 		nodeClocks
 	}
 	watchedClockEnv struct {
@@ -84,7 +85,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		return 0, nil
 	}
 	if _, err := n.running(); err != nil {
-		if err := testbed.Tell(jumps); err != nil {
+		if err := optional.Call(jumps); err != nil {
 			return 0, err
 		}
 		n.wall.Set(offset)
@@ -97,7 +98,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		if err != nil {
 			return err
 		}
-		if err := testbed.Tell(jumps); err != nil {
+		if err := optional.Call(jumps); err != nil {
 			return err
 		}
 		n.wall.Set(offset)

@@ -332,7 +332,7 @@ func (e *env) reachCluster(c *client, id int) error {
 	known := dials{}
 	var addrs []string
 	for i, n := range e.nodes {
-		l, err := e.way(id, i, n)
+		l, err := e.newLink(id, i, n)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -21,12 +20,11 @@ type clusterEnv struct {
 }
 
 var (
-	_ testbed.Network    = clusterEnv{}
-	_ testbed.Nodes      = clusterEnv{}
-	_ testbed.SplitBrain = clusterEnv{}
-	_ testbed.Elections  = clusterEnv{}
-	_ testbed.Slots      = clusterEnv{}
-	_ testbed.Unplugger  = clusterEnv{}
+	_ testbed.Network   = clusterEnv{}
+	_ testbed.Nodes     = clusterEnv{}
+	_ testbed.Elections = clusterEnv{}
+	_ testbed.Slots     = clusterEnv{}
+	_ testbed.Unplugger = clusterEnv{}
 )
 
 // List implements testbed.Nodes.
@@ -40,15 +38,15 @@ func (e clusterEnv) List() []string {
 
 // StopReplication implements testbed.Nodes. It does not affect the cluster bus.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	var entries []entry
+	var links []peerLink
 	for i, master := range e.masters() {
 		for _, r := range e.shards[i].nodes {
 			if r != master {
-				entries = append(entries, entry{r.name, e.cluster.peerProxies[master]})
+				links = append(links, peerLink{r.name, e.cluster.peerProxies[master]})
 			}
 		}
 	}
-	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
@@ -249,40 +247,32 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 
 // Cut implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
 // Hold implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
 // disturb disturbs replication and cluster bus if both ends are nodes; else it calls
 // otherwise.
-func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
-	if err != nil || terr != nil || from == to || !slices.Contains(directionsKnown, d) {
+	if err != nil || terr != nil || from == to {
 		return otherwise(ctx, l, d)
 	}
-	healed := e.provoke()
-	undos, err := disturbAll([]entry{{from.name, e.cluster.peerProxies[to]}, {from.name, e.buses[to]}}, d, how)
+	replication, err := e.cluster.peerProxies[to].pair(from.name)
 	if err != nil {
-		healed()
 		return nil, err
 	}
-	return once(func(ctx context.Context) (int, error) {
-		defer healed()
-		hits, _ := undos[0](ctx) // the bus carries no commands
-		_, err := undos[1](ctx)
-		return hits, err
-	}), nil
-}
-
-// Split implements testbed.SplitBrain. It always fails: if two masters serve one slot, the
-// cluster itself resolves that.
-func (clusterEnv) Split(context.Context, string, []int) (testbed.Undo, error) {
-	return nil, errors.New("split brain: a cluster elects its masters itself")
+	bus, err := e.buses[to].pair(from.name)
+	if err != nil {
+		return nil, err
+	}
+	between := serverLink{proxies: []*proxy{replication, bus}, healed: func(context.Context) error { return nil }}
+	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
 // turnPatience bounds how long a migration waits for the turns (node.turn) of its nodes.

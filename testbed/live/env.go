@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,6 +43,9 @@ type env struct {
 // ownEnv is a world whose servers belong to the trial, so that faults may hit them.
 type ownEnv struct{ *env }
 
+// manualEnv is a world whose servers elect nobody.
+type manualEnv struct{ ownEnv }
+
 // world returns the Env that the body gets: e, with the interfaces of its capabilities.
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
@@ -54,9 +58,9 @@ func (e *env) world(p Provider) testbed.Env {
 	case e.cluster != nil:
 		return clusterEnv{own, e.cluster}
 	case e.sentinels == nil && e.clocks:
-		return clockEnv{own, nodeClocks{e}}
+		return clockEnv{manualEnv{own}, nodeClocks{e}}
 	case e.sentinels == nil:
-		return own
+		return manualEnv{own}
 	}
 	watched := sentinelEnv{own, e.sentinels}
 	if e.clocks {
@@ -78,8 +82,7 @@ var (
 	_ testbed.Clocks     = ownEnv{}
 	_ testbed.Clients    = ownEnv{}
 	_ testbed.Memory     = ownEnv{}
-	_ testbed.SplitBrain = ownEnv{}
-	_ testbed.Slots      = ownEnv{}
+	_ testbed.SplitBrain = manualEnv{}
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
@@ -115,7 +118,7 @@ func (e *env) connect(id int) error {
 		return e.reachCluster(c, id)
 	}
 	for i, n := range e.serving() {
-		l, err := e.way(id, i, n)
+		l, err := e.newLink(id, i, n)
 		if err != nil {
 			return err
 		}
@@ -127,8 +130,8 @@ func (e *env) connect(id int) error {
 	return nil
 }
 
-// way returns client id's link to n; number is its index in client.links.
-func (e *env) way(id, number int, n *node) (*link, error) {
+// newLink returns client id's link to n; number is its index in client.links.
+func (e *env) newLink(id, number int, n *node) (*link, error) {
 	if e.setup.SharedLinks {
 		if id > 0 {
 			return e.clients[0].links[number], nil
@@ -197,20 +200,51 @@ const drainPatience = 2 * time.Second
 func (e *env) drain() {
 	patience := time.NewTimer(drainPatience)
 	defer patience.Stop()
-	ways := make([]<-chan struct{}, 0, len(e.links))
+	drained := make([]<-chan struct{}, 0, len(e.links))
 	for _, l := range e.links {
-		ways = append(ways, l.drained())
+		drained = append(drained, l.drained())
 	}
 	if e.sentinels != nil {
 		for _, a := range e.sentinels.links {
-			ways = append(ways, a.draining.None())
+			drained = append(drained, a.draining.None())
 		}
 	}
-	for _, drained := range ways {
+	for _, d := range drained {
 		select {
-		case <-drained:
+		case <-d:
 		case <-patience.C:
 			return
 		}
 	}
+}
+
+// Open files of this program. A connection to a node needs five: the client's end, two of
+// the proxy, and two of the tap. A link needs the listeners of proxy and tap.
+const (
+	filesPerConnection = 5
+	filesPerLink       = 2
+)
+
+// checkFiles returns an error if the clients need more open files than this program may
+// open. Go has raised the limit to its maximum; concurrent trials share it.
+func (e *env) checkFiles() error {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return nil
+	}
+	nodes := len(e.serving())
+	links := nodes * e.setup.Clients
+	if e.setup.SharedLinks {
+		links = nodes
+	}
+	need := nodes*e.setup.Clients*e.warmth()*filesPerConnection + links*filesPerLink
+	if uint64(need) <= uint64(limit.Cur) {
+		return nil
+	}
+	hint := ", or let clients share links"
+	if e.setup.SharedLinks {
+		hint = ""
+	}
+	return fmt.Errorf("%d clients need %d open files, and this program may have %d: raise the limit (ulimit -n)%s",
+		e.setup.Clients, need, limit.Cur, hint)
 }

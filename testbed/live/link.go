@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
@@ -87,7 +87,7 @@ func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, e
 
 func (l *link) accept() {
 	for {
-		c, err := testbed.Accept(l.tap)
+		c, err := conns.Accept(l.tap)
 		if err != nil {
 			return
 		}
@@ -136,7 +136,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
 		l.release()
-		return nil, testbed.Bare(err)
+		return nil, conns.Bare(err)
 	}
 	select {
 	case far := <-l.accepted:
@@ -183,7 +183,7 @@ func (l *link) forget(near net.Conn) {
 		far.Close()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.made++ // the valves have counted it, too
+		l.made++ // the toxics have counted it, too
 	case <-l.proxy.refused:
 	case <-l.closed:
 	}

@@ -1,8 +1,3 @@
-// Package live makes worlds of real Redis servers from any Provider: clients behind a gate,
-// an embedded toxiproxy proxy on every link, and replication.
-//
-// A command passes the gate at the client's end of the connection, then the link's proxy,
-// then the tap in front of the node.
 package live
 
 import (
@@ -19,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -269,11 +265,11 @@ func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
 	}
-	return testbed.WarmConnections
+	return conns.WarmConnections
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
+	return conns.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
 }
 
 // tearDown ends everything in this order, so that nothing waits for a timeout: clients,
@@ -281,7 +277,7 @@ func warmUp(ctx context.Context, r *redis.Client, connections int) error {
 func (e *env) tearDown() error {
 	var errs []error
 	for _, n := range e.nodes {
-		n.closeLedger()
+		n.stopCounting()
 		n.observer.end()
 	}
 	for _, c := range e.clients {

@@ -12,40 +12,40 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// network is the list of watches, one per fault in force.
+// network is the list of counters, one per fault in force.
 type network struct {
-	mu      sync.Mutex
-	watches []*watch
+	mu       sync.Mutex
+	counters []*hitCounter
 }
 
-// watch counts the commands that a fault hit.
-type watch struct {
+// hitCounter counts the commands that a fault hit.
+type hitCounter struct {
 	hit   func(history.Command) bool
 	from  int          // commands with at least this index count
 	early map[int]bool // earlier commands that count: outstanding at the start
 	seen  map[int]bool // the commands that were hit
 }
 
-func (w *watch) look(c history.Command) {
+func (w *hitCounter) look(c history.Command) {
 	if (c.Index >= w.from || w.early[c.Index]) && w.hit(c) {
 		w.seen[c.Index] = true
 	}
 }
 
-// saw passes a command whose outcome is final to all watches.
+// saw passes a command whose outcome is final to all counters.
 func (n *network) saw(c history.Command) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, w := range n.watches {
+	for _, w := range n.counters {
 		w.look(c)
 	}
 }
 
-// watch starts counting the commands for which hit returns true.
-func (e *env) watch(hit func(history.Command) bool) *watch {
-	w := &watch{hit: hit, from: math.MaxInt, early: map[int]bool{}, seen: map[int]bool{}}
+// countHits starts counting the commands for which hit returns true.
+func (e *env) countHits(hit func(history.Command) bool) *hitCounter {
+	w := &hitCounter{hit: hit, from: math.MaxInt, early: map[int]bool{}, seen: map[int]bool{}}
 	e.network.mu.Lock()
-	e.network.watches = append(e.network.watches, w)
+	e.network.counters = append(e.network.counters, w)
 	e.network.mu.Unlock()
 	// The fault begins later: a command that ends before from is set does not count.
 	from, open := e.gate.Next(), e.gate.Outstanding()
@@ -58,15 +58,15 @@ func (e *env) watch(hit func(history.Command) bool) *watch {
 	return w
 }
 
-// count ends the watch and returns how many commands were hit.
-func (e *env) count(w *watch) int {
+// count ends the counter and returns how many commands were hit.
+func (e *env) count(w *hitCounter) int {
 	open := e.gate.Outstanding()
 	e.network.mu.Lock()
 	defer e.network.mu.Unlock()
 	for _, c := range open {
 		w.look(c)
 	}
-	e.network.watches = slices.DeleteFunc(e.network.watches, func(other *watch) bool { return other == w })
+	e.network.counters = slices.DeleteFunc(e.network.counters, func(other *hitCounter) bool { return other == w })
 	return len(w.seen)
 }
 
@@ -112,24 +112,24 @@ func most(a, b int) int { return max(a, b) }
 // Cut implements testbed.Network.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	l.Conn = 0
-	return e.shut(l, d, (*valve).cut)
+	return e.shut(l, d, (*linkToxic).cut)
 }
 
 // Hold implements testbed.Network.
 func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	if l.Conn == 0 {
-		return e.shut(l, d, (*valve).hold)
+		return e.shut(l, d, (*linkToxic).hold)
 	}
 	c, of, err := e.link(l)
 	if err != nil {
 		return nil, err
 	}
 	one := of.number(known{c, l.To, l.Conn})
-	return e.shut(l, d, func(v *valve) func() { return v.holdOne(one) })
+	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
 }
 
 // shut cuts or holds a link, as how says.
-func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()) (testbed.Undo, error) {
+func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
@@ -140,7 +140,7 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()
 	if err != nil {
 		return nil, err
 	}
-	w := e.watch(func(c history.Command) bool {
+	w := e.countHits(func(c history.Command) bool {
 		return l.carries(c.Client, c.Node) && (on.Conn == 0 || on.Conn == c.Conn && id == c.Client) && stopped(c, d)
 	})
 	undo := l.proxy.shut(d, how)
@@ -179,7 +179,7 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}
 	defer l.release()
 	r, unanswered := &resets{conns: map[known]bool{}}, map[known]bool{}
-	w := e.watch(func(c history.Command) bool {
+	w := e.countHits(func(c history.Command) bool {
 		missed := l.carries(c.Client, c.Node) && c.Replied == 0
 		if missed {
 			unanswered[known{c.Client, c.Node, c.Conn}] = true
@@ -201,7 +201,7 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}
 	return once(func(ctx context.Context) (int, error) {
 		err := undo(ctx)
-		e.count(w) // after this, the watch does not write to unanswered
+		e.count(w) // after this, the counter does not write to unanswered
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.resets == r {

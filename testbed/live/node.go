@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/clockshim"
+	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -40,10 +41,10 @@ type node struct {
 	turn     chan struct{}
 	executed int // commands handed to the node; guarded by turn
 	aof      aof
-	ledger   atomic.Pointer[ledger] // nil if its writes are not counted
-	wall     *clockshim.Clock       // nil = the machine's clock
-	monitor  *monitor               // may be nil
-	observer *observer              // may be nil; set before there are clients
+	writes   atomic.Pointer[writeCounter] // nil if its writes are not counted
+	wall     *clockshim.Clock             // nil = the machine's clock
+	monitor  *monitor                     // may be nil
+	observer *observer                    // may be nil; set before there are clients
 
 	pausing sync.Mutex
 	paused  *pause // nil if not paused; guarded by pausing
@@ -182,7 +183,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
-	if err := testbed.Tell(down); err != nil {
+	if err := optional.Call(down); err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -194,7 +195,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	s := n.server
 	n.mu.Unlock()
 	n.aof.end(n.clock())
-	n.closeLedger()
+	n.stopCounting()
 	if err := n.end(ctx, s); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}

@@ -21,7 +21,7 @@ func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := e.watch(func(c history.Command) bool { return c.Node == node && c.Served == 0 })
+	w := e.countHits(func(c history.Command) bool { return c.Node == node && c.Served == 0 })
 	thaw, err := n.freeze(ctx)
 	if err != nil {
 		e.count(w)

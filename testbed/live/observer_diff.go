@@ -18,9 +18,9 @@ type wallClock struct {
 	least, most time.Duration
 }
 
-// set narrows the bounds with a sight. If anew, it replaces them, since the harness may
+// set narrows the bounds with a look. If anew, it replaces them, since the harness may
 // have set the clock. Leapt is true if somebody else has set the clock.
-func (w *wallClock) set(s look.Sight, anew bool) (leapt bool) {
+func (w *wallClock) set(s look.Result, anew bool) (leapt bool) {
 	least, most := s.Time-s.Got, s.Time-s.Sent
 	leapt = w.known && !anew && (least > w.most+clockSlack || most < w.least-clockSlack)
 	if w.known && !anew && least <= w.most && most >= w.least {
@@ -50,7 +50,7 @@ const jitter = 2
 type diff struct {
 	*observer
 	cause   cause
-	sight   look.Sight
+	seen    look.Result
 	changes []history.KeyChange
 }
 
@@ -64,7 +64,7 @@ func (d *diff) run() {
 	for key := range d.last {
 		names[key] = true
 	}
-	for key := range d.sight.Keys {
+	for key := range d.seen.Keys {
 		names[key] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(names)) {
@@ -80,7 +80,7 @@ func (d *diff) moved(by history.ChangedBy) {
 			continue
 		}
 		now := seen{was.ends, d.lasting(was.content, was.ends)}
-		d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
+		d.change(key, by, d.node.executed, d.since(d.cause.from), d.seen.Got, was.content, now.content)
 		d.last[key] = now
 	}
 }
@@ -94,7 +94,7 @@ func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyCont
 
 // since clamps at to the time between the last look and this one.
 func (d *diff) since(at time.Duration) time.Duration {
-	return min(max(at, d.lastSent), d.sight.Got)
+	return min(max(at, d.lastSent), d.seen.Got)
 }
 
 // key compares the key's present state with its state at the last look.
@@ -111,7 +111,7 @@ func (d *diff) key(key string) {
 	default:
 		d.last[key] = now
 	}
-	over := had && was.ends > 0 && d.sight.Time.Milliseconds() > was.ends
+	over := had && was.ends > 0 && d.seen.Time.Milliseconds() > was.ends
 	if d.cause.by != "" && (d.cause.only == nil || slices.Contains(d.cause.only, key)) {
 		d.done(key, was, now, over)
 		return
@@ -121,7 +121,7 @@ func (d *diff) key(key string) {
 
 // now returns the key's present state; was is its state at the last look.
 func (d *diff) now(key string, was seen) (now seen, has bool) {
-	k, has := d.sight.Keys[key]
+	k, has := d.seen.Keys[key]
 	if !has {
 		return seen{}, false
 	}
@@ -145,7 +145,7 @@ func (d *diff) done(key string, was, now seen, over bool) {
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
 		by = history.ByExpiry // the durability kept the key until its expiry
 	}
-	d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
+	d.change(key, by, d.node.executed, d.since(d.cause.from), d.seen.Got, was.content, now.content)
 }
 
 // commanded attributes a change to the commands that may have changed the key, to its
@@ -155,22 +155,22 @@ func (d *diff) commanded(key string, was, now seen, over bool) {
 	end := d.since(d.clock.notBefore(was.ends))
 	switch {
 	case !over && len(suspects) == 0:
-		d.change(key, history.ByStranger, d.node.executed, d.lastSent, d.sight.Got, was.content, now.content)
+		d.change(key, history.ByStranger, d.node.executed, d.lastSent, d.seen.Got, was.content, now.content)
 		return
 	case over && len(suspects) == 0:
-		d.change(key, history.ByExpiry, d.node.executed, end, d.sight.Got, was.content, nil)
+		d.change(key, history.ByExpiry, d.node.executed, end, d.seen.Got, was.content, nil)
 		was.content = nil
 	case over:
 		// The key expired before, during or after a command: the order is unknown.
 		from, _ := d.bounds(suspects)
-		d.change(key, history.ByUnknown, suspects[0].exec, min(from, end), d.sight.Got, was.content, nil)
+		d.change(key, history.ByUnknown, suspects[0].exec, min(from, end), d.seen.Got, was.content, nil)
 		was.content = nil
 	}
 	if was.content == now.content {
 		return // both are nil
 	}
 	if len(suspects) == 0 {
-		d.change(key, history.ByStranger, d.node.executed, end, d.sight.Got, was.content, now.content)
+		d.change(key, history.ByStranger, d.node.executed, end, d.seen.Got, was.content, now.content)
 		return
 	}
 	by := history.ByCommand
@@ -187,11 +187,11 @@ func (d *diff) bounds(suspects []*effect) (from, to time.Duration) {
 	for _, f := range suspects {
 		at := time.Duration(f.answered.Load())
 		if at == 0 {
-			return from, d.sight.Got
+			return from, d.seen.Got
 		}
 		to = max(to, at)
 	}
-	return from, min(to, d.sight.Got)
+	return from, min(to, d.seen.Got)
 }
 
 func (d *diff) change(key string, by history.ChangedBy, exec int, from, to time.Duration, was, now *history.KeyContent) {

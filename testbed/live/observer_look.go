@@ -29,7 +29,7 @@ func (o *observer) look(c cause) bool {
 	if o == nil || o.blind {
 		return false
 	}
-	s, err := o.sight(c)
+	s, err := o.readKeys(c)
 	switch {
 	case err == nil:
 		o.compare(c, s)
@@ -42,8 +42,8 @@ func (o *observer) look(c cause) bool {
 	return err == nil
 }
 
-// sight reads the node's keys, on a new connection if the old one broke.
-func (o *observer) sight(c cause) (s look.Sight, err error) {
+// readKeys reads the node's keys, on a new connection if the old one broke.
+func (o *observer) readKeys(c cause) (s look.Result, err error) {
 	likely := append(slices.Collect(maps.Keys(o.last)), c.likely...)
 	fresh := o.looker == nil
 	s, err = o.try(likely)
@@ -59,19 +59,19 @@ func final(err error) bool {
 	return errors.Is(err, look.ErrRefused) || errors.Is(err, look.ErrTooLarge)
 }
 
-func (o *observer) try(likely []string) (look.Sight, error) {
+func (o *observer) try(likely []string) (look.Result, error) {
 	l, err := o.connect()
 	if err != nil {
-		return look.Sight{}, err
+		return look.Result{}, err
 	}
 	if err := l.SetDeadline(time.Now().Add(o.patience())); err != nil {
-		return look.Sight{}, err
+		return look.Result{}, err
 	}
 	return l.Look(likely, o.node.clock)
 }
 
-// compare logs the changes since the last sight.
-func (o *observer) compare(c cause, s look.Sight) {
+// compare logs the changes since the last look.
+func (o *observer) compare(c cause, s look.Result) {
 	began := o.recording
 	o.recording = !s.Replica
 	started := o.reborn.Swap(0)
@@ -86,7 +86,7 @@ func (o *observer) compare(c cause, s look.Sight) {
 	case !began:
 		c.by, c.from = history.ByPromotion, s.Sent
 	}
-	d := &diff{observer: o, cause: c, sight: s}
+	d := &diff{observer: o, cause: c, seen: s}
 	if o.clock.set(s, c.by == history.ByClock) && c.by == "" {
 		d.moved(history.ByClock)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -138,7 +139,7 @@ func (d *peerProxy) announced() string { return d.listener.Addr().String() }
 
 func (d *peerProxy) accept() {
 	for {
-		c, err := testbed.Accept(d.listener)
+		c, err := conns.Accept(d.listener)
 		if err != nil {
 			return
 		}
@@ -298,17 +299,17 @@ func (d *peerProxy) pair(peer string) (*proxy, error) {
 	return p, nil
 }
 
-// entry names a proxy: a peer's, behind a peer proxy.
-type entry struct {
+// peerLink names a proxy: a peer's, behind a peer proxy.
+type peerLink struct {
 	peer      string
 	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all entries, or none: it opens missing proxies first, which may
-// fail. The undos are in the order of the entries.
-func disturbAll(entries []entry, d testbed.Direction, how func(*valve) (undo func())) ([]testbed.Undo, error) {
+// disturbAll cuts or holds all links, or none: it opens missing proxies first, which may
+// fail. The undos are in the order of the links.
+func disturbAll(links []peerLink, d testbed.Direction, how func(*linkToxic) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
-	for _, one := range entries {
+	for _, one := range links {
 		p, err := one.peerProxy.pair(one.peer)
 		if err != nil {
 			return nil, err

@@ -134,7 +134,7 @@ func TestAPeerProxyTellsPeersApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		undo := pair.shut(d, (*valve).hold)
+		undo := pair.shut(d, (*linkToxic).hold)
 		a.say("TWO")
 		b.say("TWO")
 		b.hears("TWO")
@@ -195,12 +195,12 @@ func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
 	gone.peerProxies.shut()
 	defer gone.peerProxies.close()
 	a := l.visit("a")
-	if _, err := disturbAll([]entry{{"a", l.peerProxy}, {"a", gone}}, testbed.Both, (*valve).hold); !errors.Is(err, net.ErrClosed) {
+	if _, err := disturbAll([]peerLink{{"a", l.peerProxy}, {"a", gone}}, testbed.Both, (*linkToxic).hold); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
 	a.say("PING")
 	a.hears("PING")
-	undos, err := disturbAll([]entry{{"a", l.peerProxy}, {"b", l.peerProxy}}, testbed.Both, (*valve).hold)
+	undos, err := disturbAll([]peerLink{{"a", l.peerProxy}, {"b", l.peerProxy}}, testbed.Both, (*linkToxic).hold)
 	if err != nil || len(undos) != 2 {
 		t.Fatalf("got %d undos, %v, want two", len(undos), err)
 	}

@@ -32,7 +32,7 @@ func newProxies(died func(error)) *proxies {
 // proxy is the toxiproxy proxy of one link.
 type proxy struct {
 	*toxiproxy.Proxy
-	valves map[testbed.Direction]*valve
+	toxics map[testbed.Direction]*linkToxic
 	// refused gets a value when the proxy closes an accepted connection because it could
 	// not reach upstream.
 	refused chan struct{}
@@ -45,16 +45,16 @@ type proxy struct {
 func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	one := &proxy{
 		Proxy:  toxiproxy.NewProxy(p.server, name, net.JoinHostPort(host, "0"), upstream),
-		valves: map[testbed.Direction]*valve{}, refused: make(chan struct{}, 1),
+		toxics: map[testbed.Direction]*linkToxic{}, refused: make(chan struct{}, 1),
 	}
 	logger := zerolog.New(io.Discard).Level(zerolog.WarnLevel).Hook(listener(func(message string) { p.hear(one, message) }))
 	one.Logger = &logger
 	for _, d := range directions(testbed.Both) {
-		t, err := one.add(valveType, d)
+		t, err := one.add(linkToxicType, d)
 		if err != nil {
 			return nil, err
 		}
-		one.valves[d] = t.(*valve)
+		one.toxics[d] = t.(*linkToxic)
 	}
 	if err := one.Start(); err != nil {
 		return nil, fmt.Errorf("proxy %s: %w", name, err)
@@ -92,7 +92,7 @@ func (p *proxies) hear(one *proxy, message string) {
 }
 
 // lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and the
-// proxy listens on another port, since the old one may be taken by then. Its valves are not
+// proxy listens on another port, since the old one may be taken by then. Its toxics are not
 // changed.
 func (p *proxy) lead(upstream string) error {
 	if p.Upstream == upstream && p.Enabled { // written only here
@@ -109,7 +109,7 @@ func (p *proxy) lead(upstream string) error {
 	return nil
 }
 
-// heal opens all valves; messages that they held are dropped.
+// heal opens all toxics; messages that they held are dropped.
 func (p *proxies) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,10 +161,10 @@ func (p *proxy) reset() (undo func(context.Context) error, err error) {
 }
 
 // shut cuts or holds the directions, until undone.
-func (p *proxy) shut(d testbed.Direction, how func(*valve) (undo func())) (undo func()) {
+func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {
-		undos = append(undos, how(p.valves[one]))
+		undos = append(undos, how(p.toxics[one]))
 	}
 	return func() {
 		for _, undo := range undos {
@@ -173,10 +173,10 @@ func (p *proxy) shut(d testbed.Direction, how func(*valve) (undo func())) (undo 
 	}
 }
 
-// open opens the proxy's valves; held messages are dropped.
+// open opens the proxy's toxics; held messages are dropped.
 func (p *proxy) open() {
 	for _, d := range directions(testbed.Both) {
-		p.valves[d].open()
+		p.toxics[d].open()
 	}
 }
 
@@ -184,7 +184,7 @@ func (p *proxy) open() {
 func (p *proxy) caught(d testbed.Direction) int {
 	n := 0
 	for _, one := range directions(d) {
-		n += p.valves[one].messages()
+		n += p.toxics[one].messages()
 	}
 	return n
 }

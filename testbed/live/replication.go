@@ -143,7 +143,7 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 // disturb cuts or holds a link between servers. Hits is the number of messages that were
 // stopped, without those of an idle link. A replica that lost commands reconnects and asks
 // for them.
-func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Undo {
+func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)
 	return once(func(context.Context) (int, error) {
@@ -166,7 +166,7 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}
 	var undos []testbed.Undo
 	for _, s := range streams {
-		undos = append(undos, s.proxy.disturb(testbed.Downstream, (*valve).hold))
+		undos = append(undos, s.proxy.disturb(testbed.Downstream, (*linkToxic).hold))
 	}
 	return undoAll(undos, most), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
@@ -19,7 +20,7 @@ type dials map[string]func(context.Context) (net.Conn, error)
 func (e *env) reachWatched(c *client, id int) error {
 	known := dials{}
 	for i, n := range e.nodes {
-		l, err := e.way(id, i, n)
+		l, err := e.newLink(id, i, n)
 		if err != nil {
 			return err
 		}
@@ -36,14 +37,14 @@ func (e *env) reachWatched(c *client, id int) error {
 	}
 	var sentinels []string
 	for _, s := range e.sentinels.all {
-		way := &sentinelLink{client: id, gate: e.gate, sentinel: s}
+		link := &sentinelLink{client: id, gate: e.gate, sentinel: s}
 		var err error
-		if way.proxy, err = e.proxies.open(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr()); err != nil {
+		if link.proxy, err = e.proxies.open(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr()); err != nil {
 			return err
 		}
-		e.sentinels.links = append(e.sentinels.links, way)
+		e.sentinels.links = append(e.sentinels.links, link)
 		addr := e.sentinels.peerProxies[s].announced()
-		sentinels, known[addr] = append(sentinels, addr), way.dial
+		sentinels, known[addr] = append(sentinels, addr), link.dial
 	}
 	o := testbed.FailoverOptions(watched, sentinels, e.setup.CommandTimeout)
 	c.ReachSentinel(o, e.sentinels.peerProxies[e.nodes[0]].announced(), func(ctx context.Context, addr string) (net.Conn, error) {
@@ -88,7 +89,7 @@ func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
 		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.proxy.Listen)
 		if err != nil {
-			return nil, testbed.Bare(err)
+			return nil, conns.Bare(err)
 		}
 		a.draining.Add()
 		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil

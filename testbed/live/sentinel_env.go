@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // sentinelEnv is a world whose Sentinels elect the primary.
@@ -76,13 +77,13 @@ func (e *env) present() *node {
 // replicas.
 func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
-	var entries []entry
+	var links []peerLink
 	for _, r := range e.nodes {
 		if r != primary {
-			entries = append(entries, entry{r.name, e.sentinels.peerProxies[primary]})
+			links = append(links, peerLink{r.name, e.sentinels.peerProxies[primary]})
 		}
 	}
-	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
 	if err != nil {
 		return nil, fmt.Errorf("stop replication: %w", err)
 	}
@@ -167,30 +168,29 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 // Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a
 // replaced primary, the undo makes that primary a replica, as that of Pause does.
 func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
 // Hold implements testbed.Network, also for links among nodes and Sentinels.
 func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
-type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
-
-func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	pair, err := e.pair(l)
 	switch {
 	case err != nil:
 		return nil, err
-	case pair == nil || !slices.Contains(directionsKnown, d):
+	case pair == nil:
 		return otherwise(ctx, l, d)
 	}
-	return e.during(func() (testbed.Undo, error) { return pair.disturb(d, how), nil }, func(ctx context.Context) error {
+	between := serverLink{proxies: []*proxy{pair}, healed: func(ctx context.Context) error {
 		if old, _ := e.rivals(); old == nil || l.From != old.name && l.To != old.name {
 			return nil
 		}
 		return e.retire(ctx)
-	})
+	}}
+	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
 // pair returns the proxy of a link between two servers, or between a client and a Sentinel;
@@ -209,4 +209,59 @@ func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
 		return d.pair(l.From)
 	}
 	return nil, nil
+}
+
+// hearing returns a listener to the commands from Sentinels to n. It hears a REPLICAOF in a
+// transaction before the node executes the transaction at EXEC.
+func (e *env) hearing(n *node) hearing {
+	return func(_ string, args []history.Bytes) {
+		switch resp.Name(args) {
+		case "SLAVEOF", "REPLICAOF":
+			if resp.Name(args[1:]) == "NO" {
+				e.promoted(n)
+			} else {
+				e.sentinels.deposed(n)
+			}
+		}
+	}
+}
+
+// promoted notes that the node is about to become the primary.
+func (e *env) promoted(n *node) {
+	w := e.sentinels
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n == w.shard.present() {
+		return // noted already
+	}
+	w.elected(w.shard, n)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.primary = n
+}
+
+// deposed notes that the node is no primary any more. It may have been a replica all along.
+func (w *sentinels) deposed(n *node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n == w.shard.master {
+		w.unite(w.shard)
+	}
+}
+
+// reaching notes that a client is about to connect to the node.
+func (w *sentinels) reaching(client int, n *node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reached(w.shard, client, n)
+}
+
+// rivals returns the two primaries, or nil if there is only one.
+func (w *sentinels) rivals() (old, heir *node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shard.heir == nil {
+		return nil, nil
+	}
+	return w.shard.master, w.shard.heir
 }

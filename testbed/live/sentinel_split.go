@@ -37,12 +37,12 @@ func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (tes
 		err := e.elects(ctx, heir)
 		heal()
 		if err != nil {
-			old.closeLedger()
+			old.stopCounting()
 			return 0, nil // there were never two primaries
 		}
 		err = e.await(ctx, heir)
 		err = errors.Join(err, e.retire(ctx))
-		writes := old.closeLedger()
+		writes := old.stopCounting()
 		if err != nil {
 			return writes, fmt.Errorf("end of split brain: %w", err)
 		}
@@ -57,7 +57,7 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 		return nil, ctx.Err()
 	}
 	defer old.release()
-	if err := old.openLedger(ctx); err != nil {
+	if err := old.startCounting(ctx); err != nil {
 		return nil, err
 	}
 	healed := e.provoke()
@@ -74,45 +74,45 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 			minority = append(minority, c.Locks().ID)
 		}
 	}
-	for _, p := range e.ways() {
+	for _, p := range e.allLinks() {
 		if slices.Contains(minority, p.from) == slices.Contains(minority, p.to) {
 			continue
 		}
 		proxy, err := p.proxy()
 		if err != nil {
 			heal()
-			old.closeLedger()
+			old.stopCounting()
 			return nil, err
 		}
-		undos = append(undos, proxy.shut(testbed.Both, (*valve).cut))
+		undos = append(undos, proxy.shut(testbed.Both, (*linkToxic).cut))
 	}
 	return heal, nil
 }
 
-// way is a link and its two ends.
-type way struct {
+// linkEnds is a link and its two ends.
+type linkEnds struct {
 	from, to string
 	proxy    func() (*proxy, error)
 }
 
-// ways returns all links of the world.
-func (e *env) ways() []way {
-	var all []way
+// allLinks returns all links of the world.
+func (e *env) allLinks() []linkEnds {
+	var all []linkEnds
 	servers := slices.Concat(e.nodes, e.sentinels.all)
 	for _, to := range servers {
 		for _, from := range servers {
 			if from != to {
-				all = append(all, way{from.name, to.name, func() (*proxy, error) { return e.sentinels.peerProxies[to].pair(from.name) }})
+				all = append(all, linkEnds{from.name, to.name, func() (*proxy, error) { return e.sentinels.peerProxies[to].pair(from.name) }})
 			}
 		}
 	}
 	for _, c := range e.clients {
 		for i, l := range c.links {
-			all = append(all, way{c.Locks().ID, e.nodes[i].name, func() (*proxy, error) { return l.proxy, nil }})
+			all = append(all, linkEnds{c.Locks().ID, e.nodes[i].name, func() (*proxy, error) { return l.proxy, nil }})
 		}
 	}
 	for _, a := range e.sentinels.links {
-		all = append(all, way{fmt.Sprintf("c%d", a.client), a.sentinel.name, func() (*proxy, error) { return a.proxy, nil }})
+		all = append(all, linkEnds{fmt.Sprintf("c%d", a.client), a.sentinel.name, func() (*proxy, error) { return a.proxy, nil }})
 	}
 	return all
 }

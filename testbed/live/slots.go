@@ -13,11 +13,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Migrate implements testbed.Slots for topologies without slots. It always fails.
-func (e ownEnv) Migrate(context.Context, string, string, func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
-	return nil, fmt.Errorf("move slots: a %s topology has none", e.setup.Topology)
-}
-
 // Migrate implements testbed.Slots with the steps that the specification of Redis Cluster
 // prescribes: SETSLOT IMPORTING and MIGRATING, MIGRATE, SETSLOT NODE.
 func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
@@ -46,7 +41,7 @@ type migration struct {
 	from, to     *node
 	fromID, toID string
 	slots        []int64
-	way          *proxy // through which from reaches to
+	link         *proxy // through which from reaches to
 	keys         int    // number of moved keys
 }
 
@@ -109,7 +104,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	m.way, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr())
+	m.link, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr())
 	if err != nil {
 		return err
 	}
@@ -182,7 +177,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 // order returns the keys that are in the slots now, and the commands that move them: one
 // MIGRATE per slot, as Redis requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
-	host, port, err := net.SplitHostPort(m.way.Listen)
+	host, port, err := net.SplitHostPort(m.link.Listen)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,7 +242,7 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 // abandon ends a failed move. The new master gets the slots in which the old one has no
 // keys any more. All slots stay if no key has moved or the old master does not answer.
 func (m *migration) abandon(ctx context.Context) error {
-	if m.way == nil {
+	if m.link == nil {
 		return nil
 	}
 	stay, err := m.slots, error(nil)
@@ -287,10 +282,10 @@ func (m *migration) left(ctx context.Context) (slots []int64, err error) {
 // finish gives the slots to the new master. It tells the new master first, then the old
 // one, then the others.
 func (m *migration) finish(ctx context.Context) error {
-	if m.way == nil {
+	if m.link == nil {
 		return nil
 	}
-	defer m.way.Stop()
+	defer m.link.Stop()
 	told := []*node{m.to, m.from}
 	for _, n := range m.masters() {
 		if !slices.Contains(told, n) {

@@ -15,7 +15,7 @@ import (
 // Split implements testbed.SplitBrain. It is atomic for clients: the old primary executes
 // no command between its last write that the new primary may have received and the first
 // write that counts as a hit.
-func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	if e.setup.SharedLinks {
 		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
 	}
@@ -34,7 +34,7 @@ func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.
 		return nil, fmt.Errorf("split brain: %w", err)
 	}
 	unite := once(func(ctx context.Context) (int, error) {
-		writes := old.closeLedger()
+		writes := old.stopCounting()
 		if err := e.unite(ctx, old); err != nil {
 			return writes, fmt.Errorf("end of split brain: %w", err)
 		}
@@ -53,11 +53,11 @@ func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error 
 		return ctx.Err()
 	}
 	defer old.release()
-	if err := old.openLedger(ctx); err != nil {
+	if err := old.startCounting(ctx); err != nil {
 		return err
 	}
 	if err := e.promoteFor(ctx, heir, moved); err != nil {
-		old.closeLedger()
+		old.stopCounting()
 		return err
 	}
 	return nil
@@ -80,10 +80,10 @@ func (e *env) unite(ctx context.Context, old *node) error {
 	return errors.Join(err, e.demote(ctx, old, primary))
 }
 
-// ledger counts the answered commands that changed a node's data since the ledger was
-// opened. After each answer it asks the node for its number of changes, since a write
+// writeCounter counts the answered commands that changed a node's data since the count
+// began. After each answer it asks the node for its number of changes, since a write
 // command may change nothing. Expiries do not count: they are not commands.
-type ledger struct {
+type writeCounter struct {
 	client *redis.Client
 
 	mu      sync.Mutex
@@ -91,9 +91,9 @@ type ledger struct {
 	writes  int
 }
 
-// openLedger starts counting the node's writes, if the node runs. At most one ledger may be
+// startCounting starts counting the node's writes, if the node runs. At most one counter may be
 // open.
-func (n *node) openLedger(ctx context.Context) error {
+func (n *node) startCounting(ctx context.Context) error {
 	if _, err := n.running(); err != nil {
 		return nil // a dead node acknowledges no writes
 	}
@@ -101,35 +101,35 @@ func (n *node) openLedger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &ledger{client: c}
+	l := &writeCounter{client: c}
 	if l.changes, err = changes(ctx, c); err != nil {
 		c.Close()
 		return fmt.Errorf("node %s: %w", n.name, err)
 	}
-	n.ledger.Store(l)
+	n.writes.Store(l)
 	return nil
 }
 
-// closeLedger ends the count and returns it, even after the node was killed.
-func (n *node) closeLedger() int { return n.ledger.Load().close() }
+// stopCounting ends the count and returns it, even after the node was killed.
+func (n *node) stopCounting() int { return n.writes.Load().close() }
 
 // answered updates the count. It is called after the node has answered and before the
 // answer is forwarded.
-func (l *ledger) answered() {
+func (l *writeCounter) answered() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, err := changes(context.Background(), l.client)
-	if err == nil && now > l.changes { // err: node gone or ledger closed
+	if err == nil && now > l.changes { // err: node gone or counter closed
 		l.writes++
 		l.changes = now
 	}
 }
 
-// close ends the count and returns it. It may be called twice, and on a nil ledger.
-func (l *ledger) close() int {
+// close ends the count and returns it. It may be called twice, and on a nil counter.
+func (l *writeCounter) close() int {
 	if l == nil {
 		return 0
 	}

@@ -223,7 +223,7 @@ func (p *pair) answers(server net.Conn) {
 		if number > 0 {
 			p.gate.Served(number, m)
 			p.node.aof.answered(p.node.clock())
-			p.node.ledger.Load().answered()
+			p.node.writes.Load().answered()
 		}
 		// Before the client has the reply: then it may hang up, and what the command did
 		// would count as unanswered.

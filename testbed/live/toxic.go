@@ -11,12 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// valveType is the name of valves in toxiproxy's registry.
-const valveType = "lockstorm_valve"
+// linkToxicType is the name of linkToxic in toxiproxy's registry.
+const linkToxicType = "lockstorm_link"
 
-func init() { toxics.Register(valveType, new(valve)) }
+func init() { toxics.Register(linkToxicType, new(linkToxic)) }
 
-// valve is our own toxic. Each direction of each proxy has an open one from the beginning.
+// linkToxic is our own toxic. Each direction of each proxy has an open one from the beginning.
 // It can be shut in two ways: cut drops data, hold keeps data back until released.
 //
 // Toxiproxy's own toxics timeout and latency would be added and removed instead, and have
@@ -24,8 +24,8 @@ func init() { toxics.Register(valveType, new(valve)) }
 // is removed, including those that lost nothing. Latency forgets the data that it holds
 // when another toxic is added. Of two toxics on one direction, the second is not removed
 // from a connection that the first closed. And if a receiver breaks off, the connection's
-// goroutines are stuck for ever, because nobody takes their data. A valve always takes it.
-type valve struct {
+// goroutines are stuck for ever, because nobody takes their data. This toxic always takes it.
+type linkToxic struct {
 	mu      sync.Mutex
 	cuts    int
 	holds   int
@@ -36,7 +36,7 @@ type valve struct {
 	caught  bytes.Buffer  // data that was cut or held
 }
 
-// mode is a valve's state for one connection at one moment.
+// mode is a toxic's state for one connection at one moment.
 type mode struct {
 	cut, hold bool
 	drops     int
@@ -46,9 +46,9 @@ type mode struct {
 // catchLimit bounds the bytes that are kept for counting messages.
 const catchLimit = 1 << 20
 
-// mode returns the state for a connection. If the valve is shut, it keeps the data, just
+// mode returns the state for a connection. If the toxic is shut, it keeps the data, just
 // received, for counting.
-func (v *valve) mode(conn int, data []byte) mode {
+func (v *linkToxic) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.changed == nil {
@@ -61,7 +61,7 @@ func (v *valve) mode(conn int, data []byte) mode {
 	return m
 }
 
-func (v *valve) change(by func()) {
+func (v *linkToxic) change(by func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	by()
@@ -72,18 +72,18 @@ func (v *valve) change(by func()) {
 }
 
 // cut drops new data until undone. The undo closes the connections that lost data.
-func (v *valve) cut() (undo func()) {
+func (v *linkToxic) cut() (undo func()) {
 	return v.shut(&v.cuts)
 }
 
 // hold keeps back new data until undone.
-func (v *valve) hold() (undo func()) {
+func (v *linkToxic) hold() (undo func()) {
 	return v.shut(&v.holds)
 }
 
 // holdOne is hold for a single connection, by number from 1. Data of other connections may
 // overtake the held data.
-func (v *valve) holdOne(conn int) (undo func()) {
+func (v *linkToxic) holdOne(conn int) (undo func()) {
 	var opened int
 	v.change(func() {
 		if v.one == nil {
@@ -101,7 +101,7 @@ func (v *valve) holdOne(conn int) (undo func()) {
 	}
 }
 
-func (v *valve) shut(how *int) (undo func()) {
+func (v *linkToxic) shut(how *int) (undo func()) {
 	opened := 0
 	v.change(func() { *how++; opened = v.drops })
 	return func() {
@@ -114,11 +114,13 @@ func (v *valve) shut(how *int) (undo func()) {
 }
 
 // open ends all cuts and holds, and drops held data.
-func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 }) }
+func (v *linkToxic) open() {
+	v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 })
+}
 
 // messages returns the number of messages caught so far, without the idle traffic between a
 // primary and its replicas.
-func (v *valve) messages() int {
+func (v *linkToxic) messages() int {
 	v.mu.Lock()
 	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))
 	v.mu.Unlock()
@@ -148,7 +150,7 @@ func (v *valve) messages() int {
 // primary replicates these messages.
 const hello = "__sentinel__:hello"
 
-// flow is a valve's state on one connection.
+// flow is a toxic's state on one connection.
 type flow struct {
 	conn  int // the connection's number on the link, from 1, in the order of dialling
 	drops int
@@ -159,7 +161,7 @@ type flow struct {
 
 // NewState implements toxics.StatefulToxic. It is called when a connection is
 // made.
-func (v *valve) NewState() any {
+func (v *linkToxic) NewState() any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.conns++
@@ -172,7 +174,7 @@ const patience = time.Second
 
 // Pipe implements toxics.Toxic. It returns when the connection has ended or when it is
 // interrupted; then toxiproxy calls it again later with the same state.
-func (v *valve) Pipe(stub *toxics.ToxicStub) {
+func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	f := stub.State.(*flow)
 	input := stub.Input
 	var giveUp <-chan time.Time
@@ -209,7 +211,7 @@ func (v *valve) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if the valve was opened or cut since.
+// obey drops the queue if the toxic was opened or cut since.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
@@ -225,14 +227,14 @@ func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk,
 	return stub.Output, f.queue[0]
 }
 
-// over reports whether to close the connection. While the valve is shut, the other side
+// over reports whether to close the connection. While the toxic is shut, the other side
 // does not learn of the end.
 func (f *flow) over(m mode) bool {
 	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
 }
 
 // take queues or drops one chunk; nil = the sender has closed.
-func (f *flow) take(v *valve, chunk *stream.StreamChunk) {
+func (f *flow) take(v *linkToxic, chunk *stream.StreamChunk) {
 	if chunk == nil {
 		f.ended = true
 		return

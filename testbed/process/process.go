@@ -1,4 +1,3 @@
-// Package process runs trials on redis-server processes that it starts.
 package process
 
 import (

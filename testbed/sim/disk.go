@@ -46,7 +46,7 @@ func (d *disk) sync(at time.Duration) {
 }
 
 // die notes the data that are lost when the process ends.
-func (d *disk) die(s *server) {
+func (d *disk) die() {
 	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {
 	case testbed.EverySec:

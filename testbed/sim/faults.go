@@ -39,7 +39,7 @@ func (w *world) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (te
 func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ways, err := w.find(l, d)
+	pipes, err := w.find(l, d)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Un
 	}
 	var blocks []*block
 	var lifts []func()
-	for _, y := range ways {
+	for _, y := range pipes {
 		b := &block{drop: drop, conn: l.Conn, server: to, dials: d == testbed.Both}
 		blocks = append(blocks, b)
 		lifts = append(lifts, y.block(b))
@@ -64,9 +64,9 @@ func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Un
 	}), nil
 }
 
-// find returns the ways of a link in one direction or both.
-func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
-	var up, down *way
+// find returns the pipes of a link in one direction or both.
+func (w *world) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) {
+	var up, down *pipe
 	if of := w.link(l); of != nil {
 		up, down = of.up, of.down
 	} else if i := slices.IndexFunc(w.streams, func(s *stream) bool {
@@ -78,11 +78,11 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 	}
 	switch d {
 	case testbed.Upstream:
-		return []*way{up}, nil
+		return []*pipe{up}, nil
 	case testbed.Downstream:
-		return []*way{down}, nil
+		return []*pipe{down}, nil
 	case testbed.Both:
-		return []*way{up, down}, nil
+		return []*pipe{up, down}, nil
 	}
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }
@@ -134,7 +134,7 @@ func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) 
 	}
 	for i, c := range l.conns {
 		w.schedule.add(&event{
-			at: align(now()+time.Duration(i+1)*tick, l.down.id), way: l.down.id, conn: c.number, do: c.reset,
+			at: align(now()+time.Duration(i+1)*tick, l.down.id), pipe: l.down.id, conn: c.number, do: c.reset,
 		})
 	}
 	return w.once(func() int {

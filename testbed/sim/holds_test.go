@@ -75,11 +75,11 @@ func spent(w *world) int {
 func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *world) error {
 		w.mu.Lock()
-		y := w.newWay(func(*packet) {})
+		y := w.newPipe(func(*packet) {})
 		c := &conn{link: &link{world: w, up: y}, number: 1}
 		var arrived []uint64
 		y.deliver = func(p *packet) { arrived = append(arrived, p.seq) }
-		early, late := &packet{way: y, conn: c, seq: 0}, &packet{way: y, conn: c, seq: 1}
+		early, late := &packet{pipe: y, conn: c, seq: 0}, &packet{pipe: y, conn: c, seq: 1}
 		lift := y.block(&block{})
 		y.arrive(late)
 		lift()

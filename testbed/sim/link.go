@@ -16,7 +16,7 @@ import (
 
 // packet is a message on its way, or a connection's beginning or end.
 type packet struct {
-	way    *way
+	pipe   *pipe
 	conn   *conn // nil on a replication link
 	seq    uint64
 	kind   kind
@@ -28,7 +28,7 @@ type packet struct {
 	matters bool
 	copy    *state // data from a primary to its replica
 	offset  uint64 // of the primary's writes
-	// freed is the number of the way's latest block when the packet was released from a
+	// freed is the number of the pipe's latest block when the packet was released from a
 	// hold; 0 = it was never held.
 	freed int
 }
@@ -43,19 +43,19 @@ const (
 	copying             // replication data or acknowledgement
 )
 
-// way is one direction of a link.
-type way struct {
+// pipe is one direction of a link.
+type pipe struct {
 	world   *world
-	id      int // unique; decides the way's place within every tick
+	id      int // unique; decides the pipe's place within every tick
 	deliver func(*packet)
 	blocks  []*block
 	placed  int    // number of blocks so far
 	resume  func() // called after a drop; nil for a client's link
 }
 
-// block is a fault in force on a way.
+// block is a fault in force on a pipe.
 type block struct {
-	number  int // among the way's blocks, from 1
+	number  int // among the pipe's blocks, from 1
 	drop    bool
 	conn    int     // only this connection; 0 = all
 	server  *server // node of conn: each node numbers its own connections
@@ -74,8 +74,8 @@ const (
 
 // send sends a packet. Its latency is a hash of the packet: goroutines would race for draws
 // from a random generator. The world's lock is held.
-func (y *way) send(p *packet, f *flow) {
-	p.way, p.seq = y, f.sent
+func (y *pipe) send(p *packet, f *flow) {
+	p.pipe, p.seq = y, f.sent
 	f.sent++
 	conn := 0
 	if p.conn != nil {
@@ -84,7 +84,7 @@ func (y *way) send(p *packet, f *flow) {
 	h := mix(y.world.setup.Seed, uint64(y.id), uint64(conn), p.seq)
 	at := align(max(now()+least+time.Duration(h%uint64(spread)), f.last+tick), y.id)
 	f.last = at
-	y.world.schedule.add(&event{at: at, way: y.id, conn: conn, seq: p.seq, packet: p})
+	y.world.schedule.add(&event{at: at, pipe: y.id, conn: conn, seq: p.seq, packet: p})
 }
 
 // flow keeps one direction of one connection in order.
@@ -112,15 +112,15 @@ func mix(values ...uint64) uint64 {
 func (p *packet) flow() *flow {
 	switch {
 	case p.conn == nil:
-		return p.way.world.streamOf(p.way).flow(p.way)
-	case p.way == p.conn.link.up:
+		return p.pipe.world.streamOf(p.pipe).flow(p.pipe)
+	case p.pipe == p.conn.link.up:
 		return &p.conn.up
 	}
 	return &p.conn.down
 }
 
 // arrive delivers a packet, unless a fault in force or an earlier loss stops it.
-func (y *way) arrive(p *packet) {
+func (y *pipe) arrive(p *packet) {
 	f := p.flow()
 	if f.severed {
 		return
@@ -152,7 +152,7 @@ func (y *way) arrive(p *packet) {
 			b.held = append(b.held, p)
 			return
 		}
-		y.world.schedule.add(&event{at: align(now()+tick, y.id), way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		y.world.schedule.add(&event{at: align(now()+tick, y.id), pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		return
 	}
 	f.expected = max(f.expected, p.seq+1)
@@ -172,7 +172,7 @@ func (b *block) concerns(p *packet) bool {
 }
 
 // holding returns the first hold in force on the packet's connection, nil if there is none.
-func (y *way) holding(p *packet) *block {
+func (y *pipe) holding(p *packet) *block {
 	for _, b := range y.blocks {
 		if !b.drop && b.concerns(p) {
 			return b
@@ -183,7 +183,7 @@ func (y *way) holding(p *packet) *block {
 
 // block puts a fault in force; the returned function ends it. Held packets then arrive
 // soon, in order, and connections that lost data are closed.
-func (y *way) block(b *block) (lift func()) {
+func (y *pipe) block(b *block) (lift func()) {
 	y.placed++
 	b.number = y.placed
 	y.blocks = append(y.blocks, b)
@@ -192,7 +192,7 @@ func (y *way) block(b *block) (lift func()) {
 		for i, p := range b.held {
 			p.freed = y.placed
 			at := align(now()+time.Duration(i+1)*tick, y.id)
-			y.world.schedule.add(&event{at: at, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+			y.world.schedule.add(&event{at: at, pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		}
 		y.world.abort(y, b.lost)
 		if b.dropped && y.resume != nil {
@@ -201,12 +201,12 @@ func (y *way) block(b *block) (lift func()) {
 	}
 }
 
-// link is the pair of ways between a client and the node that it uses.
+// link is the pair of pipes between a client and the node that it uses.
 type link struct {
 	world    *world
 	client   int
 	target   *server
-	up, down *way
+	up, down *pipe
 	conns    []*conn // not ended yet, in the order of dialling
 	resets   []*resets
 	joint    *joint // the latest dials that began at the same instant
@@ -214,14 +214,14 @@ type link struct {
 
 func (w *world) newLink(client int, target *server) *link {
 	l := &link{world: w, client: client, target: target}
-	l.up = w.newWay(func(p *packet) { p.conn.server.receive(p) })
-	l.down = w.newWay(func(p *packet) { p.conn.receive(p) })
+	l.up = w.newPipe(func(p *packet) { p.conn.server.receive(p) })
+	l.down = w.newPipe(func(p *packet) { p.conn.receive(p) })
 	return l
 }
 
-func (w *world) newWay(deliver func(*packet)) *way {
-	w.ways++
-	return &way{world: w, id: w.ways, deliver: deliver}
+func (w *world) newPipe(deliver func(*packet)) *pipe {
+	w.pipes++
+	return &pipe{world: w, id: w.pipes, deliver: deliver}
 }
 
 // dial makes one connection through the gate.
@@ -287,10 +287,10 @@ func (l *link) retarget(to *server) {
 
 // abort closes connections soon, one after another: it must not wake all their clients at
 // the same instant.
-func (w *world) abort(y *way, conns []*conn) {
+func (w *world) abort(y *pipe, conns []*conn) {
 	for i, c := range conns {
 		w.schedule.add(&event{
-			at: align(now()+time.Duration(i+1)*tick, y.id), way: y.id, conn: c.number, do: func() { c.abort(io.EOF) },
+			at: align(now()+time.Duration(i+1)*tick, y.id), pipe: y.id, conn: c.number, do: func() { c.abort(io.EOF) },
 		})
 	}
 }

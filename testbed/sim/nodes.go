@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -54,7 +55,7 @@ func (w *world) Kill(_ context.Context, node string, down func() error) error {
 	if err != nil {
 		return fmt.Errorf("kill: %w", err)
 	}
-	if err := testbed.Tell(down); err != nil {
+	if err := optional.Call(down); err != nil {
 		return err
 	}
 	s.kill()
@@ -256,7 +257,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, j
 	if s.skew == offset {
 		return 0, nil
 	}
-	if err := testbed.Tell(jumps); err != nil {
+	if err := optional.Call(jumps); err != nil {
 		return 0, err
 	}
 	if !s.down {

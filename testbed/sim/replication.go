@@ -20,7 +20,7 @@ type replication struct {
 // stream is the link between a replica and its primary.
 type stream struct {
 	primary, replica *server
-	up, down         *way // up carries acknowledgements, down data
+	up, down         *pipe // up carries acknowledgements, down data
 	toReplica        flow
 	toPrimary        flow
 	acked            uint64
@@ -34,13 +34,13 @@ type state struct {
 	data   node.Snapshot
 }
 
-// streamOf returns the stream of a way.
-func (w *world) streamOf(y *way) *stream {
+// streamOf returns the stream of a pipe.
+func (w *world) streamOf(y *pipe) *stream {
 	i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.up == y || s.down == y })
 	return w.streams[i]
 }
 
-func (s *stream) flow(y *way) *flow {
+func (s *stream) flow(y *pipe) *flow {
 	if y == s.down {
 		return &s.toReplica
 	}
@@ -53,9 +53,9 @@ func (w *world) replicate(replica, primary *server) {
 	replica.primary = primary
 	replica.node.SetReadOnly(true)
 	st := &stream{primary: primary, replica: replica}
-	st.down = w.newWay(func(p *packet) { replica.copied(p) })
-	st.up = w.newWay(func(p *packet) { primary.acknowledged(p) })
-	// After a loss on either way, the primary sends all data again.
+	st.down = w.newPipe(func(p *packet) { replica.copied(p) })
+	st.up = w.newPipe(func(p *packet) { primary.acknowledged(p) })
+	// After a loss on either pipe, the primary sends all data again.
 	resume := func() { st.send(false) }
 	st.down.resume, st.up.resume = resume, resume
 	w.streams = append(w.streams, st)
@@ -168,7 +168,7 @@ func (s *server) acknowledged(p *packet) {
 
 // heard notes a replica's offset, and answers the WAITs that it satisfies.
 func (s *server) heard(p *packet) {
-	st := s.world.streamOf(p.way)
+	st := s.world.streamOf(p.pipe)
 	st.acked, st.heard = max(st.acked, p.offset), true
 	for _, w := range slices.Clone(s.waits) {
 		if s.replicas(w.offset) >= w.replicas {
@@ -218,8 +218,8 @@ func (s *server) wait(p *packet) {
 	if patience > 0 {
 		y := p.conn.link.up
 		s.world.schedule.add(&event{
-			at:  align(now()+time.Duration(patience)*time.Millisecond, y.id),
-			way: y.id, conn: p.conn.number, seq: p.seq,
+			at:   align(now()+time.Duration(patience)*time.Millisecond, y.id),
+			pipe: y.id, conn: p.conn.number, seq: p.seq,
 			do: func() { s.answer(w) },
 		})
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// room bounds what is under way of a client to one node, so that go-redis never has to wait
-// for a place in its own pool of testbed.PoolSize. A command holds a place there, and so does
-// a dial, even after the command that asked for it has given up.
+// room limits how many commands and dials a client has under way to one node. So go-redis
+// never waits for a place in its own pool of testbed.PoolSize. A command takes a place in that
+// pool, and so does a dial, even after the command that asked for the dial has given up.
 type room struct {
 	mu      sync.Mutex
 	taken   int             // by commands and dials

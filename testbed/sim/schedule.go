@@ -17,15 +17,15 @@ func now() time.Duration { return time.Since(epoch) }
 type event struct {
 	at time.Duration
 	// Events scheduled for the same instant happen in the order of these fields.
-	way, conn int
-	seq       uint64
+	pipe, conn int
+	seq        uint64
 
 	packet *packet // the packet that arrives; may be nil
 	do     func()  // called if packet is nil, with the world's lock held
 }
 
 func (e *event) compare(o *event) int {
-	return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.way, o.way), cmp.Compare(e.conn, o.conn), cmp.Compare(e.seq, o.seq))
+	return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.pipe, o.pipe), cmp.Compare(e.conn, o.conn), cmp.Compare(e.seq, o.seq))
 }
 
 // agenda is a heap of events, the next one first.
@@ -43,23 +43,23 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// tick is the unit of the network's time. Two events of the same way are at least a tick
-// apart, and each way has its own instant within every tick. So no two events share an
-// instant, and no event shares one with a timer that code woken by another way sets for
+// tick is the unit of the network's time. Two events of the same pipe are at least a tick
+// apart, and each pipe has its own instant within every tick. So no two events share an
+// instant, and no event shares one with a timer that code woken by another pipe sets for
 // whole ticks.
 const tick = time.Microsecond
 
-// Places within a tick. Ways have the first ones, with gaps for other events of clients,
+// Places within a tick. Pipes have the first ones, with gaps for other events of clients,
 // such as their staggers. Turns have the rest.
 const (
-	apart       = 2
-	placesOfWay = 100
-	turnPlaces  = tick - placesOfWay
+	apart         = 2
+	placesOfPipes = 100
+	turnPlaces    = tick - placesOfPipes
 )
 
-// align returns the first instant, not before at, that belongs to this way.
-func align(at time.Duration, way int) time.Duration {
-	return alignTo(at, time.Duration(way)*apart%(placesOfWay-apart))
+// align returns the first instant, not before at, that belongs to this pipe.
+func align(at time.Duration, pipe int) time.Duration {
+	return alignTo(at, time.Duration(pipe)*apart%(placesOfPipes-apart))
 }
 
 // alignTo returns the first instant, not before at, with this place within a tick.
@@ -171,7 +171,7 @@ func (w *world) happen(e *event) {
 	}
 	if e.packet != nil {
 		w.busy = e.at
-		e.packet.way.arrive(e.packet)
+		e.packet.pipe.arrive(e.packet)
 		return
 	}
 	e.do()

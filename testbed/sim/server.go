@@ -179,7 +179,7 @@ func (s *server) hangUp(c *conn) {
 func (s *server) kill() {
 	s.down = true
 	s.node.Unwatch()
-	s.disk.die(s)
+	s.disk.die()
 	s.backlog = nil
 	for _, c := range slices.Clone(s.conns) {
 		s.drop(c)
@@ -237,7 +237,7 @@ func (s *server) catchUp() {
 		s.handle(p)
 	}
 	s.world.schedule.add(&event{
-		at: align(now()+serving, p.way.id), way: p.way.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
+		at: align(now()+serving, p.pipe.id), pipe: p.pipe.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
 	})
 }
 

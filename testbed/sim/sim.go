@@ -1,15 +1,3 @@
-// Package sim runs trials in a deterministic simulation: no Redis, no network,
-// no waiting.
-//
-// A trial's body, its recipe and its Redis client run unmodified in a bubble of
-// testing/synctest, whose clock advances when all goroutines wait. Connections are in
-// memory. Packets arrive in virtual time, each at its own instant; their latencies are a
-// hash of the seed and the packet's identity. Redis nodes are miniredis; the single
-// goroutine that delivers packets runs their commands. So a trial is a pure function of its
-// setup and body: its history and commands are the same on any machine.
-//
-// Limits: a bubble has one clock, so clock skew affects only code that uses the clock of
-// locks.Client. A pause stops a client's connections and steps, but not its timers.
 package sim
 
 import (

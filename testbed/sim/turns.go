@@ -127,7 +127,7 @@ func (w *world) callNext() {
 	// Timeouts count from here. Each turn has its own place, so that its timeouts do not
 	// coincide with other turns' events.
 	w.turns.called++
-	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
+	place := placesOfPipes + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
 		// Skip turns that began at this instant: others may still be added.
 		all, first, instant := w.turns.waiting, -1, now()

@@ -25,20 +25,20 @@ func watch(t *testing.T, s testbed.Setup, body func(context.Context, *world) err
 	return commands, changes
 }
 
-// place is a key on a node.
-type place struct {
+// nodeKey is a key on a node.
+type nodeKey struct {
 	node string
 	key  history.Bytes
 }
 
 // chained checks the invariants of a log of changes, and returns the keys' contents at its
 // end.
-func chained(t *testing.T, commands []history.Command, changes []history.KeyChange) map[place]*history.KeyContent {
+func chained(t *testing.T, commands []history.Command, changes []history.KeyChange) map[nodeKey]*history.KeyContent {
 	t.Helper()
-	have := map[place]*history.KeyContent{}
+	have := map[nodeKey]*history.KeyContent{}
 	last := map[string]history.KeyChange{}
 	for i, c := range changes {
-		at, before := place{c.Node, c.Key}, last[c.Node]
+		at, before := nodeKey{c.Node, c.Key}, last[c.Node]
 		switch {
 		case c.Index != i:
 			t.Errorf("change %d has index %d", i, c.Index)
@@ -233,7 +233,7 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 				}
 			}
 			for _, s := range states {
-				if k := have[place{primary, history.Bytes(s.Key)}]; k == nil || k.Type != s.Type || k.Type == "string" && k.Value != s.Value || (k.Expires > 0) != (s.TTL >= 0) {
+				if k := have[nodeKey{primary, history.Bytes(s.Key)}]; k == nil || k.Type != s.Type || k.Type == "string" && k.Value != s.Value || (k.Expires > 0) != (s.TTL >= 0) {
 					t.Errorf("%s: %+v was told as %+v", topology, s, k)
 				}
 			}

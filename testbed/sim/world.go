@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
@@ -28,7 +29,7 @@ type world struct {
 	budget   int
 	busy     time.Duration // when the last packet arrived
 	broken   error         // why the world ended the trial; nil if it did not
-	ways     int
+	pipes    int
 	servers  []*server
 	streams  []*stream
 	primary  *server // of a replicated topology
@@ -85,8 +86,8 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 const aftermath = 10 * time.Second
 
 // bodyPlace is the place within a tick at which the body starts, and so the nemesis's
-// timers. No way has this place.
-const bodyPlace = placesOfWay - apart/2
+// timers. No pipe has this place.
+const bodyPlace = placesOfPipes - apart/2
 
 // build makes the nodes and the clients with their links.
 func (w *world) build(nodes []*node.Node) {
@@ -131,10 +132,10 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 	place := client%clientsInTurn*places + at
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
 	d := time.Duration(turns) * tick
-	if place := now() % tick; place < placesOfWay && place%apart != 0 {
-		return d // it has been staggered since its way woke it, and would come to another way's place
+	if place := now() % tick; place < placesOfPipes && place%apart != 0 {
+		return d // it has been staggered since its pipe woke it, and would come to another pipe's place
 	}
-	return d + 1 // differs from the instants of the way that woke them
+	return d + 1 // differs from the instants of the pipe that woke them
 }
 
 // clientsInTurn is the number of clients with distinct staggers. More clients are seldom
@@ -153,7 +154,7 @@ func (w *world) serving() []*server {
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
-			if err := testbed.WarmUp(w.ctx, r, testbed.WarmConnections); err != nil {
+			if err := conns.WarmUp(w.ctx, r, conns.WarmConnections); err != nil {
 				return fmt.Errorf("sim testbed: %w", err)
 			}
 		}

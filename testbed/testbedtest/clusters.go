@@ -27,7 +27,6 @@ var clusters = []promise{
 	{name: "slots whose move fails halfway go with their keys", test: halfMove, where: testbed.Cluster},
 	{name: "what was not answered is not repeated", test: unrepeated, where: testbed.Cluster},
 	{name: "what cannot be done to a cluster is an error", test: wrongClusters, where: testbed.Cluster},
-	{name: "slots elsewhere are an error", test: slotless, needs: testbed.CanSlots},
 }
 
 var clustered = testbed.Setup{Topology: testbed.Cluster, CommandTimeout: 5 * time.Second}
@@ -287,13 +286,11 @@ func wrongClusters(s suite) {
 		_, self := slots.Migrate(w.ctx, "n0", "n0", nil)
 		_, shard := slots.Migrate(w.ctx, "n0", "n3", nil)
 		_, unknown := slots.Migrate(w.ctx, "n0", "n9", nil)
-		_, split := w.Env.(testbed.SplitBrain).Split(w.ctx, "n3", []int{0})
 		for name, err := range map[string]error{
-			"promotion of a master":      w.Promote(w.ctx, "n0"),
-			"slots to their own master":  self,
-			"slots to their own shard":   shard,
-			"slots to an unknown node":   unknown,
-			"two masters for some slots": split,
+			"promotion of a master":     w.Promote(w.ctx, "n0"),
+			"slots to their own master": self,
+			"slots to their own shard":  shard,
+			"slots to an unknown node":  unknown,
 		} {
 			if err == nil {
 				w.Errorf("%s: got no error", name)
@@ -301,13 +298,5 @@ func wrongClusters(s suite) {
 		}
 		w.put(0, first, "1")
 		w.masters("n0", "n1", "n2")
-	})
-}
-
-func slotless(s suite) {
-	s.run(single, func(w *world) {
-		if _, err := w.Env.(testbed.Slots).Migrate(w.ctx, "n0", "n1", nil); err == nil {
-			w.Error("got no error")
-		}
 	})
 }

@@ -1,5 +1,3 @@
-// Package testbedtest tests whether a testbed keeps the promises of package testbed. The
-// tests are the same for every testbed, on real and on virtual time.
 package testbedtest
 
 import (

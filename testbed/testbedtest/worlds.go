@@ -27,32 +27,24 @@ var worlds = slices.Concat(topologyPromises, []promise{
 	{name: "a bad setup is one line", test: badSetups},
 })
 
-// implements maps a capability to a function that reports whether an Env has it.
-var implements = map[testbed.Capability]func(testbed.Env) bool{
-	testbed.CanNetwork:    is[testbed.Network],
-	testbed.CanNodes:      is[testbed.Nodes],
-	testbed.CanClocks:     is[testbed.Clocks],
-	testbed.CanClients:    is[testbed.Clients],
-	testbed.CanNodeClocks: is[testbed.NodeClocks],
-	testbed.CanMemory:     is[testbed.Memory],
-	testbed.CanSplitBrain: is[testbed.SplitBrain],
-	testbed.CanSlots:      is[testbed.Slots],
-}
-
-func is[Capability any](e testbed.Env) bool {
-	_, ok := e.(Capability)
-	return ok
-}
-
 func capabilities(s suite) {
-	able := s.open(s).Capabilities()
-	s.run(single, func(w *world) {
-		for c, is := range implements {
-			if got, want := is(w.Env), slices.Contains(able, c); got != want {
-				w.Errorf("%s: got %t of the world, %t of the testbed", c, got, want)
-			}
+	able, have := s.open(s).Capabilities(), s.open(s).Topologies()
+	for _, setup := range []testbed.Setup{single, clustered} {
+		if !slices.Contains(have, setup.Topology) {
+			continue
 		}
-	})
+		s.Run(string(setup.Topology), func(t *testing.T) {
+			want := slices.DeleteFunc(slices.Clone(able), func(c testbed.Capability) bool { return !c.In(setup.Topology) })
+			suite{t, s.open}.run(setup, func(w *world) {
+				got := testbed.CapabilitiesOf(w.Env)
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					w.Errorf("the world has %s, want %s", got, want)
+				}
+			})
+		})
+	}
 }
 
 func topologies(s suite) {

@@ -6,113 +6,13 @@
 // makes remote calls (net/rpc) over a pair of pipes: it records an invocation, and awaits
 // the answer, before it sends any command, and records a completion after the reply. So
 // entries have the order and the times that they would have if the client ran in the
-// trial's process. The client's connections lead to a door of the trial; from there the
+// trial's process. The client's connections lead to a relay of the trial; from there the
 // gate and the testbed forward them. Commands are numbered, held and logged there.
+//
+// A World comes in: the trial's clients, gate and recorder, and the command line of the client
+// program. Entries of the history go out. The words: the host is the trial's side; a session
+// is the client's side; the relay accepts the connections of clients; skew is a client's
+// wall-clock offset, which both sides share in memory.
 //
 // Both sides read one clock: the machine's monotonic one, counted from the trial's start.
 package clientproc
-
-import (
-	"errors"
-	"fmt"
-	"io"
-	"time"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
-)
-
-// The file descriptors that a client process is started with.
-const (
-	callsFile   = 3 // a pipe for the client's calls
-	answersFile = 4 // a pipe for the results of these calls
-	clockFile   = 5 // shared memory: the client's wall-clock offset in nanoseconds
-)
-
-// Hello is the first message to a client process.
-type Hello struct {
-	ID   int
-	Seed uint64 // the trial's seed
-	Ways testbed.Ways
-	Door string // where the client connects to reach any node
-	// CommandTimeout is the read and write timeout of the client's connections.
-	CommandTimeout time.Duration
-	// Origin is the machine's monotonic clock at the trial's start.
-	Origin time.Duration
-	// Job describes the client's task.
-	Job []byte
-}
-
-// Written says how much a client has written to one of its connections.
-type Written struct {
-	Conn  int // the connection's number at the door
-	Bytes int64
-}
-
-// Touch is one use of a guarded resource.
-type Touch struct {
-	Lock   string
-	Fence  int64
-	Write  bool
-	Values []int64
-}
-
-// Last is the last entry of a history.
-type Last struct {
-	Op history.Op
-	At time.Duration
-}
-
-// Gap is an interval in which a client process did nothing, on the history's clock.
-type Gap struct {
-	From, To time.Duration
-	Late     time.Duration // the part that no freeze explains
-}
-
-// End says how a client's session ended.
-type End struct {
-	Broken *testbed.Breakdown // how the code under test ended the session; nil = it did not
-	Err    string             // the harness's error; "" if there was none
-}
-
-// None is an empty argument or result.
-type None struct{}
-
-// serviceName begins the name of every call.
-const serviceName = "Trial"
-
-// known are the errors that callers compare with errors.Is.
-var known = []error{history.ErrSealed, testbed.ErrCrashed, testbed.ErrHung}
-
-// recognise returns the known error with the text of a call's error, else the call's error.
-func recognise(err error) error {
-	for _, k := range known {
-		if err != nil && err.Error() == k.Error() {
-			return k
-		}
-	}
-	return err
-}
-
-// monotonic reads the machine's monotonic clock, which both sides share.
-func monotonic() (time.Duration, error) {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0, fmt.Errorf("read the monotonic clock: %w", err)
-	}
-	return time.Duration(now.Nano()), nil
-}
-
-// pipes are both directions of one connection.
-type pipes struct {
-	io.ReadCloser
-	out io.WriteCloser
-}
-
-// Write implements io.Writer.
-func (p pipes) Write(b []byte) (int, error) { return p.out.Write(b) }
-
-// Close implements io.Closer.
-func (p pipes) Close() error { return errors.Join(p.ReadCloser.Close(), p.out.Close()) }

@@ -23,7 +23,7 @@ type Host struct {
 
 	ctx     context.Context // context of the rpc handlers
 	cancel  context.CancelFunc
-	door    *door
+	relay   *relay
 	healed  <-chan struct{}
 	begun   chan struct{} // closed when Run is called
 	over    chan struct{} // closed when all sessions have ended
@@ -63,7 +63,7 @@ type World struct {
 
 // reacher is a client of a testbed, such as *gate.Client, that can run in another process.
 type reacher interface {
-	Ways() testbed.Ways
+	Route() testbed.Route
 	Connect(ctx context.Context, addr string) (net.Conn, error)
 }
 
@@ -77,7 +77,7 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 		return errors.New("clients of this testbed cannot have processes of their own")
 	}
 	h.healed = w.Healed
-	h.door, err = openDoor(func(ctx context.Context, client int, addr string) (net.Conn, error) {
+	h.relay, err = openRelay(func(ctx context.Context, client int, addr string) (net.Conn, error) {
 		if client < 0 || client >= len(h.procs) {
 			return nil, fmt.Errorf("no client %d", client)
 		}
@@ -143,7 +143,7 @@ func (h *Host) start(argv []string, p *process, w World, origin time.Duration) e
 	defer clock.Close()
 	h.skews = append(h.skews, s)
 	trial := &trial{host: h, process: p, world: w, hello: Hello{
-		ID: p.id, Seed: w.Seed, Ways: reaching(w.Env, p.id).Ways(), Door: h.door.Addr().String(),
+		ID: p.id, Seed: w.Seed, Route: reaching(w.Env, p.id).Route(), Relay: h.relay.Addr().String(),
 		CommandTimeout: w.CommandTimeout, Origin: origin, Job: w.Job,
 	}}
 	server := rpc.NewServer()
@@ -231,8 +231,8 @@ func (h *Host) Close() error {
 			p.pipe.out.Close() // ends the process's calls
 		}
 	}
-	if h.door != nil {
-		if err := h.door.close(); !errors.Is(err, net.ErrClosed) {
+	if h.relay != nil {
+		if err := h.relay.close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

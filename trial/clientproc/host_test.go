@@ -251,7 +251,7 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 	}
 }
 
-func TestAConnectionPassesTheDoorBothWays(t *testing.T) {
+func TestAConnectionPassesTheRelayBothWays(t *testing.T) {
 	s := mustOpen(t, "echo", 1)
 	err := s.Run(t.Context())
 	if want := "client 0: as expected: dial tcp: connect: connection refused"; err == nil || err.Error() != want {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -65,7 +66,7 @@ func Join(ctx context.Context) (*Session, error) {
 		return nil, err
 	}
 	s.locks = &locks.Client{
-		ID: fmt.Sprintf("c%d", s.hello.ID), Addrs: s.hello.Ways.Addrs, Dial: s.dial, Now: s.now, Context: ctx,
+		ID: fmt.Sprintf("c%d", s.hello.ID), Addrs: s.hello.Route.Addrs, Dial: s.dial, Now: s.now, Context: ctx,
 		Rand: testbed.NewRandom(s.hello.Seed, s.hello.ID),
 	}
 	return s, nil
@@ -90,17 +91,17 @@ const warmingTimeout = 30 * time.Second
 // connect makes the client's connection pools and opens their connections.
 func (s *Session) connect(ctx context.Context) error {
 	var pools []*redis.Client
-	ways := s.hello.Ways
-	if ways.Cluster {
+	route := s.hello.Route
+	if route.Cluster {
 		return s.connectCluster(ctx)
 	}
-	if len(ways.Sentinels) > 0 {
-		o := testbed.FailoverOptions(ways.Primary, ways.Sentinels, s.hello.CommandTimeout)
+	if len(route.Sentinels) > 0 {
+		o := testbed.FailoverOptions(route.Primary, route.Sentinels, s.hello.CommandTimeout)
 		o.Dialer = s.dial
 		r := redis.NewFailoverClient(o)
 		pools, s.locks.Dial = append(pools, r), r.Options().Dialer // the dialer asks the Sentinels
 	} else {
-		for _, addr := range ways.Addrs {
+		for _, addr := range route.Addrs {
 			o := testbed.RedisOptions(addr, s.hello.CommandTimeout)
 			o.Dialer = s.dial
 			pools = append(pools, redis.NewClient(o))
@@ -116,7 +117,7 @@ func (s *Session) connect(ctx context.Context) error {
 
 // connectCluster is connect for a client of a Redis Cluster.
 func (s *Session) connectCluster(ctx context.Context) error {
-	o := testbed.ClusterOptions(s.hello.Ways.Addrs, s.hello.CommandTimeout)
+	o := testbed.ClusterOptions(s.hello.Route.Addrs, s.hello.CommandTimeout)
 	o.Dialer = s.dial
 	r := redis.NewClusterClient(o)
 	s.locks.Nodes = append(s.locks.Nodes, r)
@@ -140,7 +141,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // WithTimeout shares the pool
+	return conns.WarmUp(ctx, r.WithTimeout(warmingTimeout), conns.WarmConnections) // WithTimeout shares the pool
 }
 
 // call calls the trial, until ctx ends.
@@ -162,7 +163,7 @@ func (s *Session) call(ctx context.Context, method string, args, reply any) erro
 type conn struct {
 	*net.TCPConn
 	session *Session
-	number  int             // the connection's number at the door
+	number  int             // the connection's number at the relay
 	node    testbed.Address // the requested node
 
 	writing sync.Mutex
@@ -172,7 +173,7 @@ type conn struct {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	return n, testbed.Bare(err)
+	return n, conns.Bare(err)
 }
 
 // Write implements net.Conn. It returns when p has passed the gate, however long the
@@ -185,16 +186,16 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err == nil {
 		err = c.session.call(context.Background(), "Passed", Written{c.number, c.written}, nil)
 	}
-	return n, testbed.Bare(err)
+	return n, conns.Bare(err)
 }
 
-// RemoteAddr implements net.Conn. It is the node's address, not the door's: a client that
+// RemoteAddr implements net.Conn. It is the node's address, not the relay's: a client that
 // follows Sentinels closes connections to any address but the primary's.
 func (c *conn) RemoteAddr() net.Addr { return c.node }
 
-// dial connects to a node through the trial's door.
+// dial connects to a node through the trial's relay.
 func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
-	c, number, err := knock(ctx, s.hello.Door, s.hello.ID, addr)
+	c, number, err := dialRelay(ctx, s.hello.Relay, s.hello.ID, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
 	}
 	l.Close() // nobody listens there any more
 	s := &Session{locks: new(locks.Client), hello: Hello{
-		Ways: testbed.Ways{Cluster: true, Addrs: []string{"n0"}}, Door: l.Addr().String(), CommandTimeout: time.Second,
+		Route: testbed.Route{Cluster: true, Addrs: []string{"n0"}}, Relay: l.Addr().String(), CommandTimeout: time.Second,
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

@@ -74,7 +74,7 @@ func (t *trial) Open(op int, _ *None) error {
 
 // Passed returns when the client's bytes have passed the gate, or no more will pass.
 func (t *trial) Passed(w Written, _ *None) error {
-	t.host.door.await(w.Conn, w.Bytes)
+	t.host.relay.await(w.Conn, w.Bytes)
 	return nil
 }
 

@@ -22,8 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// killers are recipes that end the process in which they run, at the third
-// attempt of a client.
+// killers are recipes for trialtest.RegisterEnders.
 var killers = map[string]func(){
 	"test-kills-panic": func() {
 		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()
@@ -63,40 +62,7 @@ var killers = map[string]func(){
 	"test-kills-talk": func() { fmt.Print(`lockstorm:{"done":`) },
 }
 
-func init() {
-	for id, kill := range killers {
-		locks.Register(locks.Recipe{
-			ID: id, Document: "tests", Summary: "ends its process", Topology: locks.Single,
-			Claims: func(ttl time.Duration, _ int) history.Claims {
-				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
-			},
-			New: func(c *locks.Client) (locks.Maker, error) {
-				return func(key string, _ time.Duration) (locks.Lock, error) {
-					return &killer{redis: c, key: key, kill: kill}, nil
-				}, nil
-			},
-		})
-	}
-}
-
-type killer struct {
-	redis    *locks.Client
-	key      string
-	kill     func()
-	attempts int
-}
-
-func (k *killer) TryLock(ctx context.Context) (locks.Lease, error) {
-	if k.attempts++; k.attempts == 3 {
-		k.kill()
-	}
-	if err := k.redis.Nodes[0].Set(ctx, k.key, k.redis.ID, time.Second).Err(); err != nil {
-		return locks.Lease{}, err
-	}
-	return locks.Lease{}, locks.ErrBusy
-}
-
-func (k *killer) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
+func init() { trialtest.RegisterEnders(killers) }
 
 // forked returns workers that are this test program.
 func forked(t *testing.T, n int) *processes {
@@ -120,7 +86,7 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 		"test-kills-nil":   {history.FPanic, "panic: runtime error: invalid memory address or nil pointer dereference (in github.com/"},
 		"test-kills-exit":  {history.FPanic, "the code under test ended its process: exit status 3"},
 		"test-kills-crowd": {history.FPanic, "client 1: recipe test-kills-crowd panicked: caught, as"},
-		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time: github.com/lockstorm/lockstorm/trial/worker.(*killer).TryLock does not return"},
+		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time: github.com/lockstorm/lockstorm/trial/worker.init.func"},
 		"test-kills-flood": {history.FPanic, "panic: at last (in github.com/"},
 	}
 	p := forked(t, 1)

@@ -134,7 +134,7 @@ func (t *Tape) Window(start, end float64, w history.Window) {
 	if end < 0 {
 		return
 	}
-	i := history.Impact{At: history.Place{Client: history.NoClient}}
+	i := history.Impact{At: history.Moment{Client: history.NoClient}}
 	if w.Impact != nil {
 		i = *w.Impact
 	}
@@ -146,8 +146,8 @@ func (t *Tape) Window(start, end float64, w history.Window) {
 
 // Before returns the place where a client was about to send the first command of a step;
 // the step's beginning if command is "".
-func Before(client int, step, command string) history.Place {
-	p := history.Place{Client: client, Step: step}
+func Before(client int, step, command string) history.Moment {
+	p := history.Moment{Client: client, Step: step}
 	if command != "" {
 		p.Node, p.N, p.When, p.Command, p.Key = "n0", 1, history.Before, command, "orders"
 	}

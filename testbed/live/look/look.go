@@ -1,5 +1,3 @@
-// Package look reads all keys of a Redis node at one instant, with their values and
-// expiries, without changing them.
 package look
 
 import (
@@ -67,8 +65,8 @@ type Key struct {
 	Content *history.KeyContent
 }
 
-// Sight is the result of a look.
-type Sight struct {
+// Result is the result of a look.
+type Result struct {
 	// Time is the node's wall clock at the look, since 1970.
 	Time time.Duration
 	// Sent and Got are when the look began and ended, by Look's clock.
@@ -122,7 +120,7 @@ const attempts = 6
 
 // Look reads all keys of the node. Likely are keys that the node may have; a good guess
 // saves a second round trip. Clock is used for Sent and Got.
-func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error) {
+func (l *Looker) Look(likely []string, clock func() time.Duration) (Result, error) {
 	if l.Names != nil {
 		likely = l.Names()
 	}
@@ -135,23 +133,23 @@ func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error
 			continue
 		}
 		if err != nil {
-			return Sight{}, err
+			return Result{}, err
 		}
 		r.Sent, r.Got = sent, clock()
 		if r.Replica {
-			return Sight{Time: r.Time, Sent: r.Sent, Got: r.Got, Replica: true}, nil
+			return Result{Time: r.Time, Sent: r.Sent, Got: r.Got, Replica: true}, nil
 		}
 		if r.whole(asked, l.Names == nil, list) {
 			l.remember(r.Keys)
-			return r.Sight, nil
+			return r.Result, nil
 		}
 		if size := max(r.size, len(asked)); size > MaxKeys {
-			return Sight{}, fmt.Errorf("%w: %d keys, expected %d at most", ErrTooLarge, size, MaxKeys)
+			return Result{}, fmt.Errorf("%w: %d keys, expected %d at most", ErrTooLarge, size, MaxKeys)
 		}
 		list = l.Names == nil
 		l.learn(asked, r)
 	}
-	return Sight{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
+	return Result{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
 }
 
 // without switches to PTTL if the node refuses PEXPIRETIME: more users are permitted PTTL.
@@ -221,7 +219,7 @@ func (l *Looker) remember(keys map[string]Key) {
 
 // round is the answer to one round trip.
 type round struct {
-	Sight
+	Result
 	size      int               // number of keys of the whole node
 	listed    []string          // all its keys, if asked for
 	kinds     map[string]string // keys to be read again, as this type; "" = ask for the type
@@ -266,7 +264,7 @@ func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 		return nil, err
 	}
 	r := &reading{answers: answers, commands: commands, round: round{
-		Sight: Sight{Keys: map[string]Key{}}, kinds: map[string]string{}, elsewhere: map[string]bool{},
+		Result: Result{Keys: map[string]Key{}}, kinds: map[string]string{}, elsewhere: map[string]bool{},
 	}}
 	return r.read(l, keys, asked, list)
 }

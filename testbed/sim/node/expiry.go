@@ -12,18 +12,18 @@ import (
 // keyspace holds the expiry times of keys and other state that miniredis, which holds the
 // values, does not know.
 type keyspace struct {
-	deadlines map[string]int64  // when keys expire: Unix milliseconds of the node's clock
-	earliest  int64             // lower bound of all deadlines
-	hidden    map[string]*entry // expired keys of a replica; only its primary may delete them
-	entries   map[string]*entry // cached entries of keys unchanged since the last snapshot
+	deadlines map[string]int64      // when keys expire: Unix milliseconds of the node's clock
+	earliest  int64                 // lower bound of all deadlines
+	hidden    map[string]*storedKey // expired keys of a replica; only its primary may delete them
+	entries   map[string]*storedKey // cached entries of keys unchanged since the last snapshot
 }
 
 func (k *keyspace) clear() {
 	*k = keyspace{
 		deadlines: map[string]int64{},
 		earliest:  math.MaxInt64,
-		hidden:    map[string]*entry{},
-		entries:   map[string]*entry{},
+		hidden:    map[string]*storedKey{},
+		entries:   map[string]*storedKey{},
 	}
 }
 
@@ -84,7 +84,7 @@ func (n *Node) NextExpiry() time.Time {
 
 // hide hides an expired key of a replica from commands.
 func (n *Node) hide(key string) {
-	n.keys.hidden[key] = n.entry(key)
+	n.keys.hidden[key] = n.storedKey(key)
 	n.db.Del(key)
 	delete(n.keys.deadlines, key)
 	delete(n.keys.entries, key)

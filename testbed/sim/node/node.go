@@ -1,11 +1,3 @@
-// Package node is a Redis node for the simulation: the data types of miniredis without
-// its network, its goroutines and its clock. The package adds what miniredis lacks or
-// does differently from Redis 7.0: expiry by absolute deadlines, scripts on one Lua
-// state, publish and subscribe, client tracking, transactions, read-only replicas,
-// snapshots.
-//
-// A node does nothing by itself: it runs one command at a time, at the time that the caller
-// passes. The same calls after New or Reset return the same bytes.
 package node
 
 import (
@@ -156,7 +148,7 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 	n.tick(now)
 	var states []history.KeyState
 	for _, key := range n.db.Keys() {
-		states = append(states, n.entry(key).state(n.nowMs))
+		states = append(states, n.storedKey(key).state(n.nowMs))
 	}
 	return states
 }

@@ -86,7 +86,7 @@ func (n *Node) tell(by history.ChangedBy) {
 
 // content returns the content of a key, nil if it does not exist.
 func (n *Node) content(key string) *history.KeyContent {
-	e := n.entry(key)
+	e := n.storedKey(key)
 	if e == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (n *Node) content(key string) *history.KeyContent {
 }
 
 // content returns the entry's content, without its expiry.
-func (e *entry) content() *history.KeyContent {
+func (e *storedKey) content() *history.KeyContent {
 	k := &history.KeyContent{Type: e.kind}
 	switch e.kind {
 	case "string":

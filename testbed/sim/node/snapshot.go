@@ -8,16 +8,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Snapshot is the data of a node at one time. It is immutable, and shares equal entries
+// Snapshot is the data of a node at one time. It is immutable, and shares equal keys
 // with other snapshots. The zero Snapshot is empty.
 type Snapshot struct {
-	entries []*entry // by key
+	keys []*storedKey // by key
 }
 
 // Keys lists the snapshot's keys that have not expired at now, sorted by key.
 func (s Snapshot) Keys(now time.Time) []history.KeyState {
 	var states []history.KeyState
-	for _, e := range s.entries {
+	for _, e := range s.keys {
 		if !e.mortal || now.UnixMilli() <= e.deadline {
 			states = append(states, e.state(now.UnixMilli()))
 		}
@@ -25,8 +25,8 @@ func (s Snapshot) Keys(now time.Time) []history.KeyState {
 	return states
 }
 
-// entry is a key with its value. It is immutable.
-type entry struct {
+// storedKey is a key with its value. It is immutable.
+type storedKey struct {
 	key, kind string
 	text      string   // value of a string
 	list      []string // list elements, set or sorted set members, hash fields and values
@@ -35,12 +35,12 @@ type entry struct {
 	deadline  int64 // Unix milliseconds, if mortal
 }
 
-// entry returns the entry of a key, nil if it does not exist.
-func (n *Node) entry(key string) *entry {
+// storedKey returns the stored state of a key, nil if it does not exist.
+func (n *Node) storedKey(key string) *storedKey {
 	if e := n.keys.entries[key]; e != nil {
 		return e
 	}
-	e := &entry{key: key, kind: n.db.Type(key)}
+	e := &storedKey{key: key, kind: n.db.Type(key)}
 	// The errors are all "no such key" or "wrong type".
 	switch e.kind {
 	case "string":
@@ -70,7 +70,7 @@ func (n *Node) entry(key string) *entry {
 }
 
 // restore creates a key, which must not exist, from its entry.
-func (n *Node) restore(e *entry) {
+func (n *Node) restore(e *storedKey) {
 	// miniredis's only error is "wrong type", which a new key cannot cause.
 	switch e.kind {
 	case "string":
@@ -96,15 +96,15 @@ func (n *Node) restore(e *entry) {
 func (n *Node) Snapshot(now time.Time) Snapshot {
 	n.tick(now)
 	keys := n.db.Keys()
-	s := Snapshot{make([]*entry, 0, len(keys)+len(n.keys.hidden))}
+	s := Snapshot{make([]*storedKey, 0, len(keys)+len(n.keys.hidden))}
 	for _, key := range keys {
-		s.entries = append(s.entries, n.entry(key))
+		s.keys = append(s.keys, n.storedKey(key))
 	}
 	if len(n.keys.hidden) > 0 {
 		for _, e := range n.keys.hidden {
-			s.entries = append(s.entries, e)
+			s.keys = append(s.keys, e)
 		}
-		slices.SortFunc(s.entries, func(a, b *entry) int { return strings.Compare(a.key, b.key) })
+		slices.SortFunc(s.keys, func(a, b *storedKey) int { return strings.Compare(a.key, b.key) })
 	}
 	return s
 }
@@ -132,17 +132,17 @@ func (n *Node) load(now time.Time, s Snapshot) {
 	clear(n.keys.hidden)
 	kept := 0
 	for _, key := range n.db.Keys() {
-		i, ok := slices.BinarySearchFunc(s.entries, key, func(e *entry, key string) int { return strings.Compare(e.key, key) })
-		if ok && s.entries[i] == n.keys.entries[key] {
+		i, ok := slices.BinarySearchFunc(s.keys, key, func(e *storedKey, key string) int { return strings.Compare(e.key, key) })
+		if ok && s.keys[i] == n.keys.entries[key] {
 			kept++
 			continue
 		}
 		n.remove(key)
 	}
-	if kept == len(s.entries) {
+	if kept == len(s.keys) {
 		return
 	}
-	for _, e := range s.entries {
+	for _, e := range s.keys {
 		if n.keys.entries[e.key] != e {
 			n.restore(e)
 			n.writes++
@@ -153,7 +153,7 @@ func (n *Node) load(now time.Time, s Snapshot) {
 }
 
 // state returns the entry as a history.KeyState, with its TTL at nowMs.
-func (e *entry) state(nowMs int64) history.KeyState {
+func (e *storedKey) state(nowMs int64) history.KeyState {
 	k := history.KeyState{Key: e.key, Type: e.kind, TTL: -1}
 	if e.mortal {
 		k.TTL = time.Duration(e.deadline-nowMs) * time.Millisecond

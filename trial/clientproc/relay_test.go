@@ -33,15 +33,15 @@ func pairOf(t testing.TB) (near, far *net.TCPConn) {
 	return dialled.(*net.TCPConn), accepted.(*net.TCPConn)
 }
 
-// through opens a door with one connection: near is the client's end, far the node's.
-func through(t testing.TB) (d *door, near, far *net.TCPConn, number int) {
+// through opens a relay with one connection: near is the client's end, far the node's.
+func through(t testing.TB) (d *relay, near, far *net.TCPConn, number int) {
 	t.Helper()
 	inner, far := pairOf(t)
-	d, err := openDoor(func(context.Context, int, string) (net.Conn, error) { return inner, nil })
+	d, err := openRelay(func(context.Context, int, string) (net.Conn, error) { return inner, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if near, number, err = knock(t.Context(), d.Addr().String(), 0, "n0"); err != nil {
+	if near, number, err = dialRelay(t.Context(), d.Addr().String(), 0, "n0"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -54,7 +54,7 @@ func through(t testing.TB) (d *door, near, far *net.TCPConn, number int) {
 	return d, near, far, number
 }
 
-func TestTheDoorCarriesEveryByteBothWays(t *testing.T) {
+func TestTheRelayCarriesEveryByteBothWays(t *testing.T) {
 	d, near, far, number := through(t)
 	var total int64
 	rapid.Check(t, func(r *rapid.T) {
@@ -71,7 +71,7 @@ func TestTheDoorCarriesEveryByteBothWays(t *testing.T) {
 	})
 }
 
-func TestWhatEndsOneSideOfADoorEndsTheOther(t *testing.T) {
+func TestWhatEndsOneSideOfARelayEndsTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(*net.TCPConn)
 		want error
@@ -97,9 +97,9 @@ func TestWhatEndsOneSideOfADoorEndsTheOther(t *testing.T) {
 	}
 }
 
-func TestADialThatIsGivenUpIsGivenUpBehindTheDoor(t *testing.T) {
+func TestADialThatIsGivenUpIsGivenUpBehindTheRelay(t *testing.T) {
 	gaveUp := make(chan struct{})
-	d, err := openDoor(func(ctx context.Context, _ int, _ string) (net.Conn, error) {
+	d, err := openRelay(func(ctx context.Context, _ int, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		close(gaveUp)
 		return nil, ctx.Err()
@@ -109,7 +109,7 @@ func TestADialThatIsGivenUpIsGivenUpBehindTheDoor(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, _, err := knock(ctx, d.Addr().String(), 0, "n0"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := dialRelay(ctx, d.Addr().String(), 0, "n0"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 	}
 	<-gaveUp
@@ -132,17 +132,17 @@ func (s *scanty) Accept() (net.Conn, error) {
 	return s.Listener.Accept()
 }
 
-func TestADoorOutlastsAShortageOfFileDescriptors(t *testing.T) {
+func TestARelayOutlastsAShortageOfFileDescriptors(t *testing.T) {
 	inner, far := pairOf(t)
 	defer far.Close()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDoor(&scanty{Listener: l}, func(context.Context, int, string) (net.Conn, error) { return inner, nil })
+	d := newRelay(&scanty{Listener: l}, func(context.Context, int, string) (net.Conn, error) { return inner, nil })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if c, _, err := knock(ctx, d.Addr().String(), 0, "n0"); err != nil {
+	if c, _, err := dialRelay(ctx, d.Addr().String(), 0, "n0"); err != nil {
 		t.Errorf("got %v, want a connection", err)
 	} else {
 		c.Close()
@@ -153,7 +153,7 @@ func TestADoorOutlastsAShortageOfFileDescriptors(t *testing.T) {
 }
 
 func TestWhoeverKnocksWithNonsenseIsToldWhatWasExpected(t *testing.T) {
-	d, err := openDoor(nil)
+	d, err := openRelay(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package testbed
+// Package conns has what clients, proxies and testbeds share about connections: accepting them,
+// warming up a client's pool, and errors without addresses.
+package conns
 
 import (
 	"context"

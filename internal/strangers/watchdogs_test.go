@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// kennel keeps the watchdogs of one handle, by the token of the lease.
-type kennel struct {
+// watchdogs keeps the watchdogs of one handle, by the token of the lease.
+type watchdogs struct {
 	mu      sync.Mutex
 	byToken map[string]context.CancelFunc
 }
 
-func (k *kennel) add(token string, stop context.CancelFunc) {
+func (k *watchdogs) add(token string, stop context.CancelFunc) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.byToken[token] = stop
 }
 
 // stop ends the watchdog of the lease, if it has one.
-func (k *kennel) stop(token string) {
+func (k *watchdogs) stop(token string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if stop := k.byToken[token]; stop != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watch waits for a trigger. The first client that reaches it is held until do has
+// triggerWait waits for a trigger. The first client that reaches it is held until do has
 // returned; later clients pass.
-type watch struct {
+type triggerWait struct {
 	hit     chan testbed.Hit // gets the first hit once do has returned
 	cancels []func()
 }
 
-// await sets a watch on the points of t for the clients that match t.Who relative to
-// struck. If several watches wait at one point, the one with the greatest turn comes first,
+// await waits at the points of t for the clients that match t.Who relative to
+// struck. If several wait at one point, the one with the greatest turn comes first,
 // regardless of the order in which they were set.
-func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *watch {
-	w := &watch{hit: make(chan testbed.Hit, 1)}
+func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *triggerWait {
+	w := &triggerWait{hit: make(chan testbed.Hit, 1)}
 	var taken atomic.Bool // not sync.Once, which would hold later clients too
 	for _, c := range t.Clients {
 		if t.Who == Other && c == struck || t.Who == Same && c != struck {
@@ -38,16 +38,16 @@ func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *
 	return w
 }
 
-// stop cancels the watch. After stop has returned, do is not running and will not run.
-func (w *watch) stop() {
+// stop cancels the wait. After stop has returned, do is not running and will not run.
+func (w *triggerWait) stop() {
 	for _, cancel := range w.cancels {
 		cancel()
 	}
 	w.cancels = nil
 }
 
-// last returns the hit that a stopped watch may have got at the last moment.
-func (w *watch) last() (testbed.Hit, bool) {
+// last returns the hit that a stopped wait may have got at the last moment.
+func (w *triggerWait) last() (testbed.Hit, bool) {
 	select {
 	case h := <-w.hit:
 		return h, true

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/internal/conns"
 )
 
-// door accepts the connections of a trial's client processes to nodes. It forwards each
+// relay accepts the connections of a trial's client processes to nodes. It forwards each
 // connection through the gate, as if the client had dialled the node: the client's bytes
 // are sent when the gate lets them pass, and the node's bytes wait in the client's socket.
 //
@@ -25,7 +25,7 @@ import (
 // connection's number, or the reason for the refusal. After each write the client waits
 // until its bytes have passed the gate: so the reply timeout starts when the command is
 // sent, however long the gate holds it.
-type door struct {
+type relay struct {
 	net.Listener
 	// dial makes the connection to the node on behalf of a client.
 	dial func(ctx context.Context, client int, addr string) (net.Conn, error)
@@ -34,38 +34,38 @@ type door struct {
 	cancel  context.CancelFunc
 	serving sync.WaitGroup
 
-	mu       sync.Mutex
-	closed   bool
-	open     map[net.Conn]bool // both ends of every connection
-	passages []*passage        // by number
+	mu     sync.Mutex
+	closed bool
+	open   map[net.Conn]bool // both ends of every connection
+	counts []*byteCount      // by number
 }
 
-// passage counts the bytes that have passed the gate on one connection.
-type passage struct {
+// byteCount counts the bytes that have passed the gate on one connection.
+type byteCount struct {
 	mu     sync.Mutex
 	change sync.Cond
 	bytes  int64
 	ended  bool
 }
 
-func (d *door) newPassage() (*passage, int) {
-	p := new(passage)
+func (d *relay) newCount() (*byteCount, int) {
+	p := new(byteCount)
 	p.change.L = &p.mu
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.passages = append(d.passages, p)
-	return p, len(d.passages) - 1
+	d.counts = append(d.counts, p)
+	return p, len(d.counts) - 1
 }
 
 // await returns when that many bytes have passed the gate on that connection, or when no
 // more will pass.
-func (d *door) await(number int, bytes int64) {
+func (d *relay) await(number int, bytes int64) {
 	d.mu.Lock()
-	if number < 0 || number >= len(d.passages) {
+	if number < 0 || number >= len(d.counts) {
 		d.mu.Unlock()
 		return
 	}
-	p := d.passages[number]
+	p := d.counts[number]
 	d.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *door) await(number int, bytes int64) {
 }
 
 // Write implements io.Writer: it counts the bytes as passed.
-func (p *passage) Write(b []byte) (int, error) {
+func (p *byteCount) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes += int64(len(b))
@@ -83,27 +83,27 @@ func (p *passage) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *passage) end() {
+func (p *byteCount) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
 	p.change.Broadcast()
 }
 
-func openDoor(dial func(context.Context, int, string) (net.Conn, error)) (*door, error) {
+func openRelay(dial func(context.Context, int, string) (net.Conn, error)) (*relay, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for client processes: %w", err)
 	}
-	return newDoor(l, dial), nil
+	return newRelay(l, dial), nil
 }
 
-func newDoor(l net.Listener, dial func(context.Context, int, string) (net.Conn, error)) *door {
-	d := &door{Listener: l, dial: dial, open: map[net.Conn]bool{}}
+func newRelay(l net.Listener, dial func(context.Context, int, string) (net.Conn, error)) *relay {
+	d := &relay{Listener: l, dial: dial, open: map[net.Conn]bool{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.serving.Go(func() {
 		for {
-			c, err := testbed.Accept(l)
+			c, err := conns.Accept(l)
 			if err != nil {
 				return
 			}
@@ -114,7 +114,7 @@ func newDoor(l net.Listener, dial func(context.Context, int, string) (net.Conn, 
 }
 
 // close breaks all connections and returns when all are gone.
-func (d *door) close() error {
+func (d *relay) close() error {
 	d.cancel()
 	err := d.Listener.Close()
 	d.mu.Lock()
@@ -133,7 +133,7 @@ func (d *door) close() error {
 
 // hold adds a connection to those that close breaks. The returned function closes and
 // removes the connection.
-func (d *door) hold(c net.Conn) (release func()) {
+func (d *relay) hold(c net.Conn) (release func()) {
 	d.mu.Lock()
 	d.open[c] = true
 	closed := d.closed
@@ -150,7 +150,7 @@ func (d *door) hold(c net.Conn) (release func()) {
 }
 
 // serve forwards one connection until both sides have ended.
-func (d *door) serve(near *net.TCPConn) {
+func (d *relay) serve(near *net.TCPConn) {
 	defer d.hold(near)()
 	far, err := d.connect(near)
 	if err != nil {
@@ -158,7 +158,7 @@ func (d *door) serve(near *net.TCPConn) {
 		return
 	}
 	defer d.hold(far)()
-	passed, number := d.newPassage()
+	passed, number := d.newCount()
 	defer passed.end()
 	if _, err := fmt.Fprintf(near, "%s %d\n", welcome, number); err != nil {
 		return
@@ -189,7 +189,7 @@ func breakOff(near *net.TCPConn, err error) {
 
 // connect reads the client's request and dials on the client's behalf, until the client
 // gives up.
-func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
+func (d *relay) connect(near *net.TCPConn) (net.Conn, error) {
 	line, err := readLine(near)
 	if err != nil {
 		return nil, err
@@ -246,10 +246,10 @@ func refusal(err error) string {
 	return "no connection: " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// knock is the client's side: it connects to the node at addr through the door, and returns
+// dialRelay is the client's side: it connects to the node at addr through the relay, and returns
 // the connection and its number.
-func knock(ctx context.Context, door string, client int, addr string) (c *net.TCPConn, number int, err error) {
-	dialled, err := new(net.Dialer).DialContext(ctx, "tcp4", door)
+func dialRelay(ctx context.Context, relay string, client int, addr string) (c *net.TCPConn, number int, err error) {
+	dialled, err := new(net.Dialer).DialContext(ctx, "tcp4", relay)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -263,7 +263,7 @@ func knock(ctx context.Context, door string, client int, addr string) (c *net.TC
 	switch {
 	case !stop():
 		err = ctx.Err()
-	case err != nil: // the door closed, as when a node goes away
+	case err != nil: // the relay closed, as when a node goes away
 	case ok:
 		if number, err = strconv.Atoi(text); err == nil {
 			return c, number, nil

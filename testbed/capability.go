@@ -1,0 +1,63 @@
+package testbed
+
+import "slices"
+
+// Capability is something that faults need from a running world: an interface that its Env
+// implements.
+type Capability string
+
+// Capabilities. The table capabilities names the interface of each.
+const (
+	CanNetwork    Capability = "network"
+	CanNodes      Capability = "nodes"
+	CanClocks     Capability = "clocks"
+	CanClients    Capability = "clients"
+	CanNodeClocks Capability = "node-clocks"
+	CanMemory     Capability = "memory"
+	CanSplitBrain Capability = "split-brain"
+	CanSlots      Capability = "slots"
+)
+
+// row is a row of the table of capabilities.
+type row struct {
+	name Capability
+	// of reports whether the world implements the capability's interface.
+	of func(Env) bool
+	// in lists the topologies that have the capability; nil = all.
+	in []Topology
+}
+
+// capabilities is the table of all capabilities.
+var capabilities = []row{
+	{CanNetwork, implements[Network], nil},
+	{CanNodes, implements[Nodes], nil},
+	{CanClocks, implements[Clocks], nil},
+	{CanClients, implements[Clients], nil},
+	{CanNodeClocks, implements[NodeClocks], nil},
+	{CanMemory, implements[Memory], nil},
+	// If two masters serve one slot, the cluster itself resolves that.
+	{CanSplitBrain, implements[SplitBrain], []Topology{Single, Replicated, Independent, Sentinel}},
+	{CanSlots, implements[Slots], []Topology{Cluster}},
+}
+
+func implements[C any](e Env) bool {
+	_, ok := e.(C)
+	return ok
+}
+
+// CapabilitiesOf returns the capabilities whose interfaces the running world implements, in a fixed
+// order.
+func CapabilitiesOf(e Env) (have []Capability) {
+	for _, c := range capabilities {
+		if c.of(e) {
+			have = append(have, c.name)
+		}
+	}
+	return have
+}
+
+// In reports whether worlds of that topology have the capability, if their testbed has it.
+func (c Capability) In(t Topology) bool {
+	i := slices.IndexFunc(capabilities, func(r row) bool { return r.name == c })
+	return i >= 0 && (capabilities[i].in == nil || slices.Contains(capabilities[i].in, t))
+}
