@@ -34,7 +34,9 @@ func (client) Work(context.Context) (<-chan struct{}, error) {
 	return done, nil
 }
 func (client) Open(int)            {}
-func (client) Ways() testbed.Route { return testbed.Route{} }
+var _ reacher = client{}
+
+func (client) Route() testbed.Route { return testbed.Route{} }
 
 func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if addr != "n0" {
