@@ -33,7 +33,8 @@ func (client) Work(context.Context) (<-chan struct{}, error) {
 	time.AfterFunc(10*time.Millisecond, func() { close(done) })
 	return done, nil
 }
-func (client) Open(int)            {}
+func (client) Open(int) {}
+
 var _ reacher = client{}
 
 func (client) Route() testbed.Route { return testbed.Route{} }
