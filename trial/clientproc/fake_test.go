@@ -33,8 +33,11 @@ func (client) Work(context.Context) (<-chan struct{}, error) {
 	time.AfterFunc(10*time.Millisecond, func() { close(done) })
 	return done, nil
 }
-func (client) Open(int)            {}
-func (client) Ways() testbed.Route { return testbed.Route{} }
+func (client) Open(int) {}
+
+var _ reacher = client{}
+
+func (client) Route() testbed.Route { return testbed.Route{} }
 
 func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if addr != "n0" {
