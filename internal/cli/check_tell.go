@@ -28,28 +28,19 @@ type telling struct {
 	lines   []int // of the file, by the index of an entry; nil if entries are lines
 }
 
-// tellingOrder ranks the oracles: the finding of the first violated one is shown.
-var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "extension", "resource", "ownership", "conduct", "liveness"}
-
-// tellingOf picks the first finding of the first violated oracle, preferably undeclared;
-// the zero telling if no oracle is violated.
+// tellingOf picks the first finding of the violated oracle with the lowest rank, preferably
+// an undeclared finding; the zero telling if no oracle is violated.
 func tellingOf(result trial.Result, e history.Evidence) telling {
 	var t telling
-	best := 2 * (len(tellingOrder) + 1)
+	best, declared := 0, false
 	for _, v := range result.Verdicts {
-		rank := slices.Index(tellingOrder, v.Oracle)
-		if rank < 0 {
-			rank = len(tellingOrder)
-		}
 		shown, _ := reports.Listed(result, v)
 		if v.Result != checker.Violated || len(shown) == 0 {
 			continue
 		}
-		if reports.Declared(result, v.Oracle, shown[0].Cause) {
-			rank += len(tellingOrder) + 1
-		}
-		if rank < best {
-			best, t.oracle, t.finding = rank, v.Oracle, shown[0]
+		rank, known := checker.OracleNamed(v.Oracle).Rank, reports.Declared(result, v.Oracle, shown[0].Cause)
+		if t.oracle == "" || declared && !known || declared == known && rank < best {
+			best, declared, t.oracle, t.finding = rank, known, v.Oracle, shown[0]
 		}
 	}
 	if t.oracle == "" {
