@@ -29,7 +29,7 @@ const (
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
-	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(r, v), r.undeclaredSection(v)}, summaryLists(v)...)
+	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(v), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
 	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
 		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
@@ -78,7 +78,7 @@ func summaryHead(v view) string {
 }
 
 // summaryMatrix is the matrix without links, the worst recipes first.
-func summaryMatrix(r result, v view) boundedSection {
+func summaryMatrix(v view) boundedSection {
 	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
