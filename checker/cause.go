@@ -30,34 +30,38 @@ const (
 	Unclassified   Cause = "unclassified"    // the evidence does not show the cause
 )
 
+// traits are the properties that only some causes have; the methods of Cause explain them.
+type traits struct{ ofRenewal, ownerless, renewedUnheld bool }
+
 // causes describes all causes, in the order of the documentation.
 var causes = []struct {
 	Cause
 	meaning, assumption string
+	traits              traits
 }{
-	{Race, "two grants by the protocol itself", "nothing happens between the recipe's own commands"},
-	{ForeignDelete, "somebody else's key was deleted", "the key that a release deletes is still the caller's own"},
-	{ForeignRenewal, "somebody else's lease was prolonged", "the key that a renewal prolongs is still the renewer's own"},
-	{RenewalFailed, "the renewal failed and nobody noticed", "renewals keep the lease alive for as long as its holder works"},
-	{LeaseOutlived, "the lease ended under its holder", "a holder is done before its lease ends"},
-	{ShortLease, "the key was given less time than the lease that was asked for", "a key lives for as long as the lease that was asked for"},
-	{LongLease, "the key was given more time than the lease that was asked for", "a key is gone when the lease that was asked for is over"},
-	{ServerLostKey, "Redis lost a key that it had acknowledged", "Redis keeps a key that it has acknowledged"},
-	{ServerClock, "a node's clock jumped", "the nodes' clocks run at the speed of time"},
-	{ClientClock, "clients' clocks disagreed", "the clients' wall clocks agree, and a time that was read is still the time"},
-	{NoKey, "the lock put nothing into Redis, where other clients would have seen it", "whoever holds the lock has a key in Redis that all others find there"},
-	{NoExpiry, "a key without an expiry was left behind", "whoever takes the lock lives to release it"},
-	{LateCommand, "a command of an earlier attempt arrived late", "a command that was given up does not arrive any more"},
-	{FenceRegressed, "an older fencing token came after a newer one", "fencing tokens only grow"},
-	{OrphanedKey, "an orphaned key kept everybody out until it expired", "a key in Redis has a living owner"},
-	{HungHolder, "a holder that never came back from its work kept its lease alive", "who renews a lease is still at work under it"},
-	{Starved, "the lock went round among others, and one who waited never got it", "who asks often enough gets in at some time"},
-	{CrossSlot, "a Redis Cluster refused a command whose keys are in different slots", "all keys are on one node"},
-	{Deadlock, "the code under test waits for ever", "every reply comes, and every wait has somebody who ends it"},
-	{Panic, "the code under test panicked", "errors come back as errors"},
-	{Runaway, "the code under test does not come to an end", "what is tried again succeeds at some time"},
-	{Unmarked, "clients did a job twice, as their program did not note that it was done", "whoever gets the lock is the first to get it"},
-	{Unclassified, "a violation that the evidence does not explain", ""},
+	{Race, "two grants by the protocol itself", "nothing happens between the recipe's own commands", traits{}},
+	{ForeignDelete, "somebody else's key was deleted", "the key that a release deletes is still the caller's own", traits{}},
+	{ForeignRenewal, "somebody else's lease was prolonged", "the key that a renewal prolongs is still the renewer's own", traits{renewedUnheld: true}},
+	{RenewalFailed, "the renewal failed and nobody noticed", "renewals keep the lease alive for as long as its holder works", traits{ofRenewal: true}},
+	{LeaseOutlived, "the lease ended under its holder", "a holder is done before its lease ends", traits{}},
+	{ShortLease, "the key was given less time than the lease that was asked for", "a key lives for as long as the lease that was asked for", traits{}},
+	{LongLease, "the key was given more time than the lease that was asked for", "a key is gone when the lease that was asked for is over", traits{}},
+	{ServerLostKey, "Redis lost a key that it had acknowledged", "Redis keeps a key that it has acknowledged", traits{}},
+	{ServerClock, "a node's clock jumped", "the nodes' clocks run at the speed of time", traits{}},
+	{ClientClock, "clients' clocks disagreed", "the clients' wall clocks agree, and a time that was read is still the time", traits{}},
+	{NoKey, "the lock put nothing into Redis, where other clients would have seen it", "whoever holds the lock has a key in Redis that all others find there", traits{}},
+	{NoExpiry, "a key without an expiry was left behind", "whoever takes the lock lives to release it", traits{ownerless: true}},
+	{LateCommand, "a command of an earlier attempt arrived late", "a command that was given up does not arrive any more", traits{}},
+	{FenceRegressed, "an older fencing token came after a newer one", "fencing tokens only grow", traits{}},
+	{OrphanedKey, "an orphaned key kept everybody out until it expired", "a key in Redis has a living owner", traits{ownerless: true}},
+	{HungHolder, "a holder that never came back from its work kept its lease alive", "who renews a lease is still at work under it", traits{ofRenewal: true}},
+	{Starved, "the lock went round among others, and one who waited never got it", "who asks often enough gets in at some time", traits{}},
+	{CrossSlot, "a Redis Cluster refused a command whose keys are in different slots", "all keys are on one node", traits{}},
+	{Deadlock, "the code under test waits for ever", "every reply comes, and every wait has somebody who ends it", traits{}},
+	{Panic, "the code under test panicked", "errors come back as errors", traits{}},
+	{Runaway, "the code under test does not come to an end", "what is tried again succeeds at some time", traits{}},
+	{Unmarked, "clients did a job twice, as their program did not note that it was done", "whoever gets the lock is the first to get it", traits{}},
+	{Unclassified, "a violation that the evidence does not explain", "", traits{}},
 }
 
 // Causes returns every cause that a Finding may carry, in the order of the
@@ -92,4 +96,22 @@ func (c Cause) Assumption() string {
 }
 
 // OfRenewal reports whether only a lock that renews its leases can show the cause.
-func (c Cause) OfRenewal() bool { return c == RenewalFailed || c == HungHolder }
+func (c Cause) OfRenewal() bool { return c.traits().ofRenewal }
+
+// Ownerless reports whether the cause is a key that kept clients out after its owner was
+// gone.
+func (c Cause) Ownerless() bool { return c.traits().ownerless }
+
+// RenewedUnheld reports whether the cause is a client that prolongs a key without holding
+// the lock.
+func (c Cause) RenewedUnheld() bool { return c.traits().renewedUnheld }
+
+// traits returns those of the cause's row.
+func (c Cause) traits() traits {
+	for _, row := range causes {
+		if row.Cause == c {
+			return row.traits
+		}
+	}
+	return traits{}
+}

@@ -84,6 +84,9 @@ type Oracle struct {
 	// OfModel: the oracle judges by a model that the user names (Linearizable). Judge does
 	// not ask it, and recipes do not declare its findings.
 	OfModel bool
+	// NeedsTimes and NeedsOrder: without recorded times, or without the order in which the
+	// resource saw its operations (history.Op.Seq), the oracle has nothing to judge.
+	NeedsTimes, NeedsOrder bool
 	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
 	// ctx ends first.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
@@ -116,13 +119,13 @@ func oracles() []Oracle {
 	return []Oracle{
 		{Name: "exclusion", Rank: 1, Harm: HarmOverlap, judge: exclusion,
 			Doc: "no two believed holds of one lock overlap; read-write: no writer beside anyone"},
-		{Name: "resource", Rank: 3, Harm: HarmWork, judge: agreed(resource),
+		{Name: "resource", Rank: 3, Harm: HarmWork, NeedsOrder: true, judge: agreed(resource),
 			Doc: "no lost update, and no other owner's operation between two of one critical section"},
 		{Name: "fencing", Rank: 7, Harm: HarmFence, judge: fencing,
 			Doc: "a later grant has a greater fence, and the resource never accepts an older fence after a newer"},
 		{Name: "ownership", Rank: 6, Harm: HarmGrant, judge: agreed(ownership),
 			Doc: "no command ends, or changes the life of, another owner's grant that certainly still stood"},
-		{Name: "liveness", Rank: 9, Harm: HarmBlockage, judge: agreed(liveness),
+		{Name: "liveness", Rank: 9, Harm: HarmBlockage, NeedsTimes: true, judge: agreed(liveness),
 			Doc: "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time"},
 		{Name: "reentrancy", Rank: 4, Harm: HarmReentry, judge: agreed(reentrancy),
 			Doc: "n acquires need n releases, and nobody re-enters what another definitely holds"},

@@ -46,7 +46,7 @@ func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more in
 // Declared reports whether t's recipe declares the finding. It also returns true if there
 // is no recipe, and for the oracle whose findings recipes do not declare.
 func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
-	if t.Spec.Lock == "" || oracle == checker.LinearizableName {
+	if t.Spec.Lock == "" || checker.OracleNamed(oracle).OfModel {
 		return true
 	}
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == oracle && f.Cause == string(cause) })

@@ -98,11 +98,13 @@ func readHistory(path string, values jepsen.Values) (r jepsen.Reading, err error
 // silent returns the oracles that cannot judge the history that was read, with the reasons.
 func silent(r jepsen.Reading) map[string]checker.What {
 	none := map[string]checker.What{}
-	if r.Untimed {
-		none["liveness"] = checker.HistoryUntimed
-	}
-	if r.Unordered {
-		none["resource"] = checker.HistoryUnordered
+	for _, o := range checker.Oracles() {
+		switch {
+		case r.Untimed && o.NeedsTimes:
+			none[o.Name] = checker.HistoryUntimed
+		case r.Unordered && o.NeedsOrder:
+			none[o.Name] = checker.HistoryUnordered
+		}
 	}
 	return none
 }
