@@ -18,10 +18,10 @@ import (
 // The evidence of a trial with an unknown outcome is always stored.
 
 // shown lists, for each recipe, the violated trials whose evidence is stored.
-type shown map[string][]exhibit
+type shown map[string][]keptTrial
 
-// exhibit is a stored trial, and what it shows.
-type exhibit struct {
+// keptTrial is a trial whose evidence is stored, and what it shows.
+type keptTrial struct {
 	at           order
 	inAny, inOne []string // sightings that count for the recipe, and for the cell alone
 	rank         int
@@ -52,7 +52,7 @@ func (s *shown) add(t trial.Result) {
 		*s = shown{}
 	}
 	inAny, inOne := t.Sightings()
-	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], exhibit{orderOf(t.Spec), inAny, inOne, t.Rank()})
+	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], keptTrial{orderOf(t.Spec), inAny, inOne, t.Rank()})
 }
 
 // enough returns what stored trials show already. Only earlier trials count, so that the choice

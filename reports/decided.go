@@ -113,7 +113,7 @@ func (g glossary) plotDecided(d decision.Decision, e history.Evidence) svg.Pictu
 	return svg.Picture{Width: plotWidth, Height: decidedHeight, What: title, Paint: func(c draw.Canvas) {
 		c.SetColor(svg.Paper)
 		c.Fill(c.Rectangle.Path())
-		n := svg.Pen{Canvas: c}
+		n := svg.Canvas{Canvas: c}
 		n.Text(titleStyle, c.Min.X+10, c.Max.Y-8, title)
 		a := plot.New()
 		a.BackgroundColor = nil
@@ -131,7 +131,7 @@ func (g glossary) plotDecided(d decision.Decision, e history.Evidence) svg.Pictu
 		a.Y.Tick.Marker = plot.ConstantTicks([]plot.Tick{{Value: 0, Label: "0"}, {Value: 50, Label: "50"}, {Value: 100, Label: "100"}})
 		a.Add(painting(func(c draw.Canvas, a *plot.Plot) {
 			x, y := a.Transforms(&c)
-			g.paintDecided(svg.Pen{Canvas: c}, d, e, func(t time.Duration) vg.Length { return x(t.Seconds()) }, y)
+			g.paintDecided(svg.Canvas{Canvas: c}, d, e, func(t time.Duration) vg.Length { return x(t.Seconds()) }, y)
 		}))
 		a.Draw(draw.Crop(c, 8, -14, 4, -titleHeight-14))
 	}}
@@ -151,7 +151,7 @@ func secondTicks(from, to float64) (ticks []plot.Tick) {
 const namesApart = 6
 
 // paintDecided paints faults as bands, the share as steps, and the two instants that matter.
-func (g glossary) paintDecided(n svg.Pen, d decision.Decision, e history.Evidence, x func(time.Duration) vg.Length, y func(float64) vg.Length) {
+func (g glossary) paintDecided(n svg.Canvas, d decision.Decision, e history.Evidence, x func(time.Duration) vg.Length, y func(float64) vg.Length) {
 	end := d.Shown * 102 / 100
 	small := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YBottom)
 	begun := map[int]time.Duration{}

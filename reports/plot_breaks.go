@@ -116,7 +116,7 @@ func breaksPanel(fault named, sizes []float64, recipes []string, count func(reci
 		}
 		g.X.Tick.Marker = plot.ConstantTicks(ticks)
 		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for row, recipe := range recipes {
 			for column, size := range sizes {
 				i, j := float64(row), float64(column)
@@ -136,7 +136,7 @@ func breaksPanel(fault named, sizes []float64, recipes []string, count func(reci
 func within(size float64) bool { return math.Abs(size) < 1 }
 
 // breaksCell paints the share of one size; hatched if too few trials were judged.
-func breaksCell(n svg.Pen, s swept, x0, y0, x1, y1 vg.Length) {
+func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	if !s.enough() {
 		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)

@@ -27,14 +27,14 @@ func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
 
 // damages sums up the updates of each cell, over the trials whose fault hit something. All
 // trials of a recipe have the workload of comparedIn.
-func damages(trials []trial.Result) map[place]damage {
+func damages(trials []trial.Result) map[cellKey]damage {
 	in := comparedIn(trials)
-	out := map[place]damage{}
+	out := map[cellKey]damage{}
 	for _, t := range trials {
 		if !measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
 			continue
 		}
-		at := place{t.Spec.Lock, t.Spec.Fault}
+		at := cellKey{t.Spec.Lock, t.Spec.Fault}
 		d := out[at]
 		d.trials, d.updates, d.lost = d.trials+1, d.updates+t.Progress.Updates, d.lost+t.Progress.LostUpdates
 		d.lasted += t.Progress.Lasted
@@ -50,9 +50,9 @@ func plotDamage(r result) *svg.Picture {
 		return nil
 	}
 	axis := "by the trials' clock · dark: 10,000 or more · hatched: no update was seen"
-	return heatMap(r.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	return heatMap(r.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
-		d, ok := cells[place{c.Lock, c.Fault}]
+		d, ok := cells[cellKey{c.Lock, c.Fault}]
 		switch {
 		case c.Verdict == trial.NotSupported:
 			return
@@ -96,7 +96,7 @@ func damageTable(r result) [][]string {
 	rows := [][]string{{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"}}
 	for _, recipe := range recipes {
 		for _, fault := range faults {
-			if d, ok := cells[place{recipe, fault}]; ok {
+			if d, ok := cells[cellKey{recipe, fault}]; ok {
 				rows = append(rows, []string{
 					recipe, in[recipe], fault, strconv.Itoa(d.trials), strconv.FormatFloat(d.lasted.Seconds(), 'f', 3, 64),
 					strconv.Itoa(d.updates), strconv.Itoa(d.lost), strconv.FormatFloat(d.perHour(), 'f', 1, 64),

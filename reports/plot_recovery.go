@@ -31,9 +31,9 @@ func plotRecovery(r result) *svg.Picture {
 	}
 	title := "Longest time until somebody got in after a fault, in seconds"
 	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
-	return heatMap(r.Matrix, title, axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	return heatMap(r.Matrix, title, axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
-		f := cells[place{c.Lock, c.Fault}]
+		f := cells[cellKey{c.Lock, c.Fault}]
 		switch {
 		case c.Verdict == trial.NotSupported:
 			return

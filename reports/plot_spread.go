@@ -33,7 +33,7 @@ func spreads(title, axis string, rows []latency) *svg.Picture {
 	return chart(title, panel{axis, names, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = lo, hi+(hi-lo)/8 // room for the last median
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for _, t := range logTicks(lo, hi) {
 			n.Lines(svg.Line(svg.Rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
 		}

@@ -117,7 +117,7 @@ func plotViolations(r result) *svg.Picture {
 }
 
 // heat paints one cell of the heat map; hatched if it was not judged.
-func heat(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+func heat(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {
 	case c.Verdict == trial.NotSupported:
@@ -180,7 +180,7 @@ func plotVerdicts(r result) *svg.Picture {
 	return chart("Faults by verdict", panel{"faults", recipes, 22, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = 0, float64(len(faults))
 		g.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for i, recipe := range recipes {
 			from := 0
 			for _, v := range verdictInks {

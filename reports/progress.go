@@ -92,8 +92,8 @@ func (f *fared) add(t trial.Result) {
 // and enough grants for all of them.
 func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
-// place identifies a cell.
-type place struct{ lock, fault string }
+// cellKey identifies a cell.
+type cellKey struct{ lock, fault string }
 
 // measurable says whether a trial's progress counts. It leaves out trials whose fault hit
 // nothing, trials that the harness could not finish, and those of a sweep: most of their
@@ -103,13 +103,13 @@ func measurable(t trial.Result) bool {
 }
 
 // faredIn sums up the measurable trials of each cell.
-func faredIn(trials []trial.Result) map[place]*fared {
-	out := map[place]*fared{}
+func faredIn(trials []trial.Result) map[cellKey]*fared {
+	out := map[cellKey]*fared{}
 	for _, t := range trials {
 		if !measurable(t) {
 			continue
 		}
-		at := place{t.Spec.Lock, t.Spec.Fault}
+		at := cellKey{t.Spec.Lock, t.Spec.Fault}
 		if out[at] == nil {
 			out[at] = &fared{}
 		}
@@ -271,7 +271,7 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 	for _, recipe := range recipes {
 		t := progressTable{Recipe: recipe, Workload: in[recipe], Gist: gist(cells, recipe, faults)}
 		for _, fault := range faults {
-			f := cells[place{recipe, fault}]
+			f := cells[cellKey{recipe, fault}]
 			if f == nil {
 				continue
 			}
@@ -289,11 +289,11 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 }
 
 // gist returns the one line about a recipe that is visible while its table is closed.
-func gist(cells map[place]*fared, recipe string, faults []string) string {
+func gist(cells map[cellKey]*fared, recipe string, faults []string) string {
 	var quiet, slowest, stuck string
 	longest, never := time.Duration(0), 0
 	for _, fault := range faults {
-		f := cells[place{recipe, fault}]
+		f := cells[cellKey{recipe, fault}]
 		if f == nil {
 			continue
 		}

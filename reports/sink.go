@@ -181,7 +181,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 		d.Shrunk = origin
-		d.Entries, d.MoreEntries = story.Entries(f)
+		d.Log, d.MoreLog = story.Log(f)
 	} else {
 		d.Story.Note = "There is no story: the oracle that was violated names no finding."
 	}

@@ -157,7 +157,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 		}
 		line += "\n"
 		x := boundedItem{Whole: line, Short: line}
-		if d, ok := r.toldSurprise(u); ok {
+		if d, ok := r.storyOfUndeclared(u); ok {
 			x.Whole += "\n" + indent(d.Story.Markdown()) + "\n"
 		}
 		s.Items = append(s.Items, x)
@@ -169,13 +169,13 @@ func (r result) undeclaredSection(v view) boundedSection {
 	return s
 }
 
-// toldSurprise returns the story about the undeclared flaw itself.
-func (r result) toldSurprise(u campaign.Surprise) (detail, bool) {
+// storyOfUndeclared returns the story about the undeclared flaw itself.
+func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
 	c, ok := cellOf(r.Matrix, u.Lock, u.Fault)
 	if !ok {
 		return detail{}, false
 	}
-	for _, x := range r.surprises(c) {
+	for _, x := range r.undeclaredIn(c) {
 		if x.Oracle == u.Oracle && x.Cause == u.Cause && !x.Detail.Story.Empty() {
 			return x.Detail, true
 		}

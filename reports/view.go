@@ -28,7 +28,7 @@ type result struct {
 
 // detail is a page's content about one violated trial.
 type detail struct {
-	Story    story.Telling
+	Story    story.Story
 	Declared string
 	Drawn    json.RawMessage // the timeline; see timeline.Data
 	Title    string
@@ -36,10 +36,10 @@ type detail struct {
 	Told trial.Flaw
 	// Shrunk says how the trial came about (origin); "" if that is unknown.
 	Shrunk string
-	// Entries are the commands and operations around the violation, without MoreEntries
-	// earlier ones.
-	Entries     []story.Entry
-	MoreEntries int
+	// Log has the commands and operations around the violation, without MoreLog earlier
+	// ones.
+	Log     []story.LogLine
+	MoreLog int
 	// Picture is porcupine's picture of the history: a page.
 	Picture []byte
 	Kept    keptPictures
@@ -59,7 +59,7 @@ type view struct {
 	Words                                  []wordText
 	Oracles                                []named
 	Details                                []recipeDetails
-	Unexpected                             []campaign.Surprise
+	Unexpected                             []campaign.Discrepancy
 	Missed                                 []declaredFlaws
 	Expect                                 bool
 	Failed                                 []fact
@@ -117,7 +117,7 @@ type cellDetail struct {
 	Anchor, Lock, Fault, Class, Words string
 	Flaws                             []flawView
 	Share                             string // "3 of 5 trials"
-	Story                             story.Telling
+	Story                             story.Story
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
@@ -125,10 +125,10 @@ type cellDetail struct {
 	Commands                          []command    // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
-	// Exhibit is the number of the story and the timeline in the page's data, if Told.
+	// Number is that of the story and the timeline in the page's data, if Told.
 	// Plain is a story that stands in the page itself, and PlainStored what needs the
 	// campaign's folder.
-	Exhibit            int
+	Number             int
 	Plain, PlainStored template.HTML
 }
 
@@ -347,7 +347,7 @@ func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 }
 
 // missed groups the declared flaws that were not found, by recipe.
-func missed(all []campaign.Surprise) []declaredFlaws {
+func missed(all []campaign.Discrepancy) []declaredFlaws {
 	var out []declaredFlaws
 	for _, m := range all {
 		if n := len(out); n == 0 || out[n-1].Recipe != m.Lock {

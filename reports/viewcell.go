@@ -147,7 +147,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 // toldDir returns the folder of the trial whose story a cell shows: a trial with an
 // undeclared flaw if possible, else the minimal trial, else c.Dir.
 func (r result) toldDir(c campaign.Cell) string {
-	if all := r.surprises(c); len(all) > 0 {
+	if all := r.undeclaredIn(c); len(all) > 0 {
 		return all[0].Dir
 	}
 	if _, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {

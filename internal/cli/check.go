@@ -170,7 +170,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 
 // tell prints the verdicts and what shows them, and returns the exit code.
 func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
-	told := tellingOf(result, h.record.Evidence)
+	told := counterexampleOf(result, h.record.Evidence)
 	told.lines = h.lines
 	if f.json {
 		err := printJSON(a.stdout, checked{
