@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -61,7 +62,7 @@ type junitMessage struct {
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration
-	recipes, _ := axes(r.Matrix)
+	recipes, _ := cell.Axes(r.Matrix)
 	for _, recipe := range recipes {
 		s := junitSuite{Name: recipe}
 		var spent time.Duration

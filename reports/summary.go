@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
@@ -18,10 +19,11 @@ const SummarySize = 60_000
 
 // Sizes of the parts of report.md, in bytes.
 const (
-	mostMatrix = 16_000
-	mostList   = 2_500 // each list of what was not judged
-	mostFact   = 200
-	mostLine   = 2_000 // the command
+	mostAnswers = 14_000 // which lock to use
+	mostMatrix  = 16_000
+	mostList    = 2_500 // each list of what was not judged
+	mostFact    = 200
+	mostLine    = 2_000 // the command
 )
 
 // summaryReport returns a campaign's report in GitHub's Markdown, worst first, in at most
@@ -75,6 +77,23 @@ func summaryHead(v view) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// summaryAnswers says of each recipe whether to use it, best first.
+func summaryAnswers(r result, v view) boundedSection {
+	s := boundedSection{Head: "## Which lock to use\n\n", Most: mostAnswers, Rest: func(n int) string {
+		return fmt.Sprintf("- %d more %s: [%s](%s#answers)\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
+	}}
+	_, faults := cell.Axes(r.Matrix)
+	rows := r.adviceRows(v.Rows, faults)
+	for i, row := range rows {
+		text := fmt.Sprintf("- `%s`: **%s** %s\n", row.Recipe, row.Advice.Label(), row.Advice.Words())
+		if i == len(rows)-1 {
+			text += "\n"
+		}
+		s.Items = append(s.Items, boundedItem{Whole: text})
+	}
+	return s
 }
 
 // summaryMatrix is the matrix without links, the worst recipes first.
@@ -171,7 +190,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 
 // storyOfUndeclared returns the story about the undeclared flaw itself.
 func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
-	c, ok := cellOf(r.Matrix, u.Lock, u.Fault)
+	c, ok := cell.Of(r.Matrix, u.Lock, u.Fault)
 	if !ok {
 		return detail{}, false
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -22,7 +24,7 @@ type result struct {
 	Trials []trial.Result
 	// Details of the kept violated trials, by Trial.Dir.
 	Details  map[string]detail
-	Latency  []latency
+	Latency  []plots.Latency
 	Glossary glossary
 }
 
@@ -68,7 +70,7 @@ type view struct {
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
 	Interrupted                            string // how far the campaign came; "" if it was finished
-	Plots                                  []plotView
+	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that there is no data for
 	// Progress has the clients' progress, recipe by recipe; Measures explains its
 	// columns.
@@ -215,7 +217,7 @@ var verdictWords = []wordText{
 // newView returns the content of the pages of a result.
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
-	recipes, faults := axes(r.Matrix)
+	recipes, faults := cell.Axes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
@@ -288,7 +290,7 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	}
 	details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
 	for _, fault := range faults {
-		c, ok := cellOf(r.Matrix, recipe, fault)
+		c, ok := cell.Of(r.Matrix, recipe, fault)
 		if !ok {
 			row.Cells = append(row.Cells, viewCell{})
 			continue

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 
 // spreads draws durations of each lock on a logarithmic scale: a line from the least to the
 // 99th percentile, a bar from the median to the 90th, and the median in words.
-func spreads(title, axis string, rows []latency) *svg.Picture {
+func spreads(title, axis string, rows []Latency) *svg.Picture {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -58,8 +58,8 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // plotLatency draws the durations of acquires without a fault.
-func plotLatency(r result) *svg.Picture {
-	return spreads("Acquire without faults, with the median", "one attempt, its own waiting included: least to 99th percentile · bar: median to 90th", r.Latency)
+func plotLatency(c Campaign) *svg.Picture {
+	return spreads("Acquire without faults, with the median", "one attempt, its own waiting included: least to 99th percentile · bar: median to 90th", c.Latency)
 }
 
 // log returns the decimal logarithm of a duration in microseconds.

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
@@ -88,7 +89,7 @@ func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
 // heatMap draws recipes down and faults across; paint paints one cell.
 func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
-	recipes, faults := axes(m)
+	recipes, faults := cell.Axes(m)
 	height := vg.Length(len(recipes)*plotRow + 112)
 	return chart(title, panel{axis, recipes, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
