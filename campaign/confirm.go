@@ -312,9 +312,9 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 // unconfirmed returns the sought flaws that did not show, in cells that finished. On a
 // deterministic testbed, it returns a flaw once for each such cell; elsewhere, only if the
 // flaw showed under none of the faults under which it was sought.
-func (h hunt) unconfirmed() []Surprise {
+func (h hunt) unconfirmed() []Discrepancy {
 	type flaw struct{ lock, oracle, cause string }
-	var all []Surprise
+	var all []Discrepancy
 	under, shown := map[flaw][]string{}, map[flaw]bool{}
 	for _, s := range h.info.Sought {
 		f := flaw{s.Lock, s.Oracle, s.Cause}
@@ -369,8 +369,8 @@ func (h hunt) finishes(s Sought) bool {
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
 }
 
-func (s Sought) missed(under string) Surprise {
-	return Surprise{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
+func (s Sought) missed(under string) Discrepancy {
+	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
 // Confirmed returns how many of the sought flaws showed (n), and how many could have shown

@@ -20,7 +20,7 @@ import (
 // shown lists, for each recipe, the violated trials whose evidence is stored.
 type shown map[string][]keptTrial
 
-// keptTrial is a stored trial, and what it shows.
+// keptTrial is a trial whose evidence is stored, and what it shows.
 type keptTrial struct {
 	at           order
 	inAny, inOne []string // sightings that count for the recipe, and for the cell alone

@@ -6,7 +6,7 @@
 // campaign goes out, and Load reads it back.
 //
 // The words: a cell is one recipe under one fault; a probe is a fault-free trial that shows
-// where faults can strike; a Surprise is a difference between what a recipe declares and
+// where faults can strike; a Discrepancy is a difference between what a recipe declares and
 // what was found; a Sink receives the results as they come.
 //
 // The package knows no recipe and no fault by name, and not where Redis comes from.

@@ -13,15 +13,15 @@ import (
 
 // unexpected lists violations that the recipe does not declare for the fault, each once,
 // with the first trial that showed it.
-func unexpected(trials []trial.Result) []Surprise {
-	var all []Surprise
+func unexpected(trials []trial.Result) []Discrepancy {
+	var all []Discrepancy
 	for _, t := range trials {
 		for _, f := range t.Flaws {
 			if f.Kind != "" {
 				continue
 			}
-			s := Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
-			same := func(o Surprise) bool {
+			s := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			same := func(o Discrepancy) bool {
 				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
 			}
 			if !slices.ContainsFunc(all, same) {
@@ -30,7 +30,7 @@ func unexpected(trials []trial.Result) []Surprise {
 		}
 	}
 	all = append(all, undeclaredOfPrograms(trials)...)
-	slices.SortStableFunc(all, compareSurprises)
+	slices.SortStableFunc(all, compareDiscrepancies)
 	return all
 }
 
@@ -38,7 +38,7 @@ func unexpected(trials []trial.Result) []Surprise {
 // the named schedules ran, a flaw must show under each fault that it is declared for;
 // elsewhere under at least one. In a mix of faults nothing is missed: chance decides
 // which faults coincide.
-func missed(info Info, trials []trial.Result) []Surprise {
+func missed(info Info, trials []trial.Result) []Discrepancy {
 	h := huntOf(info, trials)
 	all := h.unconfirmed()
 	for _, r := range locks.All() {
@@ -50,13 +50,13 @@ func missed(info Info, trials []trial.Result) []Surprise {
 	for i := range all {
 		all[i].Hidden = !info.Deterministic && slices.ContainsFunc(trials, all[i].mayHide)
 	}
-	slices.SortStableFunc(all, compareSurprises)
+	slices.SortStableFunc(all, compareDiscrepancies)
 	return all
 }
 
 // mayHide says whether the trial could have shown the missed flaw but was inconclusive:
 // it was spoilt, or its oracle could not tell.
-func (s Surprise) mayHide(t trial.Result) bool {
+func (s Discrepancy) mayHide(t trial.Result) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false
 	}
@@ -101,7 +101,7 @@ func huntOf(info Info, trials []trial.Result) hunt {
 
 // misses returns a declared flaw of a lock for each fault under which it should have shown
 // but did not; where one fault would have been enough, it returns one entry for all.
-func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
+func (h hunt) misses(lock string, f locks.Flaw) []Discrepancy {
 	var under []string
 	shown := false
 	for _, p := range h.info.Plan {
@@ -121,9 +121,9 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 		}
 		under = []string{strings.Join(under, ",")}
 	}
-	var all []Surprise
+	var all []Discrepancy
 	for _, fault := range under {
-		all = append(all, Surprise{Lock: lock, Fault: fault, Oracle: f.Oracle, Cause: f.Cause})
+		all = append(all, Discrepancy{Lock: lock, Fault: fault, Oracle: f.Oracle, Cause: f.Cause})
 	}
 	return all
 }
@@ -160,13 +160,13 @@ func (i Info) everyWorkload() bool {
 	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
 }
 
-func compareSurprises(a, b Surprise) int {
+func compareDiscrepancies(a, b Discrepancy) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
 // TooFew returns the number of trials that looked for a missed flaw if they were too few to
 // run every variant of its faults' plans, else 0.
-func (s Stored) TooFew(missed Surprise) int {
+func (s Stored) TooFew(missed Discrepancy) int {
 	faults := strings.Split(missed.Fault, ",")
 	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {
 		return p.Lock == missed.Lock && slices.Contains(faults, p.Fault) && p.Variants > s.Info.Config.Trials

@@ -13,33 +13,33 @@ import (
 func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 	held := trialtest.Verdict("ownership", checker.Held)
 	flaw := trialtest.Violated("ownership", checker.ForeignDelete)
-	miss := func(fault string) Surprise {
-		return Surprise{Lock: "test-flawed", Fault: fault, Oracle: "ownership", Cause: "foreign-delete"}
+	miss := func(fault string) Discrepancy {
+		return Discrepancy{Lock: "test-flawed", Fault: fault, Oracle: "ownership", Cause: "foreign-delete"}
 	}
 	tests := []struct {
 		name   string
 		adjust func(*Info)
 		trials []trial.Result
-		want   []Surprise
+		want   []Discrepancy
 	}{
-		{"shown under one of two", nil, []trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
-		{"shown under none", nil, []trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause"), miss("delay")}},
+		{"shown under one of two", nil, []trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Discrepancy{miss("client-pause")}},
+		{"shown under none", nil, []trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Discrepancy{miss("client-pause"), miss("delay")}},
 		{"not run to the end", nil, []trial.Result{found("delay", 0, 1, flaw)}, nil},
 		{"a mix of faults shows what chance will", nil, []trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, flaw), found("chaos", 0, 1, held)}, nil},
 		{"without the named schedules, once is enough", func(i *Info) { i.Config.Named = false },
 			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
 		{"without them, missed wherever it was looked for", func(i *Info) { i.Config.Named = false },
-			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause,delay")}},
+			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Discrepancy{miss("client-pause,delay")}},
 		{"on real time, once is enough", func(i *Info) { i.Deterministic = false },
 			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
 		{"chosen workloads, which nobody says show it", func(i *Info) { i.Config.Workloads = []string{"mutex"} },
 			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
 		{"more workloads than the standard ones", func(i *Info) { i.Config.Workloads = []string{"mutex", "standard"} },
-			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Discrepancy{miss("client-pause")}},
 		{"a chosen timeout, of which nobody says that it shows it", func(i *Info) { i.Config.CommandTimeout = 3 * time.Second },
 			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
 		{"the timeout that is the default", func(i *Info) { i.Config.CommandTimeout = i.Config.TTL / 2 },
-			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Discrepancy{miss("client-pause")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 				test.adjust(&info)
 			}
 			// Of the flaws of test-flawed, only this one is looked at here.
-			got := slices.DeleteFunc(missed(info, test.trials), func(s Surprise) bool { return s.Cause != "foreign-delete" })
+			got := slices.DeleteFunc(missed(info, test.trials), func(s Discrepancy) bool { return s.Cause != "foreign-delete" })
 			if !slices.Equal(got, test.want) {
 				t.Errorf("missed %+v, want %+v", got, test.want)
 			}

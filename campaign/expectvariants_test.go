@@ -15,7 +15,7 @@ func TestAFlawIsMissedForTooFewTrialsOnlyWhereVariantsWereLeftOut(t *testing.T) 
 		Trials: []trial.Result{under("delay"), under("delay"), under("reset"), under("reset"), under("none")},
 	}
 	for faults, want := range map[string]int{"delay": 2, "reset": 0, "delay,reset": 4, "none": 0} {
-		if got := s.TooFew(Surprise{Lock: "a", Fault: faults}); got != want {
+		if got := s.TooFew(Discrepancy{Lock: "a", Fault: faults}); got != want {
 			t.Errorf("under %s: %d trials were too few, want %d", faults, got, want)
 		}
 	}

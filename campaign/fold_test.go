@@ -118,17 +118,17 @@ func TestCellsInWords(t *testing.T) {
 	}
 }
 
-func TestSurprisesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
+func TestDiscrepanciesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
 	info, trials := comparison()
 	m := fold(info, "", trials)
-	if want := (Surprise{Lock: "test-flawed", Fault: "node-pause", Oracle: "liveness", Cause: "orphaned-key"}); len(m.Unexpected) != 1 || m.Unexpected[0] != want {
+	if want := (Discrepancy{Lock: "test-flawed", Fault: "node-pause", Oracle: "liveness", Cause: "orphaned-key"}); len(m.Unexpected) != 1 || m.Unexpected[0] != want {
 		t.Errorf("unexpected: %+v, want %+v", m.Unexpected, want)
 	}
 	if len(m.Missed) != 0 {
 		t.Errorf("missed: %+v; what cannot be tried is not missed", m.Missed)
 	}
 	trials = slices.DeleteFunc(trials, func(t trial.Result) bool { return t.Spec.Fault == "client-crash" || t.Spec.Trial == 1 })
-	want := []Surprise{
+	want := []Discrepancy{
 		{Lock: "test-flawed", Fault: "client-crash", Oracle: "liveness", Cause: "no-expiry"},
 		{Lock: "test-flawed", Fault: "client-pause,delay", Oracle: "ownership", Cause: "foreign-delete"},
 	}
@@ -139,7 +139,7 @@ func TestSurprisesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	cell := func(o trial.Outcome, causes ...string) []Cell { return []Cell{{Verdict: o, Causes: causes}} }
-	surprise := []Surprise{{Cause: "race"}}
+	differing := []Discrepancy{{Cause: "race"}}
 	tests := []struct {
 		name           string
 		matrix         Matrix
@@ -147,12 +147,12 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"holds", Matrix{Cells: cell(trial.Holds)}, 0, 0},
 		{"finding what is declared is the job", Matrix{Cells: cell(trial.Violated, "race")}, 0, 0},
-		{"undeclared", Matrix{Cells: cell(trial.Violated, "race"), Unexpected: surprise}, 0, 1},
-		{"missed", Matrix{Cells: cell(trial.Holds), Missed: surprise}, 0, 1},
+		{"undeclared", Matrix{Cells: cell(trial.Violated, "race"), Unexpected: differing}, 0, 1},
+		{"missed", Matrix{Cells: cell(trial.Holds), Missed: differing}, 0, 1},
 		{"unknown", Matrix{Cells: cell(trial.Unknown)}, 2, 2},
-		{"a cause that cannot be told", Matrix{Cells: cell(trial.Violated, "unclassified"), Unexpected: []Surprise{{Cause: "unclassified"}}}, 0, 1},
-		{"unexpected outranks unknown", Matrix{Cells: cell(trial.Unknown), Unexpected: surprise}, 2, 1},
-		{"a failed trial outranks all", Matrix{Cells: cell(trial.Unknown), Unexpected: surprise, Failed: []trial.Result{{}}}, 255, 255},
+		{"a cause that cannot be told", Matrix{Cells: cell(trial.Violated, "unclassified"), Unexpected: []Discrepancy{{Cause: "unclassified"}}}, 0, 1},
+		{"unexpected outranks unknown", Matrix{Cells: cell(trial.Unknown), Unexpected: differing}, 2, 1},
+		{"a failed trial outranks all", Matrix{Cells: cell(trial.Unknown), Unexpected: differing, Failed: []trial.Result{{}}}, 255, 255},
 		{"a fault that hit nothing is not as expected", Matrix{Cells: cell(trial.NotExercised)}, 0, 1},
 		{"what a testbed cannot do was not expected of it", Matrix{Cells: cell(trial.NotSupported)}, 0, 0},
 	}

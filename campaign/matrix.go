@@ -84,8 +84,8 @@ type Matrix struct {
 
 	// Unexpected are violations that the recipe does not declare for the fault. Missed are
 	// declared flaws that did not show.
-	Unexpected []Surprise `json:"-"`
-	Missed     []Surprise `json:"-"`
+	Unexpected []Discrepancy `json:"-"`
+	Missed     []Discrepancy `json:"-"`
 	// Doubtful are undeclared violations that are possible but not certain; one entry for
 	// each cell.
 	Doubtful []Doubt `json:"-"`
@@ -100,8 +100,8 @@ type Matrix struct {
 	Finished int `json:"-"`
 }
 
-// Surprise is a difference between what a recipe declares and what was found.
-type Surprise struct {
+// Discrepancy is a difference between what a recipe declares and what was found.
+type Discrepancy struct {
 	Lock   string
 	Fault  string // of a missed flaw: all faults that should have shown it, comma-separated
 	Oracle string
@@ -127,7 +127,7 @@ type Sink interface {
 const (
 	ExitExpected   = 0   // as expected; without Config.Expect also violations
 	ExitUnexpected = 1   // an undeclared violation, a missed flaw, or a fault that hit nothing
-	ExitUnknown    = 2   // a cell is undecided, or a surprise uncertain
+	ExitUnknown    = 2   // a cell is undecided, or a discrepancy uncertain
 	ExitUsage      = 254 // bad usage or configuration
 	ExitHarness    = 255 // the harness itself failed
 )
@@ -145,7 +145,7 @@ func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness
 	}
-	hidden := func(s Surprise) bool { return s.Hidden }
+	hidden := func(s Discrepancy) bool { return s.Hidden }
 	lacking := slices.DeleteFunc(slices.Clone(m.Missed), hidden)
 	idle := len(m.NotExercised()) > 0 && !m.Shard.Part()
 	if expect && (len(lacking) > 0 || idle || len(m.Unexpected) > 0) {

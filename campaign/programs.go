@@ -76,7 +76,7 @@ func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
 
 // undeclaredOfPrograms lists the flaws of programs that their workloads do not declare, each
 // once, with the first trial that showed it.
-func undeclaredOfPrograms(trials []trial.Result) (all []Surprise) {
+func undeclaredOfPrograms(trials []trial.Result) (all []Discrepancy) {
 	told := map[[3]string]bool{}
 	for _, t := range trials {
 		body, _ := workloads.ByName(t.Spec.Workload)
@@ -86,7 +86,7 @@ func undeclaredOfPrograms(trials []trial.Result) (all []Surprise) {
 				continue
 			}
 			told[key] = true
-			all = append(all, Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir})
+			all = append(all, Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir})
 		}
 	}
 	return all
@@ -94,7 +94,7 @@ func undeclaredOfPrograms(trials []trial.Result) (all []Surprise) {
 
 // missedOfPrograms lists the flaws that workloads declare and that no trial showed, in the
 // cells where nothing disturbed the program.
-func (h hunt) missedOfPrograms(trials []trial.Result) (all []Surprise) {
+func (h hunt) missedOfPrograms(trials []trial.Result) (all []Discrepancy) {
 	if h.info.Config.Confirm != "" {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (h hunt) missedOfPrograms(trials []trial.Result) (all []Surprise) {
 					return t.Spec.Lock == p.Lock && t.Spec.Fault == p.Fault && t.Spec.Workload == name &&
 						slices.ContainsFunc(t.OfProgram(), trial.Flaw{Oracle: f.Oracle, Cause: f.Cause}.Same)
 				}) {
-					all = append(all, Surprise{Lock: p.Lock, Fault: p.Fault, Oracle: f.Oracle, Cause: f.Cause})
+					all = append(all, Discrepancy{Lock: p.Lock, Fault: p.Fault, Oracle: f.Oracle, Cause: f.Cause})
 				}
 			}
 		}

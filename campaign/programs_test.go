@@ -43,7 +43,7 @@ func TestAFlawOfTheProgramIsNoneOfTheLock(t *testing.T) {
 		if cell.Verdict != trial.Holds || cell.Violations != 0 || len(cell.Flaws) != 0 {
 			t.Errorf("%s, again %v: the cell says %s with %v", c.workload, c.again, cell.Verdict, cell.Flaws)
 		}
-		missed := slices.DeleteFunc(m.Missed, func(s Surprise) bool { return s.Oracle != "draws" })
+		missed := slices.DeleteFunc(m.Missed, func(s Discrepancy) bool { return s.Oracle != "draws" })
 		if len(m.Programs) != c.programs || len(m.Unexpected) != c.unexpected || len(missed) != c.missed {
 			t.Errorf("%s, again %v: %v of programs, not declared %v, missed %v", c.workload, c.again, m.Programs, m.Unexpected, missed)
 		}

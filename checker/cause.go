@@ -38,6 +38,8 @@ type causeRow struct {
 	meaning, assumption string
 	// ofRenewal: only a lock that renews its leases can show the cause.
 	ofRenewal bool
+	// ownerless and renewedUnheld: see the methods of these names.
+	ownerless, renewedUnheld bool
 	// timeless reports whether no stall of the harness can have caused the finding; nil if a
 	// stall can have caused any.
 	timeless func(history.Claims, Finding) bool
@@ -49,7 +51,7 @@ var causes = []causeRow{
 		meaning: "two grants by the protocol itself", assumption: "nothing happens between the recipe's own commands"},
 	{Cause: ForeignDelete,
 		meaning: "somebody else's key was deleted", assumption: "the key that a release deletes is still the caller's own"},
-	{Cause: ForeignRenewal,
+	{Cause: ForeignRenewal, renewedUnheld: true,
 		meaning: "somebody else's lease was prolonged", assumption: "the key that a renewal prolongs is still the renewer's own"},
 	{Cause: RenewalFailed, ofRenewal: true,
 		meaning: "the renewal failed and nobody noticed", assumption: "renewals keep the lease alive for as long as its holder works"},
@@ -67,13 +69,13 @@ var causes = []causeRow{
 		meaning: "clients' clocks disagreed", assumption: "the clients' wall clocks agree, and a time that was read is still the time"},
 	{Cause: NoKey,
 		meaning: "the lock put nothing into Redis, where other clients would have seen it", assumption: "whoever holds the lock has a key in Redis that all others find there"},
-	{Cause: NoExpiry,
+	{Cause: NoExpiry, ownerless: true,
 		meaning: "a key without an expiry was left behind", assumption: "whoever takes the lock lives to release it"},
 	{Cause: LateCommand,
 		meaning: "a command of an earlier attempt arrived late", assumption: "a command that was given up does not arrive any more"},
 	{Cause: FenceRegressed, timeless: always,
 		meaning: "an older fencing token came after a newer one", assumption: "fencing tokens only grow"},
-	{Cause: OrphanedKey,
+	{Cause: OrphanedKey, ownerless: true,
 		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
 	{Cause: HungHolder, ofRenewal: true,
 		meaning: "a holder that never came back from its work kept its lease alive", assumption: "who renews a lease is still at work under it"},
@@ -122,6 +124,14 @@ func (c Cause) Assumption() string { return c.row().assumption }
 
 // OfRenewal reports whether only a lock that renews its leases can show the cause.
 func (c Cause) OfRenewal() bool { return c.row().ofRenewal }
+
+// Ownerless reports whether the cause is a key that kept clients out after its owner was
+// gone.
+func (c Cause) Ownerless() bool { return c.row().ownerless }
+
+// RenewedUnheld reports whether the cause is a client that prolongs a key without holding
+// the lock.
+func (c Cause) RenewedUnheld() bool { return c.row().renewedUnheld }
 
 func always(history.Claims, Finding) bool { return true }
 

@@ -13,6 +13,10 @@ import (
 // LinearizableName is the name of Linearizable's verdicts.
 const LinearizableName = "linearizable"
 
+// byModel is the oracle behind Linearizable, without its judge.
+var byModel = Oracle{Name: LinearizableName, Rank: 2, OfModel: true,
+	Doc: "the operations, with their recorded replies, can have happened one after the other on a model"}
+
 // linearLimit is the time for the verdict on one history.
 const linearLimit = 15 * time.Second
 
@@ -28,9 +32,10 @@ const linearLimit = 15 * time.Second
 // result is Unknown if ctx, or a time limit on the whole verdict, ended the search. Why
 // states if no minimal conflict of a violation was found in time.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
-	o := Oracle{Name: LinearizableName, judge: agreed(func(ctx context.Context, f *caseFile) Verdict {
+	o := byModel
+	o.judge = agreed(func(ctx context.Context, f *caseFile) Verdict {
 		return linearizable(ctx, model, f, linearLimit)
-	})}
+	})
 	v, _ := o.ask(ctx, newCaseFile(e)) // a judge made by agreed returns no error
 	return v
 }

@@ -41,8 +41,11 @@ func TestEveryCauseHasARow(t *testing.T) {
 // TestOraclesHaveRanksOfTheirOwn checks that the oracles' ranks are a total order, from the
 // most direct harm on.
 func TestOraclesHaveRanksOfTheirOwn(t *testing.T) {
-	all, by := Oracles(), map[int]string{}
+	all, by := append(Oracles(), OracleNamed(LinearizableName)), map[int]string{}
 	for _, o := range all {
+		if OracleNamed(o.Name).Rank != o.Rank {
+			t.Errorf("%s has rank %d by its name, and %d in the table", o.Name, OracleNamed(o.Name).Rank, o.Rank)
+		}
 		if other, taken := by[o.Rank]; taken || o.Rank < 1 || o.Rank > len(all) {
 			t.Errorf("%s has rank %d of %d, as has %q", o.Name, o.Rank, len(all), other)
 		}

@@ -78,14 +78,18 @@ type Oracle struct {
 	Name string // "exclusion"
 	Doc  string // the property, in one sentence
 	Harm Harm   // the kind of harm that its findings show
-	// Rank orders oracles by how directly their findings show harm; 1 is the most direct.
+	// Rank orders all oracles by how directly their findings show harm; 1 is the most
+	// direct.
 	Rank int
 	// OfProgram: findings are flaws of the clients' program and not of the lock.
 	OfProgram bool
 	// AlwaysApplies: the oracle judges the code under test, also of a lock that nobody took.
 	AlwaysApplies bool
-	// NeedsTimes: a history without times cannot be judged. NeedsOrder: nor can one without the
-	// order in which the resource saw reads and writes.
+	// OfModel: the oracle judges by a model that the user names (Linearizable). Judge does
+	// not ask it, and recipes do not declare its findings.
+	OfModel bool
+	// NeedsTimes and NeedsOrder: without recorded times, or without the order in which the
+	// resource saw its operations (history.Op.Seq), the oracle has nothing to judge.
 	NeedsTimes, NeedsOrder bool
 	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
 	// ctx ends first.
@@ -119,21 +123,21 @@ func oracles() []Oracle {
 	return []Oracle{
 		{Name: "exclusion", Rank: 1, Harm: HarmOverlap, judge: exclusion,
 			Doc: "no two believed holds of one lock overlap; read-write: no writer beside anyone"},
-		{Name: "resource", Rank: 2, Harm: HarmWork, NeedsOrder: true, judge: agreed(resource),
+		{Name: "resource", Rank: 3, Harm: HarmWork, NeedsOrder: true, judge: agreed(resource),
 			Doc: "no lost update, and no other owner's operation between two of one critical section"},
-		{Name: "fencing", Rank: 6, Harm: HarmFence, judge: fencing,
+		{Name: "fencing", Rank: 7, Harm: HarmFence, judge: fencing,
 			Doc: "a later grant has a greater fence, and the resource never accepts an older fence after a newer"},
-		{Name: "ownership", Rank: 5, Harm: HarmGrant, judge: agreed(ownership),
+		{Name: "ownership", Rank: 6, Harm: HarmGrant, judge: agreed(ownership),
 			Doc: "no command ends, or changes the life of, another owner's grant that certainly still stood"},
-		{Name: "liveness", Rank: 8, Harm: HarmBlockage, NeedsTimes: true, judge: agreed(liveness),
+		{Name: "liveness", Rank: 9, Harm: HarmBlockage, NeedsTimes: true, judge: agreed(liveness),
 			Doc: "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time"},
-		{Name: "reentrancy", Rank: 3, Harm: HarmReentry, judge: agreed(reentrancy),
+		{Name: "reentrancy", Rank: 4, Harm: HarmReentry, judge: agreed(reentrancy),
 			Doc: "n acquires need n releases, and nobody re-enters what another definitely holds"},
-		{Name: "extension", Rank: 4, judge: agreed(extension),
+		{Name: "extension", Rank: 5, judge: agreed(extension),
 			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's"},
-		{Name: "conduct", Rank: 7, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
+		{Name: "conduct", Rank: 8, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
 			Doc: "the code under test neither deadlocks nor panics, and comes to an end"},
-		{Name: "draws", Rank: 9, OfProgram: true, judge: agreed(draws),
+		{Name: "draws", Rank: 10, OfProgram: true, judge: agreed(draws),
 			Doc: "who gets the lock later does not do again what is to be done once"},
 	}
 }
@@ -181,10 +185,10 @@ func Oracles() []Oracle {
 	return all
 }
 
-// OracleNamed returns the oracle of that name. For an unknown name it returns an oracle
-// that ranks last and cannot judge.
+// OracleNamed returns the oracle of that name. Its Judge is nil if it judges by a model. For
+// an unknown name it returns an oracle that ranks last and cannot judge.
 func OracleNamed(name string) Oracle {
-	all := Oracles()
+	all := append(Oracles(), byModel)
 	for _, o := range all {
 		if o.Name == name {
 			return o

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -66,7 +67,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	a := advice{Fenced: claims.Fenced, Reentrant: claims.Reentrant}
 	var cells []campaign.Cell
 	for _, fault := range faults {
-		if c, ok := cellOf(r.Matrix, recipe, fault); ok {
+		if c, ok := cell.Of(r.Matrix, recipe, fault); ok {
 			cells = append(cells, c)
 			a.count(c)
 		}

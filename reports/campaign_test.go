@@ -35,8 +35,8 @@ func sampleMatrix(tb testing.TB) campaign.Matrix {
 			}
 		}
 	}
-	m.Unexpected = []campaign.Surprise{{Lock: "set-nx-px", Fault: "none", Oracle: "exclusion", Cause: "unclassified", Dir: "trials/set-nx-px/none/mutex-0"}}
-	m.Missed = []campaign.Surprise{{Lock: "redlock", Fault: "node-restart, failover", Oracle: "exclusion", Cause: "server-lost-key"}}
+	m.Unexpected = []campaign.Discrepancy{{Lock: "set-nx-px", Fault: "none", Oracle: "exclusion", Cause: "unclassified", Dir: "trials/set-nx-px/none/mutex-0"}}
+	m.Missed = []campaign.Discrepancy{{Lock: "redlock", Fault: "node-restart, failover", Oracle: "exclusion", Cause: "server-lost-key"}}
 	return m
 }
 

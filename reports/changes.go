@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -61,12 +62,12 @@ type Changes struct {
 func Compare(before, after campaign.Stored) Changes {
 	all := Changes{Schema: 1, Before: before.Dir, After: after.Dir, Cells: []Change{}}
 	old, now := before.ShownFlaws(), after.ShownFlaws()
-	recipes, faults := axes(campaign.Matrix{Cells: slices.Concat(before.Matrix.Cells, after.Matrix.Cells)})
+	recipes, faults := cell.Axes(campaign.Matrix{Cells: slices.Concat(before.Matrix.Cells, after.Matrix.Cells)})
 	slices.Sort(recipes)
 	for _, recipe := range recipes {
 		for _, fault := range faults {
-			a, inA := cellOf(before.Matrix, recipe, fault)
-			b, inB := cellOf(after.Matrix, recipe, fault)
+			a, inA := cell.Of(before.Matrix, recipe, fault)
+			b, inB := cell.Of(after.Matrix, recipe, fault)
 			c := Change{Lock: recipe, Fault: fault}
 			switch {
 			case !inA && !inB:

@@ -45,7 +45,7 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 		verdictRows(&b, t, v)
 	}
 	b.WriteString("\n## In order\n\n" + story.Ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
-	entries, more := story.Entries(f)
+	entries, more := story.Log(f)
 	for _, x := range entries {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
 	}

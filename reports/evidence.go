@@ -20,11 +20,11 @@ import (
 // the trials; the stories always have.
 const pageSize = 1_950_000
 
-// exhibits is the page's data: pieces of HTML that the page's script puts in place, and
+// pageData is the data of the page: pieces of HTML that the page's script puts in place, and
 // timelines that it draws. Pieces of one kind are stored together, because they compress
 // better. Story, timeline, entries and stored of one number belong together; each may be "",
 // a timeline null.
-type exhibits struct {
+type pageData struct {
 	Stories   []string          `json:"stories"`
 	Timelines []json.RawMessage `json:"timelines"`
 	Entries   []string          `json:"entries"` // the commands around the violation
@@ -40,9 +40,9 @@ type exhibits struct {
 // evidence collects what report.html holds compressed, since pictures and stories are nine
 // tenths of it; and the texts that many stories share, which stand in the page once.
 type evidence struct {
-	exhibits
-	pages     [][]byte // porcupine's, by exhibit; nil = there is none
-	ranks     []int    // of each exhibit's verdict, worst first
+	pageData
+	pages     [][]byte // porcupine's, by story; nil = there is none
+	ranks     []int    // of each story's verdict, worst first
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
 	sheet     *svg.Sheet     // of the plots
@@ -92,7 +92,7 @@ func (e *evidence) note(c viewCell) error {
 	return nil
 }
 
-// add puts a cell's story and pictures into the data, and sets c.Exhibit. The story of
+// add puts a cell's story and pictures into the data, and sets c.Number. The story of
 // what is not declared becomes part of the page itself: nobody needs a script to read it.
 func (e *evidence) add(c *cellDetail, d detail) error {
 	var remedies []sharedText
@@ -114,18 +114,18 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 		return err
 	}
 	entries := ""
-	if len(d.Entries) > 0 {
+	if len(d.Log) > 0 {
 		if entries, err = piece("entries", struct {
-			Entries []story.Entry
-			More    int
-		}{d.Entries, d.MoreEntries}); err != nil {
+			Log  []story.LogLine
+			More int
+		}{d.Log, d.MoreLog}); err != nil {
 			return err
 		}
 	}
 	if c.Undeclared() {
 		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
 	}
-	c.Exhibit = len(e.Stories)
+	c.Number = len(e.Stories)
 	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, c.Drawn)
 	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
 	e.pages = append(e.pages, d.Picture)
@@ -142,32 +142,32 @@ func piece(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// data returns the exhibits and porcupine's pictures, each compressed; "" if there are
+// data returns the page's data and porcupine's pictures, each compressed; "" if there are
 // none. If they have more bytes than the budget, the pictures of the least violations are
 // left out, then the commands around these, and at last the largest timelines.
-func (e *evidence) data(budget int) (exhibited, pictures template.HTML, err error) {
+func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil
 	}
 	for worst := len(verdictWords); ; worst-- {
-		if exhibited, err = compressed(e.within(worst)); err != nil {
+		if packed, err = compressed(e.within(worst)); err != nil {
 			return "", "", err
 		}
-		if len(exhibited) <= budget || worst < 0 {
+		if len(packed) <= budget || worst < 0 {
 			break
 		}
 	}
-	for large := fewTimelines; len(exhibited) > budget && large < 2*len(e.Timelines); large *= 2 {
-		if exhibited, err = compressed(e.without(large)); err != nil {
+	for large := fewTimelines; len(packed) > budget && large < 2*len(e.Timelines); large *= 2 {
+		if packed, err = compressed(e.without(large)); err != nil {
 			return "", "", err
 		}
 	}
-	kept, err := e.pictures(budget - len(exhibited))
+	kept, err := e.pictures(budget - len(packed))
 	if err != nil || len(kept.Middles) == 0 {
-		return exhibited, "", err
+		return packed, "", err
 	}
 	pictures, err = compressed(kept)
-	return exhibited, pictures, err
+	return packed, pictures, err
 }
 
 // fewTimelines is how many timelines are left out at first, if there is no room for all.
@@ -175,7 +175,7 @@ const fewTimelines = 10
 
 // without returns the data without the commands around the violations and without so many
 // timelines, the largest.
-func (e *evidence) without(large int) exhibits {
+func (e *evidence) without(large int) pageData {
 	out := e.within(-1)
 	out.Timelines = slices.Clone(out.Timelines)
 	order := make([]int, len(out.Timelines))
@@ -192,9 +192,9 @@ func (e *evidence) without(large int) exhibits {
 // elsewhere replaces the commands that the page has no room for.
 const elsewhere = `<p class="note">This page has no room for the commands around it: they are in the trial's counterexample.md.</p>` + "\n"
 
-// within returns the exhibits with the commands of verdicts up to a rank.
-func (e *evidence) within(worst int) exhibits {
-	out := e.exhibits
+// within returns the data with the commands of verdicts up to a rank.
+func (e *evidence) within(worst int) pageData {
+	out := e.pageData
 	out.Entries = slices.Clone(out.Entries)
 	for i, rank := range e.ranks {
 		if rank > worst && out.Entries[i] != "" {

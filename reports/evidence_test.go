@@ -19,12 +19,12 @@ import (
 
 var packedEvidence = regexp.MustCompile(`(<script type="application/gzip;base64" id="evidence">)([^<]*)(</script>)`)
 
-// exhibitsOf returns the data of a page.
-func exhibitsOf(t *testing.T, html []byte) exhibits {
+// pageDataOf returns the data of a page.
+func pageDataOf(t *testing.T, html []byte) pageData {
 	t.Helper()
 	found := packedEvidence.FindSubmatch(html)
 	if found == nil {
-		return exhibits{}
+		return pageData{}
 	}
 	packed, err := base64.StdEncoding.DecodeString(string(found[2]))
 	if err != nil {
@@ -34,7 +34,7 @@ func exhibitsOf(t *testing.T, html []byte) exhibits {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all exhibits
+	var all pageData
 	if err := json.NewDecoder(plain).Decode(&all); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func exhibitsOf(t *testing.T, html []byte) exhibits {
 func expanded(t *testing.T, html []byte) []byte {
 	t.Helper()
 	var text strings.Builder
-	all := exhibitsOf(t, html)
+	all := pageDataOf(t, html)
 	for i, told := range all.Stories {
 		text.WriteString("\n" + told + string(all.Timelines[i]) + all.Entries[i] + all.Stored[i])
 	}
@@ -84,7 +84,7 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := exhibitsOf(t, html)
+	all := pageDataOf(t, html)
 	page := string(html)
 	seen := map[int]bool{}
 	for _, recipe := range newView(r).Details {
@@ -182,21 +182,21 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		entries, pictures int // at least
 		all               bool
 	}{{1_000_000, 40, 40, true}, {250_000, 40, 1, false}, {120_000, 1, 0, false}, {1, 0, 0, false}} {
-		exhibited, drawn, err := e.data(c.budget)
+		packed, drawn, err := e.data(c.budget)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(exhibited) + len(drawn); n > c.budget && c.budget > 1 {
+		if n := len(packed) + len(drawn); n > c.budget && c.budget > 1 {
 			t.Errorf("budget %d: %d bytes", c.budget, n)
 		}
-		whole := exhibitsOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(exhibited)+`</script>`))
+		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
 		entries := 0
 		for _, text := range whole.Entries {
 			if text != elsewhere {
 				entries++
 			}
 		}
-		kept, err := e.pictures(max(0, c.budget-len(exhibited)))
+		kept, err := e.pictures(max(0, c.budget-len(packed)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,11 +226,11 @@ func TestThePageLeavesOutItsLargestTimelines(t *testing.T) {
 		e.pages, e.ranks = append(e.pages, nil), append(e.ranks, 0)
 	}
 	for budget, want := range map[int]int{200_000: 40, 80_000: 30, 40_000: 20, 1: 0} {
-		exhibited, _, err := e.data(budget)
+		packed, _, err := e.data(budget)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := exhibitsOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(exhibited)+`</script>`))
+		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
 		kept := slices.IndexFunc(whole.Timelines, func(text json.RawMessage) bool { return string(text) == "null" })
 		if kept < 0 {
 			kept = len(whole.Timelines)

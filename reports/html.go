@@ -11,8 +11,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
 	timelinepage "github.com/lockstorm/lockstorm/reports/timeline/page"
@@ -66,10 +68,10 @@ type pageRow struct {
 
 // htmlReport returns a campaign as one self-contained page. Its recipes come in the order
 // of the answers, best first.
-func htmlReport(r result, plots []plotView) ([]byte, error) {
+func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	v := newView(r)
-	v.Plots, v.NotDrawn = plots, notDrawn(plots)
-	_, faults := axes(r.Matrix)
+	v.Plots, v.NotDrawn = drawn, notDrawn(drawn)
+	_, faults := cell.Axes(r.Matrix)
 	answers := r.adviceRows(v.Rows, faults)
 	place := map[string]int{}
 	var rows []pageRow

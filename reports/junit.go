@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -61,7 +62,7 @@ type junitMessage struct {
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration
-	recipes, _ := axes(r.Matrix)
+	recipes, _ := cell.Axes(r.Matrix)
 	for _, recipe := range recipes {
 		s := junitSuite{Name: recipe}
 		var spent time.Duration
@@ -117,7 +118,7 @@ func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-func junitMissed(m campaign.Surprise) junitCase {
+func junitMissed(m campaign.Discrepancy) junitCase {
 	c := junitCase{Class: "lockstorm." + m.Lock, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000"}
 	if m.Hidden {
 		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Hiding, Type: "unknown"}
@@ -188,7 +189,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 // failure returns the stories of a cell's undeclared flaws, each with the trial that shows
 // it.
 func (r result) failure(c campaign.Cell) []string {
-	all := r.surprises(c)
+	all := r.undeclaredIn(c)
 	if len(all) == 0 { // no undeclared flaw has a story of its own
 		return r.Details[r.toldDir(c)].Story.Lines()
 	}

@@ -26,14 +26,14 @@ var meanings = []struct{ symbol, meaning string }{
 // legend explains the symbols that a matrix uses, and what its cells without a violation
 // bound.
 func legend(cells []campaign.Cell, width int) string {
-	used, surprising := map[string]bool{}, false
+	used, anyUndeclared := map[string]bool{}, false
 	for _, c := range cells {
 		s := plainSymbol(c).Text
 		if strings.HasPrefix(s, "0/") {
 			s = "0/"
 		}
 		used[s] = true
-		surprising = surprising || undeclared(c) && plainSymbol(c).Text != undeclaredWord
+		anyUndeclared = anyUndeclared || undeclared(c) && plainSymbol(c).Text != undeclaredWord
 	}
 	var entries []string
 	for _, m := range meanings {
@@ -45,7 +45,7 @@ func legend(cells []campaign.Cell, width int) string {
 			entries = append(entries, m.symbol+" "+m.meaning)
 		}
 	}
-	if surprising {
+	if anyUndeclared {
 		entries = append(entries, "! with a flaw that the recipe does not declare")
 	}
 	text := packEntries(entries, width)

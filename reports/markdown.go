@@ -7,14 +7,15 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // markdownReport returns a campaign's whole report in GitHub's Markdown, as large as it
 // comes.
-func markdownReport(r result, plots []plotView) []byte {
+func markdownReport(r result, drawn []plots.Plot) []byte {
 	v := newView(r)
-	v.Plots = plots
+	v.Plots = drawn
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
 	if v.Interrupted != "" {
@@ -39,7 +40,7 @@ func markdownReport(r result, plots []plotView) []byte {
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
 }
 
-func markdownPlots(b *strings.Builder, all []plotView) {
+func markdownPlots(b *strings.Builder, all []plots.Plot) {
 	for _, p := range all {
 		fmt.Fprintf(b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
 		if p.Data != "" {

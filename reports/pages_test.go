@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -34,7 +35,7 @@ func sampleResult(t *testing.T) result {
 		r.Trials = append(r.Trials, s.Trial)
 		samples[s.Trial.Spec.Lock] = append(samples[s.Trial.Spec.Lock], s.Trial.Acquires...)
 	}
-	r.Latency = summarize(samples)
+	r.Latency = plots.Summarize(samples)
 	return r
 }
 

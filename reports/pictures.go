@@ -11,7 +11,7 @@ import (
 type pictures struct {
 	Head    string         `json:"head"`
 	Tail    string         `json:"tail"`
-	Middles map[int]string `json:"middles"` // by exhibit
+	Middles map[int]string `json:"middles"` // by story
 }
 
 // pictures returns porcupine's pages, those of the worst verdicts first, as many as have

@@ -1,17 +1,15 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // fared sums up the progress of a cell's clients, over the trials whose fault hit
@@ -92,24 +90,14 @@ func (f *fared) add(t trial.Result) {
 // and enough grants for all of them.
 func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
-// place identifies a cell.
-type place struct{ lock, fault string }
-
-// measurable says whether a trial's progress counts. It leaves out trials whose fault hit
-// nothing, trials that the harness could not finish, and those of a sweep: most of their
-// faults are of other sizes than those of other trials.
-func measurable(t trial.Result) bool {
-	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
-}
-
 // faredIn sums up the measurable trials of each cell.
-func faredIn(trials []trial.Result) map[place]*fared {
-	out := map[place]*fared{}
+func faredIn(trials []trial.Result) map[cell.Key]*fared {
+	out := map[cell.Key]*fared{}
 	for _, t := range trials {
-		if !measurable(t) {
+		if !cell.Measurable(t) {
 			continue
 		}
-		at := place{t.Spec.Lock, t.Spec.Fault}
+		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
 		if out[at] == nil {
 			out[at] = &fared{}
 		}
@@ -219,59 +207,17 @@ type progressRow struct {
 	Texts []string
 }
 
-// comparedIn returns, for each recipe, the workload in which its clients are compared: of
-// those that it ran, the one that most recipes have trials in. Workloads of one source
-// document and those that draw come after all others. Among equals, the registry's order
-// decides.
-func comparedIn(trials []trial.Result) map[string]string {
-	ran := map[string][]string{} // recipes, by workload
-	for _, t := range trials {
-		if w := t.Spec.Workload; !slices.Contains(ran[w], t.Spec.Lock) {
-			ran[w] = append(ran[w], t.Spec.Lock)
-		}
-	}
-	var order []string
-	for _, w := range workloads.All() {
-		if len(ran[w.Name]) > 0 {
-			order = append(order, w.Name)
-		}
-	}
-	for _, w := range slices.Sorted(maps.Keys(ran)) { // of an older campaign
-		if !slices.Contains(order, w) {
-			order = append(order, w)
-		}
-	}
-	special := func(name string) int {
-		if w, ok := workloads.ByName(name); ok && w.Document == "" && !w.Draws {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		return cmp.Or(cmp.Compare(special(a), special(b)), cmp.Compare(len(ran[b]), len(ran[a])))
-	})
-	in := map[string]string{}
-	for _, w := range order {
-		for _, recipe := range ran[w] {
-			if in[recipe] == "" {
-				in[recipe] = w
-			}
-		}
-	}
-	return in
-}
-
 // progressTables returns the tables in the matrix's order; none if nothing was measured. All
-// figures of a recipe come from one workload (comparedIn): those of different workloads say
+// figures of a recipe come from one workload (cell.ComparedIn): those of different workloads say
 // nothing beside each other.
 func progressTables(recipes, faults []string, trials []trial.Result) []progressTable {
-	in := comparedIn(trials)
+	in := cell.ComparedIn(trials)
 	cells := faredIn(slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Spec.Workload != in[t.Spec.Lock] }))
 	var out []progressTable
 	for _, recipe := range recipes {
 		t := progressTable{Recipe: recipe, Workload: in[recipe], Gist: gist(cells, recipe, faults)}
 		for _, fault := range faults {
-			f := cells[place{recipe, fault}]
+			f := cells[cell.Key{Lock: recipe, Fault: fault}]
 			if f == nil {
 				continue
 			}
@@ -289,11 +235,11 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 }
 
 // gist returns the one line about a recipe that is visible while its table is closed.
-func gist(cells map[place]*fared, recipe string, faults []string) string {
+func gist(cells map[cell.Key]*fared, recipe string, faults []string) string {
 	var quiet, slowest, stuck string
 	longest, never := time.Duration(0), 0
 	for _, fault := range faults {
-		f := cells[place{recipe, fault}]
+		f := cells[cell.Key{Lock: recipe, Fault: fault}]
 		if f == nil {
 			continue
 		}

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -97,18 +97,18 @@ func TestCampaignsWithoutMeasuresHaveNoTable(t *testing.T) {
 	for i := range r.Trials {
 		r.Trials[i].Progress = nil
 	}
-	plots, err := drawPlots(r)
+	drawn, err := drawPlots(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(plots, func(p plotView) bool { return p.File == "recovery.svg" }) {
+	if slices.ContainsFunc(drawn, func(p plots.Plot) bool { return p.File == "recovery.svg" }) {
 		t.Error("recoveries are drawn")
 	}
-	html, err := htmlReport(r, plots)
+	html, err := htmlReport(r, drawn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(html) + string(markdownReport(r, plots)); strings.Contains(text, "How the clients fared") {
+	if text := string(html) + string(markdownReport(r, drawn)); strings.Contains(text, "How the clients fared") {
 		t.Error("there is a table")
 	}
 }
@@ -138,31 +138,11 @@ func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 	}
 }
 
-// If equally many recipes ran several workloads, a general workload is chosen before one from
-// a source document.
-func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
-	var trials []trial.Result
-	for _, w := range []string{"lottery-unmarked", "mutex", "lottery"} {
-		trials = append(trials, trial.Result{Spec: trial.Spec{Lock: "a", Fault: "none", Workload: w}})
-	}
-	if got := comparedIn(trials)["a"]; got != "mutex" {
-		t.Errorf("compared in %s, want mutex", got)
-	}
-}
-
-// A workload of one source document, or one that draws, tells little of waiting: even if more
-// recipes ran it, recipes are compared in another.
-func TestRecipesAreComparedInAnOrdinaryWorkload(t *testing.T) {
-	in := func(lock, workload string) trial.Result {
-		return trial.Result{Spec: trial.Spec{Lock: lock, Fault: "none", Workload: workload}}
-	}
-	got := comparedIn([]trial.Result{
-		in("plain", "lottery-unmarked"), in("other", "lottery-unmarked"), in("third", "lottery-unmarked"), in("fenced", "lottery-unmarked"),
-		in("plain", "mutex"), in("other", "mutex"), in("other", "extend"),
-		in("fenced", "fenced-write"), in("fenced", "two-locks"), in("more", "two-locks"),
-	})
-	want := map[string]string{"plain": "mutex", "other": "mutex", "third": "lottery-unmarked", "fenced": "two-locks", "more": "two-locks"}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+// A sweep has faults of all sizes: figures about waiting would mix with those of other trials.
+func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
+	swept := measuredTrial(checker.Progress{Waits: 1}, 1)
+	swept.Spec.Size = 1
+	if got := faredIn([]trial.Result{swept}); len(got) > 0 {
+		t.Errorf("%d cells are measured", len(got))
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
 	"github.com/lockstorm/lockstorm/trial"
@@ -80,16 +81,16 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	if r.Latency, err = s.latencies(); err != nil {
 		return err
 	}
-	plots, err := drawPlots(r)
+	drawn, err := drawPlots(r)
 	if err != nil {
 		return err
 	}
-	for _, p := range plots {
-		if err := p.save(filepath.Join(s.dir, PlotsDir)); err != nil {
+	for _, p := range drawn {
+		if err := savePlot(filepath.Join(s.dir, PlotsDir), p); err != nil {
 			return err
 		}
 	}
-	html, err := htmlReport(r, plots)
+	html, err := htmlReport(r, drawn)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 		return err
 	}
 	if s.full {
-		if err := write(filepath.Join(s.dir, FullMarkdownFile), markdownReport(r, plots)); err != nil {
+		if err := write(filepath.Join(s.dir, FullMarkdownFile), markdownReport(r, drawn)); err != nil {
 			return err
 		}
 	}
@@ -181,7 +182,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 		d.Shrunk = origin
-		d.Entries, d.MoreEntries = story.Entries(f)
+		d.Log, d.MoreLog = story.Log(f)
 	} else {
 		d.Story.Note = "There is no story: the oracle that was violated names no finding."
 	}
@@ -243,9 +244,9 @@ func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 
 // latencies merges this run's latencies with those that earlier runs stored, and stores
 // the result.
-func (s *sink) latencies() ([]latency, error) {
+func (s *sink) latencies() ([]plots.Latency, error) {
 	path := filepath.Join(s.dir, PlotsDir, latencyFile)
-	var before []latency
+	var before []plots.Latency
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -256,7 +257,7 @@ func (s *sink) latencies() ([]latency, error) {
 			return nil, fmt.Errorf("read latencies of %s: %w", path, err)
 		}
 	}
-	all := merge(before, summarize(s.acquires))
+	all := plots.Merge(before, plots.Summarize(s.acquires))
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -265,6 +266,38 @@ func (s *sink) latencies() ([]latency, error) {
 		return nil, fmt.Errorf("write latencies: %w", err)
 	}
 	return all, write(path, append(slices.Clone(text), '\n'))
+}
+
+// drawPlots draws every plot that has something to show.
+func drawPlots(r result) ([]plots.Plot, error) {
+	c := plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency, Sizes: map[string]string{}}
+	for _, f := range r.Glossary.Faults {
+		c.Sizes[f.Name] = f.Axis
+	}
+	return plots.Draw(c)
+}
+
+// notDrawn returns the titles of the plots that are not among the drawn ones, each with what
+// it needs.
+func notDrawn(drawn []plots.Plot) (missing []fact) {
+	for _, m := range plots.NotDrawn(drawn) {
+		missing = append(missing, fact{m.Title, m.Needs})
+	}
+	return missing
+}
+
+// savePlot writes the plot's files into a directory: SVG, PNG and figures.
+func savePlot(dir string, p plots.Plot) error {
+	files, err := p.Files()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := write(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write replaces a file in one step, so that a kill leaves the old or the new one.

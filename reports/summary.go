@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
@@ -18,10 +19,11 @@ const SummarySize = 60_000
 
 // Sizes of the parts of report.md, in bytes.
 const (
-	mostMatrix = 16_000
-	mostList   = 2_500 // each list of what was not judged
-	mostFact   = 200
-	mostLine   = 2_000 // the command
+	mostAnswers = 14_000 // which lock to use
+	mostMatrix  = 16_000
+	mostList    = 2_500 // each list of what was not judged
+	mostFact    = 200
+	mostLine    = 2_000 // the command
 )
 
 // summaryReport returns a campaign's report in GitHub's Markdown, worst first, in at most
@@ -29,7 +31,7 @@ const (
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
-	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(r, v), r.undeclaredSection(v)}, summaryLists(v)...)
+	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(v), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
 	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
 		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
@@ -77,8 +79,25 @@ func summaryHead(v view) string {
 	return b.String()
 }
 
+// summaryAnswers says of each recipe whether to use it, best first.
+func summaryAnswers(r result, v view) boundedSection {
+	s := boundedSection{Head: "## Which lock to use\n\n", Most: mostAnswers, Rest: func(n int) string {
+		return fmt.Sprintf("- %d more %s: [%s](%s#answers)\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
+	}}
+	_, faults := cell.Axes(r.Matrix)
+	rows := r.adviceRows(v.Rows, faults)
+	for i, row := range rows {
+		text := fmt.Sprintf("- `%s`: **%s** %s\n", row.Recipe, row.Advice.Label(), row.Advice.Words())
+		if i == len(rows)-1 {
+			text += "\n"
+		}
+		s.Items = append(s.Items, boundedItem{Whole: text})
+	}
+	return s
+}
+
 // summaryMatrix is the matrix without links, the worst recipes first.
-func summaryMatrix(r result, v view) boundedSection {
+func summaryMatrix(v view) boundedSection {
 	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
@@ -157,7 +176,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 		}
 		line += "\n"
 		x := boundedItem{Whole: line, Short: line}
-		if d, ok := r.toldSurprise(u); ok {
+		if d, ok := r.storyOfUndeclared(u); ok {
 			x.Whole += "\n" + indent(d.Story.Markdown()) + "\n"
 		}
 		s.Items = append(s.Items, x)
@@ -169,13 +188,13 @@ func (r result) undeclaredSection(v view) boundedSection {
 	return s
 }
 
-// toldSurprise returns the story about the undeclared flaw itself.
-func (r result) toldSurprise(u campaign.Surprise) (detail, bool) {
-	c, ok := cellOf(r.Matrix, u.Lock, u.Fault)
+// storyOfUndeclared returns the story about the undeclared flaw itself.
+func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
+	c, ok := cell.Of(r.Matrix, u.Lock, u.Fault)
 	if !ok {
 		return detail{}, false
 	}
-	for _, x := range r.surprises(c) {
+	for _, x := range r.undeclaredIn(c) {
 		if x.Oracle == u.Oracle && x.Cause == u.Cause && !x.Detail.Story.Empty() {
 			return x.Detail, true
 		}

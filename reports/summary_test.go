@@ -39,10 +39,10 @@ func drawnCampaign(t *rapid.T) result {
 			x.Spec.Lock, x.Spec.Fault, x.Spec.Schedule = c.Lock, c.Fault, text
 			r.Trials = append(r.Trials, x)
 			if f.Kind == "" {
-				r.Matrix.Unexpected = append(r.Matrix.Unexpected, campaign.Surprise{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: c.Dir})
-				r.Details[c.Dir] = detail{Told: f, Story: story.Telling{Steps: []story.Step{{Text: text}}, Broken: text, Prevented: []string{text}}}
+				r.Matrix.Unexpected = append(r.Matrix.Unexpected, campaign.Discrepancy{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: c.Dir})
+				r.Details[c.Dir] = detail{Told: f, Story: story.Story{Steps: []story.Step{{Text: text}}, Broken: text, Prevented: []string{text}}}
 			} else {
-				r.Matrix.Missed = append(r.Matrix.Missed, campaign.Surprise{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause})
+				r.Matrix.Missed = append(r.Matrix.Missed, campaign.Discrepancy{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause})
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func TestSummaryTellsWhatIsNotDeclaredWhole(t *testing.T) {
 	r := sampleResult(t)
 	c := undeclareFirst(t, r)
 	f := r.Details[c.Dir].Told
-	r.Matrix.Unexpected = []campaign.Surprise{{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: c.Dir}}
+	r.Matrix.Unexpected = []campaign.Discrepancy{{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: c.Dir}}
 	text := string(summaryReport(r))
 	if want := indent(r.Details[c.Dir].Story.Markdown()); !strings.Contains(text, want) {
 		t.Errorf("got\n%s\nwant the story\n%s", text, want)

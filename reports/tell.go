@@ -65,7 +65,7 @@ func (g glossary) tell(t trial.Result, e history.Evidence, screen int) string {
 		b.WriteString("\n" + prose.Wrap(paragraph, "", width))
 	}
 	b.WriteString("\n")
-	entries, more := story.Entries(f)
+	entries, more := story.Log(f)
 	for _, x := range entries {
 		begin := fmt.Sprintf("%11s  %-8s ", prose.Stamp(x.At), x.Who)
 		line := begin + prose.Plain(x.What)

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -99,7 +100,7 @@ func terminal(m campaign.Matrix, g glossary, s Screen) string {
 		}
 		return c.EscapeSeq() + word + text.Reset.EscapeSeq()
 	}
-	recipes, faults := axes(m)
+	recipes, faults := cell.Axes(m)
 	var b strings.Builder
 	if text := interrupted(m); text != "" {
 		b.WriteString(wording.Fill(text, "", s.Width) + "\n\n")
@@ -127,19 +128,6 @@ func (s Screen) withCommand(words, command string) string {
 	}
 	const indent = "    "
 	return wording.Fill(words+":", "  ", s.Width) + "\n  " + shell.Lines(command, indent, s.Width-len(indent)+2) + "\n"
-}
-
-// axes returns the recipes and the faults of a matrix, in the matrix's order.
-func axes(m campaign.Matrix) (recipes, faults []string) {
-	for _, c := range m.Cells {
-		if !slices.Contains(recipes, c.Lock) {
-			recipes = append(recipes, c.Lock)
-		}
-		if !slices.Contains(faults, c.Fault) {
-			faults = append(faults, c.Fault)
-		}
-	}
-	return recipes, faults
 }
 
 // columnWidth is the minimum width of a fault's column, with its gap.
@@ -192,7 +180,7 @@ func grid(m campaign.Matrix, recipes, faults []string, paint func(text.Colors, s
 		row := table.Row{r}
 		for _, f := range faults {
 			text := ""
-			if c, ok := cellOf(m, r, f); ok {
+			if c, ok := cell.Of(m, r, f); ok {
 				s := cellSymbol(c)
 				text = paint(s.Color, s.Text)
 			}
@@ -205,14 +193,6 @@ func grid(m campaign.Matrix, recipes, faults []string, paint func(text.Colors, s
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-func cellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
-	i := slices.IndexFunc(m.Cells, func(c campaign.Cell) bool { return c.Lock == lock && c.Fault == fault })
-	if i < 0 {
-		return campaign.Cell{}, false
-	}
-	return m.Cells[i], true
 }
 
 // longestWord is the maximum length of a word in a heading.

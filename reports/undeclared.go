@@ -16,7 +16,7 @@ const mostListed = 5
 // out. The first finding of each cause is always shown. Findings that the recipe does not
 // declare come first.
 func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more int) {
-	var surprising, others []checker.Finding
+	var first, others []checker.Finding
 	more = v.LeftOut
 	seen, room := map[checker.Cause]bool{}, mostListed
 	for _, f := range v.Findings {
@@ -37,16 +37,16 @@ func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more in
 		if Declared(t, v.Oracle, f.Cause) {
 			others = append(others, f)
 		} else {
-			surprising = append(surprising, f)
+			first = append(first, f)
 		}
 	}
-	return slices.Concat(surprising, others), more
+	return slices.Concat(first, others), more
 }
 
 // Declared reports whether t's recipe declares the finding. It also returns true if there
 // is no recipe, and for the oracle whose findings recipes do not declare.
 func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
-	if t.Spec.Lock == "" || oracle == checker.LinearizableName {
+	if t.Spec.Lock == "" || checker.OracleNamed(oracle).OfModel {
 		return true
 	}
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == oracle && f.Cause == string(cause) })
@@ -73,17 +73,17 @@ func undeclaredFlaws(flaws []trial.Flaw) []string {
 	return out
 }
 
-// surprise is an undeclared flaw of a cell, with its story.
-type surprise struct {
-	campaign.Surprise
+// undeclaredFlaw is an undeclared flaw of a cell, with its story.
+type undeclaredFlaw struct {
+	campaign.Discrepancy
 	Detail detail
 }
 
-// surprises returns the undeclared flaws of a cell that have a story, in the matrix's
+// undeclaredIn returns the undeclared flaws of a cell that have a story, in the matrix's
 // order. The story is that of the trial that showed the flaw first, or of the minimal
 // trial that it was shrunk to.
-func (r result) surprises(c campaign.Cell) []surprise {
-	var out []surprise
+func (r result) undeclaredIn(c campaign.Cell) []undeclaredFlaw {
+	var out []undeclaredFlaw
 	for _, u := range r.Matrix.Unexpected {
 		if u.Lock != c.Lock || u.Fault != c.Fault || u.Dir == "" {
 			continue
@@ -95,7 +95,7 @@ func (r result) surprises(c campaign.Cell) []surprise {
 		for _, dir := range dirs {
 			if d, ok := r.Details[dir]; ok && d.Told.Oracle == u.Oracle && d.Told.Cause == u.Cause {
 				u.Dir = dir
-				out = append(out, surprise{u, d})
+				out = append(out, undeclaredFlaw{u, d})
 				break
 			}
 		}

@@ -62,7 +62,7 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 	cell := cellOfTrial(bug.Trial)
 	cell.Minimal, cell.Flaws = bug.Trial.Dir+"/minimal", s.Trial.Flaws
 	r := result{
-		Matrix: campaign.Matrix{Store: "store/demo", Cells: []campaign.Cell{cell}, Unexpected: []campaign.Surprise{
+		Matrix: campaign.Matrix{Store: "store/demo", Cells: []campaign.Cell{cell}, Unexpected: []campaign.Discrepancy{
 			{Lock: cell.Lock, Fault: cell.Fault, Oracle: "ownership", Cause: "foreign-renewal", Dir: s.Trial.Dir},
 		}},
 		Details: map[string]detail{}, Glossary: testGlossary,

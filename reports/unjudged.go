@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -61,7 +62,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 		}
 		recipes[g] = append(recipes[g], c.Lock)
 	}
-	all, faults := axes(m)
+	all, faults := cell.Axes(m)
 	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
 	var out []string
 	for _, g := range order {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -22,13 +24,13 @@ type result struct {
 	Trials []trial.Result
 	// Details of the kept violated trials, by Trial.Dir.
 	Details  map[string]detail
-	Latency  []latency
+	Latency  []plots.Latency
 	Glossary glossary
 }
 
 // detail is a page's content about one violated trial.
 type detail struct {
-	Story    story.Telling
+	Story    story.Story
 	Declared string
 	Drawn    json.RawMessage // the timeline; see timeline.Data
 	Title    string
@@ -36,10 +38,10 @@ type detail struct {
 	Told trial.Flaw
 	// Shrunk says how the trial came about (origin); "" if that is unknown.
 	Shrunk string
-	// Entries are the commands and operations around the violation, without MoreEntries
-	// earlier ones.
-	Entries     []story.Entry
-	MoreEntries int
+	// Log has the commands and operations around the violation, without MoreLog earlier
+	// ones.
+	Log     []story.LogLine
+	MoreLog int
 	// Picture is porcupine's picture of the history: a page.
 	Picture []byte
 	Kept    keptPictures
@@ -59,7 +61,7 @@ type view struct {
 	Words                                  []wordText
 	Oracles                                []named
 	Details                                []recipeDetails
-	Unexpected                             []campaign.Surprise
+	Unexpected                             []campaign.Discrepancy
 	Missed                                 []declaredFlaws
 	Expect                                 bool
 	Failed                                 []fact
@@ -68,7 +70,7 @@ type view struct {
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
 	Interrupted                            string // how far the campaign came; "" if it was finished
-	Plots                                  []plotView
+	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that there is no data for
 	// Progress has the clients' progress, recipe by recipe; Measures explains its
 	// columns.
@@ -117,7 +119,7 @@ type cellDetail struct {
 	Anchor, Lock, Fault, Class, Words string
 	Flaws                             []flawView
 	Share                             string // "3 of 5 trials"
-	Story                             story.Telling
+	Story                             story.Story
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
@@ -125,10 +127,10 @@ type cellDetail struct {
 	Commands                          []command    // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
-	// Exhibit is the number of the story and the timeline in the page's data, if Told.
+	// Number is that of the story and the timeline in the page's data, if Told.
 	// Plain is a story that stands in the page itself, and PlainStored what needs the
 	// campaign's folder.
-	Exhibit            int
+	Number             int
 	Plain, PlainStored template.HTML
 }
 
@@ -215,7 +217,7 @@ var verdictWords = []wordText{
 // newView returns the content of the pages of a result.
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
-	recipes, faults := axes(r.Matrix)
+	recipes, faults := cell.Axes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
@@ -288,7 +290,7 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	}
 	details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
 	for _, fault := range faults {
-		c, ok := cellOf(r.Matrix, recipe, fault)
+		c, ok := cell.Of(r.Matrix, recipe, fault)
 		if !ok {
 			row.Cells = append(row.Cells, viewCell{})
 			continue
@@ -347,7 +349,7 @@ func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 }
 
 // missed groups the declared flaws that were not found, by recipe.
-func missed(all []campaign.Surprise) []declaredFlaws {
+func missed(all []campaign.Discrepancy) []declaredFlaws {
 	var out []declaredFlaws
 	for _, m := range all {
 		if n := len(out); n == 0 || out[n-1].Recipe != m.Lock {

@@ -11,36 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// classOf returns the class of a cell's verdict in the page's style sheet.
-func classOf(c campaign.Cell) string {
-	switch {
-	case c.Verdict == trial.Violated && c.Kind == "":
-		return "new"
-	case c.Verdict == trial.Violated && c.Kind == locks.Bug:
-		return "bug"
-	case c.Verdict == trial.Violated:
-		return "limit"
-	case c.Verdict == trial.Blocked && c.Forever:
-		return "block"
-	case c.Verdict == trial.Blocked:
-		return "ttl"
-	case c.Verdict == trial.NotExercised:
-		return "idle"
-	case c.Verdict == trial.NotSupported:
-		return "unsupported"
-	case c.Verdict == trial.Holds:
-		return "holds"
-	}
-	return "unknown"
-}
-
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words(), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
+	v := viewCell{Class: cell.Class(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words(), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
 	switch c.Verdict {
 	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
@@ -147,7 +124,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 // toldDir returns the folder of the trial whose story a cell shows: a trial with an
 // undeclared flaw if possible, else the minimal trial, else c.Dir.
 func (r result) toldDir(c campaign.Cell) string {
-	if all := r.surprises(c); len(all) > 0 {
+	if all := r.undeclaredIn(c); len(all) > 0 {
 		return all[0].Dir
 	}
 	if _, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {

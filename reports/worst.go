@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 )
 
 // recipeFlaw is a cause of a recipe's violations, under all the faults that showed it.
@@ -28,7 +29,7 @@ func (r result) shown() []campaign.ShownFlaw {
 
 // worstFlaws returns the flaws of each recipe of the rows, worst first.
 func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
-	_, faults := axes(r.Matrix)
+	_, faults := cell.Axes(r.Matrix)
 	shown := r.shown()
 	slices.SortStableFunc(shown, func(a, b campaign.ShownFlaw) int {
 		return cmp.Or(cmp.Compare(checker.OracleNamed(a.Oracle).Rank, checker.OracleNamed(b.Oracle).Rank),

@@ -170,7 +170,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 
 // tell prints the verdicts and what shows them, and returns the exit code.
 func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
-	told := tellingOf(result, h.record.Evidence)
+	told := counterexampleOf(result, h.record.Evidence)
 	told.lines = h.lines
 	if f.json {
 		err := printJSON(a.stdout, checked{
@@ -242,11 +242,16 @@ func (f checkFlags) judges() []func(context.Context, history.Evidence) checker.V
 
 // readingsDiffer says why exclusion and linearizable can differ, if they do.
 func readingsDiffer(verdicts []checker.Verdict) string {
-	results := map[string]checker.Result{}
+	var believed, answered checker.Result
 	for _, v := range verdicts {
-		results[v.Oracle] = v.Result
+		switch o := checker.OracleNamed(v.Oracle); {
+		case o.OfModel:
+			answered = v.Result
+		case o.Harm == checker.HarmOverlap:
+			believed = v.Result
+		}
 	}
-	switch believed, answered := results["exclusion"], results[checker.LinearizableName]; {
+	switch {
 	case believed == checker.Held && answered == checker.Violated:
 		return "exclusion holds and linearizable is violated: a client stops believing when it invokes the release, at its deadline or by a crash, but only a release that took effect frees the lock; and a model may ask for more than that no holds overlap."
 	case believed == checker.Violated && answered == checker.Held:

@@ -122,7 +122,7 @@ func (f holdFlags) judgeHolds(ctx context.Context, log *applog.Log, model string
 	result.Flaws = nil
 	for i, v := range result.Verdicts {
 		switch {
-		case v.Oracle == "exclusion":
+		case checker.OracleNamed(v.Oracle).Harm == checker.HarmOverlap:
 			result.Verdicts[i] = f.exclusion(v, possible.Verdicts[i], log, readings, claims)
 		case v.Result != checker.NotApplicable:
 			result.Verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: account.HoldsOnly})

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// telling is the most informative finding, with the entries that show it.
-type telling struct {
+// counterexample is the most informative finding, with the entries that show it.
+type counterexample struct {
 	oracle  string
 	finding checker.Finding
 	ops     []history.Op // in order
@@ -29,28 +29,19 @@ type telling struct {
 	lines   []int // of the file, by the index of an entry; nil if entries are lines
 }
 
-// tellingOrder ranks the oracles: the finding of the first violated one is shown.
-var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "extension", "resource", "ownership", "conduct", "liveness"}
-
-// tellingOf picks the first finding of the first violated oracle, preferably undeclared;
-// the zero telling if no oracle is violated.
-func tellingOf(result trial.Result, e history.Evidence) telling {
-	var t telling
-	best := 2 * (len(tellingOrder) + 1)
+// counterexampleOf picks the first finding of the violated oracle with the lowest rank, preferably
+// an undeclared finding; the zero counterexample if no oracle is violated.
+func counterexampleOf(result trial.Result, e history.Evidence) counterexample {
+	var t counterexample
+	best, declared := 0, false
 	for _, v := range result.Verdicts {
-		rank := slices.Index(tellingOrder, v.Oracle)
-		if rank < 0 {
-			rank = len(tellingOrder)
-		}
 		shown, _ := reports.Listed(result, v)
 		if v.Result != checker.Violated || len(shown) == 0 {
 			continue
 		}
-		if reports.Declared(result, v.Oracle, shown[0].Cause) {
-			rank += len(tellingOrder) + 1
-		}
-		if rank < best {
-			best, t.oracle, t.finding = rank, v.Oracle, shown[0]
+		rank, known := checker.OracleNamed(v.Oracle).Rank, reports.Declared(result, v.Oracle, shown[0].Cause)
+		if t.oracle == "" || declared && !known || declared == known && rank < best {
+			best, declared, t.oracle, t.finding = rank, known, v.Oracle, shown[0]
 		}
 	}
 	if t.oracle == "" {
@@ -77,10 +68,10 @@ func tellingOf(result trial.Result, e history.Evidence) telling {
 }
 
 // entries returns the entries that show the finding, as they stand in the history.
-func (t telling) entries() []history.Op { return append([]history.Op{}, t.ops...) }
+func (t counterexample) entries() []history.Op { return append([]history.Op{}, t.ops...) }
 
 // entryLines returns the lines of the entries; nil if entries are lines.
-func (t telling) entryLines() (lines []int) {
+func (t counterexample) entryLines() (lines []int) {
 	for _, op := range t.ops {
 		if op.Index < len(t.lines) {
 			lines = append(lines, t.lines[op.Index])
@@ -91,7 +82,7 @@ func (t telling) entryLines() (lines []int) {
 
 // print shows the entries and a picture of the time around them, for a terminal of that width;
 // 0 is unlimited.
-func (t telling) print(w io.Writer, width int) {
+func (t counterexample) print(w io.Writer, width int) {
 	if t.oracle == "" || len(t.ops) == 0 {
 		return
 	}
@@ -129,7 +120,7 @@ func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) 
 
 // who names who did something. In a log without invocations each hold has a process of its
 // own, which means nothing.
-func (t telling) who(op history.Op) string {
+func (t counterexample) who(op history.Op) string {
 	if t.lines != nil {
 		return fmt.Sprintf("c%d", op.Client)
 	}
@@ -148,7 +139,7 @@ func who(op history.Op) string {
 
 // entryWords describes an entry. An entry of a log without invocations is the beginning or
 // the end of a hold.
-func (t telling) entryWords(op history.Op) string {
+func (t counterexample) entryWords(op history.Op) string {
 	if t.lines != nil {
 		what := map[string]string{history.FAcquire: "certainly holds ", history.FRelease: "may have stopped holding "}[op.F]
 		return what + op.Lock
@@ -200,7 +191,7 @@ const (
 
 // picture draws a lane for each client around the finding, in text, for a terminal of that
 // width; 0 is unlimited.
-func (t telling) picture(width int) string {
+func (t counterexample) picture(width int) string {
 	columns, label := pictureWidth, t.oracle+" violated"
 	if width > 0 {
 		columns = min(columns, max(2*len(instant(0)), width-len(laneIndent)-len(label)-1))
@@ -246,7 +237,7 @@ func (t telling) picture(width int) string {
 }
 
 // lanes calls fill for what clients did with the lock; later calls overwrite earlier ones.
-func (t telling) lanes(fill func(client int, from, to time.Duration, with rune)) {
+func (t counterexample) lanes(fill func(client int, from, to time.Duration, with rune)) {
 	for _, p := range t.pairs {
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.finding.Lock {
 			continue
@@ -269,7 +260,7 @@ func (t telling) lanes(fill func(client int, from, to time.Duration, with rune))
 
 // shown returns the clients whose lanes are drawn: those that the finding concerns, and up
 // to mostLanes others that were active meanwhile.
-func (t telling) shown(lanes map[int][]rune) []int {
+func (t counterexample) shown(lanes map[int][]rune) []int {
 	var clients, others []int
 	for c := range lanes {
 		if slices.Contains(t.finding.Clients, c) {

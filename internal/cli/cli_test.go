@@ -211,7 +211,7 @@ func TestListsAreAsWideAsTheTerminal(t *testing.T) {
 func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 	const line = "as expected: every declared flaw that was looked for was found, and no other"
 	cells := []campaign.Cell{{Lock: "a", Fault: "none", Verdict: trial.Holds}}
-	surprise := []campaign.Surprise{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race"}}
+	differing := []campaign.Discrepancy{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race"}}
 	tests := []struct {
 		name   string
 		expect bool
@@ -220,8 +220,8 @@ func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 	}{
 		{"all of it", true, campaign.Matrix{Cells: cells}, true},
 		{"nobody asked", false, campaign.Matrix{Cells: cells}, false},
-		{"one was missed", true, campaign.Matrix{Cells: cells, Missed: surprise}, false},
-		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: surprise}, false},
+		{"one was missed", true, campaign.Matrix{Cells: cells, Missed: differing}, false},
+		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: differing}, false},
 		{"interrupted", true, campaign.Matrix{Cells: cells, Interrupted: true}, false},
 		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: trial.Unknown}}}, false},
 		{"in doubt", true, campaign.Matrix{Cells: cells, Doubtful: []campaign.Doubt{{Lock: "a", Fault: "none"}}}, false},

@@ -73,7 +73,7 @@ func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		a := app{stderr: &out}
-		a.surprises(&out, campaign.Stored{Dir: "s", Matrix: m})
+		a.discrepancies(&out, campaign.Stored{Dir: "s", Matrix: m})
 		if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": s/d\n") || strings.Count(got, "\n") != 1 {
 			t.Errorf("got %q", got)
 		}

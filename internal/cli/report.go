@@ -126,7 +126,7 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 	if f.json {
 		return nil
 	}
-	a.surprises(a.stdout, stored)
+	a.discrepancies(a.stdout, stored)
 	if f.quiet {
 		return nil
 	}

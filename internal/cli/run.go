@@ -272,10 +272,10 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	if asJSON {
 		out = a.stderr // stdout is for other programs
 	}
-	a.surprises(out, s)
+	a.discrepancies(out, s)
 	if v != quiet {
 		a.asExpected(out, s)
-		for _, line := range pace(s) {
+		for _, line := range throughput(s) {
 			a.say(out, "%s", line)
 		}
 		if !asJSON {
@@ -294,8 +294,8 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	return nil
 }
 
-// surprises lists failures, and differences from what recipes declare.
-func (a *app) surprises(w io.Writer, s campaign.Stored) {
+// discrepancies lists failures, and differences from what recipes declare.
+func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
 	}

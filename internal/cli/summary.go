@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// pace says how many trials a campaign ran in how much time; on virtual time also how much
+// throughput says how many trials a campaign ran in how much time; on virtual time also how much
 // virtual time passed.
-func pace(s campaign.Stored) []string {
+func throughput(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
 		return nil

@@ -52,7 +52,7 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 		}},
 	}
 	for _, test := range tests {
-		if got := pace(test.s); !slices.Equal(got, test.want) {
+		if got := throughput(test.s); !slices.Equal(got, test.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", test.name, got, test.want)
 		}
 	}

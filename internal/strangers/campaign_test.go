@@ -28,7 +28,7 @@ func TestWhoGrantsEverybodyEndsACampaignWithOne(t *testing.T) {
 	if code := s.Matrix.ExitCode(true); code != campaign.ExitUnexpected {
 		t.Errorf("exit code %d, want %d", code, campaign.ExitUnexpected)
 	}
-	if !slices.ContainsFunc(s.Matrix.Unexpected, func(x campaign.Surprise) bool { return x.Oracle == "exclusion" && x.Cause == string(checker.Race) }) {
+	if !slices.ContainsFunc(s.Matrix.Unexpected, func(x campaign.Discrepancy) bool { return x.Oracle == "exclusion" && x.Cause == string(checker.Race) }) {
 		t.Errorf("not declared: %+v, want exclusion by race among it", s.Matrix.Unexpected)
 	}
 }

@@ -19,8 +19,8 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// strikes returns steps for the faults that struck the cast and can have caused the harm.
-func (t *teller) strikes() []Step {
+// faultSteps returns steps for the faults that struck the cast and can have caused the harm.
+func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {
 		if w.Hits == 0 || !w.Matters(t.Cast) || w.Over(t.Start) && !t.leftBehind(w) || w.From > t.lastCause() {

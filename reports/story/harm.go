@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
@@ -114,7 +113,7 @@ func (t *teller) waits() []Step {
 		}
 		out = append(out, Step{At: first.Time, Text: text, Weight: turning})
 	}
-	if times == 0 || x.Cause != checker.OrphanedKey && x.Cause != checker.NoExpiry {
+	if times == 0 || !x.Cause.Ownerless() {
 		out = append(out, Step{At: x.To, Text: Words.Summary(x.Finding), Weight: turning})
 	}
 	if x.Forever {

@@ -152,7 +152,7 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == facts.Gone:
 		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
-	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Blocks() && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
+	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Blocks() && t.Finding.Cause.RenewedUnheld() && x.At >= t.Finding.From:
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
 	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
 		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)

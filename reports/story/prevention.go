@@ -24,8 +24,8 @@ type clues struct {
 	took []string
 	// freed removed another client's key, prolonged changed its expiry.
 	freed, prolonged *clue
-	// ghost: a command ran long after it was sent.
-	ghost bool
+	// late: a command ran long after it was sent.
+	late bool
 	// lives: the keys have a TTL, or should have; renews: a watchdog prolongs it.
 	lives, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes must grant the lock.
@@ -97,7 +97,7 @@ func (t *teller) clues() clues {
 	}
 	for _, i := range t.Finding.Commands {
 		x, ok := facts.CommandAt(t.Commands, i)
-		c.ghost = c.ghost || ok && x.Ran() && x.Served-x.Sent > lateness
+		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > lateness
 	}
 	for _, op := range t.Ops {
 		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start && op.F != history.FSplit {
@@ -305,7 +305,7 @@ var remedies = map[checker.Cause][]remedy{
 		{always, say("a resource that remembers the greatest fencing token it saw, on stable storage")},
 	},
 	checker.OrphanedKey: {
-		{func(c clues) bool { return c.ghost && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
+		{func(c clues) bool { return c.late && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
 		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
 		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
 	},

@@ -15,10 +15,10 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Telling explains a finding to somebody who runs a service and was not there: the
+// Story explains a finding to somebody who runs a service and was not there: the
 // numbered steps, the assumption that broke, and what would have prevented the harm. It
 // rests on the evidence alone, not on the recipe's own description.
-type Telling struct {
+type Story struct {
 	Steps     []Step
 	Broken    string
 	Prevented []string
@@ -27,7 +27,7 @@ type Telling struct {
 }
 
 // Empty reports whether there is no story.
-func (t Telling) Empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(t.Prevented) == 0 }
+func (t Story) Empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(t.Prevented) == 0 }
 
 // Step is one event of a story, as a sentence without its capital and full stop.
 type Step struct {
@@ -53,13 +53,13 @@ const MaxSteps = 9
 // Tell returns the story of the finding: which client acquired the lock, with which TTL
 // and token, which faults struck, what happened to the key, which client got in, and what
 // was overwritten.
-func Tell(f Focus) Telling {
+func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.looks(), t.strikes(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.harm(), t.touches(),
+		t.looks(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	return Telling{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
+	return Story{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
 }
 
 // teller holds the data that several parts of a story share.

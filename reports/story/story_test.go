@@ -23,7 +23,7 @@ func TestEveryCauseIsToldFromItsEvidence(t *testing.T) {
 			}
 			var b strings.Builder
 			b.WriteString(Tell(f).Terminal(100) + "\n")
-			entries, _ := Entries(f)
+			entries, _ := Log(f)
 			for _, x := range entries {
 				fmt.Fprintf(&b, "%11s  %-8s %s\n", prose.Stamp(x.At), x.Who, prose.Plain(x.What))
 			}

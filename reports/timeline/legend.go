@@ -19,7 +19,7 @@ type sample struct {
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	draw func(n svg.Pen, x, y vg.Length) // draws the symbol around (x, y), 14 points wide
+	draw func(n svg.Canvas, x, y vg.Length) // draws the symbol around (x, y), 14 points wide
 }
 
 func isBar(styles ...barStyle) func(bar) bool {
@@ -39,61 +39,61 @@ func isMark(shape markShape) func(mark) bool {
 
 // samples are all entries that a legend may have.
 var samples = []sample{
-	{name: "wait", text: "waits for the lock", bar: isBar(barWait), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.8), x-7, y-0.6, x+7, y+0.6) }},
-	{name: "try", text: "operation", bar: isBar(barAttempt), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.55), x-7, y-2.5, x+7, y+2.5) }},
-	{name: "busy", text: "refused", bar: isBar(barBusy), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.Alpha(svg.Muted, 0.75), x-7, y-2.5, x+7, y+2.5) }},
-	{name: "hold", text: "believes it holds", bar: isBar(barHold), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
-	{name: "shared", text: "holds for reading", bar: isBar(barRead), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "wait", text: "waits for the lock", bar: isBar(barWait), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.8), x-7, y-0.6, x+7, y+0.6) }},
+	{name: "try", text: "operation", bar: isBar(barAttempt), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.55), x-7, y-2.5, x+7, y+2.5) }},
+	{name: "busy", text: "refused", bar: isBar(barBusy), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.Muted, 0.75), x-7, y-2.5, x+7, y+2.5) }},
+	{name: "hold", text: "believes it holds", bar: isBar(barHold), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
+	{name: "shared", text: "holds for reading", bar: isBar(barRead), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Mix(svg.ClientInks[0], svg.Wash, 0.35), x-7, y-4, x+7, y+4)
 		n.Frame(svg.Line(svg.ClientInks[0], 1), x-7, y-4, x+7, y+4)
 	}},
-	{name: "gone", text: "believes it holds, but its key is gone", bar: isBar(barGone), draw: func(n svg.Pen, x, y vg.Length) { stripedBox(n, svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
-	{name: "unknown", text: "outcome unknown", bar: isBar(barUnknown), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "gone", text: "believes it holds, but its key is gone", bar: isBar(barGone), draw: func(n svg.Canvas, x, y vg.Length) { stripedBox(n, svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
+	{name: "unknown", text: "outcome unknown", bar: isBar(barUnknown), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Mix(svg.Doubt, svg.Wash, 0.12), x-7, y-4, x+7, y+4)
 		n.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x-7, y-4, x+7, y+4)
 		n.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x-7, y-4, x+7, y+4)
 	}},
-	{name: "read", text: "read", mark: isMark(markRead), draw: func(n svg.Pen, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6); n.Disc(svg.Paper, x, y, 1.5) }},
-	{name: "write", text: "write", mark: isMark(markWrite), draw: func(n svg.Pen, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6) }},
-	{name: "lost", text: "told that its lease ended", mark: isMark(markLost), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "read", text: "read", mark: isMark(markRead), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6); n.Disc(svg.Paper, x, y, 1.5) }},
+	{name: "write", text: "write", mark: isMark(markWrite), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6) }},
+	{name: "lost", text: "told that its lease ended", mark: isMark(markLost), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: y + 3.5}, vg.Point{X: x + 4, Y: y + 3.5}, vg.Point{X: x, Y: y - 3.5})
 	}},
-	{name: "event", text: "event", mark: isMark(markEvent), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "event", text: "event", mark: isMark(markEvent), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: y - 5}, vg.Point{X: x, Y: y + 5})
 	}},
-	{name: "crash", text: "crash, kill", mark: isMark(markCrash), draw: func(n svg.Pen, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
-	{name: "dead", text: "stopped for ever", lane: func(l lane, to time.Duration) bool { return l.Dead > 0 && l.Dead <= to }, draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "crash", text: "crash, kill", mark: isMark(markCrash), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
+	{name: "dead", text: "stopped for ever", lane: func(l lane, to time.Duration) bool { return l.Dead > 0 && l.Dead <= to }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.18), x-7, y-5, x+7, y+5)
 		n.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x - 7, Y: y}, vg.Point{X: x + 7, Y: y})
 	}},
-	{name: "key", text: "key in Redis, in its owner's colour", bar: isBar(barKey, barKeyEver), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "key", text: "key in Redis, in its owner's colour", bar: isBar(barKey, barKeyEver), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Mix(svg.ClientInks[0], svg.Wash, 0.42), x-7, y-4, x+7, y+4)
 	}},
-	{name: "ever", text: "without expiry", bar: isBar(barKeyEver), draw: func(n svg.Pen, x, y vg.Length) { n.Frame(svg.Line(svg.Alarm, 1), x-7, y-4, x+7, y+4) }},
-	{name: "set", text: "set", mark: isMark(markSet), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "ever", text: "without expiry", bar: isBar(barKeyEver), draw: func(n svg.Canvas, x, y vg.Length) { n.Frame(svg.Line(svg.Alarm, 1), x-7, y-4, x+7, y+4) }},
+	{name: "set", text: "set", mark: isMark(markSet), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Polygon(svg.Ink, vg.Point{X: x - 3.5, Y: y + 3}, vg.Point{X: x + 3.5, Y: y + 3}, vg.Point{X: x, Y: y - 3})
 	}},
-	{name: "renewed", text: "renewed", mark: isMark(markRenewed), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "renewed", text: "renewed", mark: isMark(markRenewed), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x - 3, Y: y - 2}, vg.Point{X: x, Y: y + 2}, vg.Point{X: x + 3, Y: y - 2})
 	}},
-	{name: "deleted", text: "deleted", mark: isMark(markDeleted), draw: func(n svg.Pen, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Ink) }},
-	{name: "foreign", text: "red: done to another client's key", mark: func(m mark) bool { return m.Foreign }, draw: func(n svg.Pen, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Alarm) }},
-	{name: "expired", text: "expired", mark: isMark(markExpired), draw: func(n svg.Pen, x, y vg.Length) { n.Disc(svg.Ink, x, y, 3.6); n.Disc(svg.Paper, x, y, 2.4) }},
-	{name: "removed", text: "lost by its node", mark: isMark(markGone), draw: func(n svg.Pen, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
-	{name: "fault", text: "fault in force, in its colour", bar: isBar(barFault), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "deleted", text: "deleted", mark: isMark(markDeleted), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Ink) }},
+	{name: "foreign", text: "red: done to another client's key", mark: func(m mark) bool { return m.Foreign }, draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Alarm) }},
+	{name: "expired", text: "expired", mark: isMark(markExpired), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 3.6); n.Disc(svg.Paper, x, y, 2.4) }},
+	{name: "removed", text: "lost by its node", mark: isMark(markGone), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
+	{name: "fault", text: "fault in force, in its colour", bar: isBar(barFault), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.35), x-7, y-4, x+7, y+4)
 		n.Box(svg.Muted, x-7, y-4, x-5.5, y+4)
 	}},
-	{name: "shade", text: "aimed at this client or node", lane: func(l lane, _ time.Duration) bool { return len(l.Shades) > 0 }, draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "shade", text: "aimed at this client or node", lane: func(l lane, _ time.Duration) bool { return len(l.Shades) > 0 }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.16), x-7, y-5, x+7, y+5)
 		n.Hatch(svg.Line(svg.Alpha(svg.Muted, 0.6), 0.6), 6, x-7, y-5, x+7, y+5)
 	}},
-	{name: "found", text: "found: the violation told", bar: isBar(barFinding), draw: func(n svg.Pen, x, y vg.Length) { n.Box(svg.Alarm, x-7, y-4, x+7, y+4) }},
-	{name: "other", text: "found: other violations", bar: isBar(barOther), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "found", text: "found: the violation told", bar: isBar(barFinding), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alarm, x-7, y-4, x+7, y+4) }},
+	{name: "other", text: "found: other violations", bar: isBar(barOther), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Alarm, 0.22), x-7, y-4, x+7, y+4)
 		n.Box(svg.Alarm, x-7, y-4, x-6, y+4)
 	}},
-	{name: "harm", text: "from the moment of the violation to its end", bar: isBar(barFinding), draw: func(n svg.Pen, x, y vg.Length) {
+	{name: "harm", text: "from the moment of the violation to its end", bar: isBar(barFinding), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Alarm, 0.13), x-7, y-5, x+7, y+5)
 		n.Lines(svg.Line(svg.Alarm, 0.9, 4, 2), vg.Point{X: x - 7, Y: y - 5}, vg.Point{X: x - 7, Y: y + 5})
 		n.Lines(svg.Line(svg.Alarm, 0.9, 4, 2), vg.Point{X: x + 7, Y: y - 5}, vg.Point{X: x + 7, Y: y + 5})
@@ -101,13 +101,13 @@ var samples = []sample{
 }
 
 // stripedBox draws a believed hold whose key is gone: striped, in an alarming frame.
-func stripedBox(n svg.Pen, c color.NRGBA, x0, y0, x1, y1 vg.Length) {
+func stripedBox(n svg.Canvas, c color.NRGBA, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Mix(c, svg.Wash, 0.25), x0, y0, x1, y1)
 	n.Lines(svg.Line(c, y1-y0, 2, 3), vg.Point{X: x0, Y: (y0 + y1) / 2}, vg.Point{X: x1, Y: (y0 + y1) / 2})
 	n.Frame(svg.Line(svg.Alarm, 1), x0, y0, x1, y1)
 }
 
-func cross(n svg.Pen, x, y, r, width vg.Length, c color.Color) {
+func cross(n svg.Canvas, x, y, r, width vg.Length, c color.Color) {
 	n.Lines(svg.Line(c, width), vg.Point{X: x - r, Y: y - r}, vg.Point{X: x + r, Y: y + r})
 	n.Lines(svg.Line(c, width), vg.Point{X: x - r, Y: y + r}, vg.Point{X: x + r, Y: y - r})
 }
@@ -155,7 +155,7 @@ func sampleWidth(s sample) vg.Length {
 }
 
 func (p *painter) legend(c draw.Canvas) {
-	n := svg.Pen{Canvas: c}
+	n := svg.Canvas{Canvas: c}
 	sty := svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter)
 	y := c.Max.Y - 8
 	for _, row := range p.legendRows() {

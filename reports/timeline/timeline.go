@@ -55,7 +55,7 @@ func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return svg.Slim(svg.Titled(picture, p.titles)), nil
+	return svg.CompactFile(svg.Titled(picture, p.titles)), nil
 }
 
 // painter draws a scene's lanes as a gonum plotter: X is seconds, Y is points
@@ -66,7 +66,7 @@ type painter struct {
 	tops       []vg.Length // each lane's distance from the top of the first
 	total      vg.Length
 
-	pen  svg.Pen
+	pen  svg.Canvas
 	x, y func(float64) vg.Length
 	// written are, per lane, the intervals of X that labels take.
 	written [][][2]vg.Length
@@ -87,7 +87,7 @@ func newPainter(s scene, faultColor func(string) string) *painter {
 }
 
 func (p *painter) title(c draw.Canvas) {
-	n := svg.Pen{Canvas: c}
+	n := svg.Canvas{Canvas: c}
 	n.Text(svg.Bold(svg.TextStyle(13, svg.Ink, draw.XLeft, draw.YTop)), c.Min.X, c.Max.Y-8, p.Title)
 	n.Text(svg.TextStyle(9, svg.Muted, draw.XLeft, draw.YTop), c.Min.X, c.Max.Y-24, p.Subtitle)
 }
@@ -138,7 +138,7 @@ func secondTicks(from, to float64) []plot.Tick {
 
 // Plot implements plot.Plotter.
 func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
-	p.pen = svg.Pen{Canvas: c}
+	p.pen = svg.Canvas{Canvas: c}
 	p.x, p.y = g.Transforms(&c)
 	p.ground(g)
 	for i, l := range p.Lanes {

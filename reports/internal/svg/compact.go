@@ -36,12 +36,12 @@ func (s *Sheet) Compact(picture []byte) []byte {
 	return []byte(onePath(string(picture)))
 }
 
-// Slim returns a picture that is a file of its own, with all its styles in one element, in
+// CompactFile returns a picture that is a file of its own, with all its styles in one element, in
 // fewer bytes; see Sheet.Compact.
-func Slim(picture []byte) []byte {
+func CompactFile(picture []byte) []byte {
 	var s Sheet
-	slim := upright(s.Compact(picture))
-	return bytes.Replace(slim, []byte("</title>\n"), []byte("</title>\n<style>\n"+s.Rules()+"</style>\n"), 1)
+	compact := upright(s.Compact(picture))
+	return bytes.Replace(compact, []byte("</title>\n"), []byte("</title>\n<style>\n"+s.Rules()+"</style>\n"), 1)
 }
 
 const flip = ` transform="scale(1, -1)"`

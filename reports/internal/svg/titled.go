@@ -10,7 +10,7 @@ import (
 
 var numbered = regexp.MustCompile(`<g transform="translate\((\d+), 0\)"\s*>`)
 
-// Titled gives each group that Pen.Group drew its title, titles[n]: browsers show it while
+// Titled gives each group that Canvas.Group drew its title, titles[n]: browsers show it while
 // the pointer is on the group. A picture is drawn correctly only after that.
 func Titled(picture []byte, titles []string) []byte {
 	return numbered.ReplaceAllFunc(picture, func(open []byte) []byte {

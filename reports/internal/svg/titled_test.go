@@ -11,7 +11,7 @@ import (
 
 func TestTitledGivesEachGroupItsTitle(t *testing.T) {
 	picture, err := Draw(20, 10, "what", func(c draw.Canvas) {
-		p := Pen{Canvas: c}
+		p := Canvas{Canvas: c}
 		p.Group(1, func() { p.Box(Ink, 1, 1, 2, 2) })
 		p.Group(0, func() { p.Box(Alarm, 3, 3, 4, 4) })
 		p.Text(TextStyle(5, Ink, draw.XLeft, draw.YTop), 1, 9, "one")
@@ -20,7 +20,7 @@ func TestTitledGivesEachGroupItsTitle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(Slim(Titled(picture, []string{"<first>", "second\nline"})))
+	got := string(CompactFile(Titled(picture, []string{"<first>", "second\nline"})))
 	for _, want := range []string{
 		"<title>what</title>\n<style>\n.i0{fill:#1F2328}\n",
 		"<g><title>second\nline</title>\n<path d=\"m1,1h1v1h-1z\" class=\"i0\" />\n</g>\n<g><title>&lt;first&gt;</title>\n",

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -70,9 +71,9 @@ func sizesOf(all map[sweepAt]swept, fault string) (sizes []float64) {
 
 // plotBreaks draws, for each fault that was swept, the share of violated trials by the size
 // of the fault in lease times.
-func plotBreaks(r result) *svg.Picture {
-	all, in := sweeps(r.Trials), comparedIn(r.Trials)
-	recipes, faults := axes(r.Matrix)
+func plotBreaks(c Campaign) *svg.Picture {
+	all, in := sweeps(c.Trials), cell.ComparedIn(c.Trials)
+	recipes, faults := cell.Axes(c.Matrix)
 	recipes = slices.DeleteFunc(recipes, func(recipe string) bool {
 		for at, s := range all {
 			if at.lock == recipe && at.workload == in[recipe] && s.enough() {
@@ -87,7 +88,7 @@ func plotBreaks(r result) *svg.Picture {
 	var panels []panel
 	for _, fault := range faults {
 		if sizes := sizesOf(all, fault); len(sizes) > 0 {
-			panels = append(panels, breaksPanel(r.Glossary.fault(fault), sizes, recipes, func(recipe string, size float64) swept {
+			panels = append(panels, breaksPanel(fault, c.Sizes[fault], sizes, recipes, func(recipe string, size float64) swept {
 				return all[sweepAt{recipe, in[recipe], fault, size}]
 			}))
 		}
@@ -95,8 +96,8 @@ func plotBreaks(r result) *svg.Picture {
 	return chart("Where each recipe breaks: violated trials in percent", panels...)
 }
 
-// breaksPanel returns the panel of one fault.
-func breaksPanel(fault named, sizes []float64, recipes []string, count func(recipe string, size float64) swept) panel {
+// breaksPanel returns the panel of one fault; measure says what its sizes are.
+func breaksPanel(fault, measure string, sizes []float64, recipes []string, count func(recipe string, size float64) swept) panel {
 	least, most, few := math.MaxInt, 0, ""
 	for _, recipe := range recipes {
 		for _, size := range sizes {
@@ -107,7 +108,7 @@ func breaksPanel(fault named, sizes []float64, recipes []string, count func(reci
 			}
 		}
 	}
-	axis := fmt.Sprintf("%s: %s · each of %s trials%s · line: one TTL", fault.Name, fault.Axis, fromTo(least, most), few)
+	axis := fmt.Sprintf("%s: %s · each of %s trials%s · line: one TTL", fault, measure, fromTo(least, most), few)
 	return panel{axis, recipes, 8, vg.Length(len(recipes)*plotRow + 50), func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(sizes))-0.5
 		var ticks []plot.Tick
@@ -116,7 +117,7 @@ func breaksPanel(fault named, sizes []float64, recipes []string, count func(reci
 		}
 		g.X.Tick.Marker = plot.ConstantTicks(ticks)
 		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for row, recipe := range recipes {
 			for column, size := range sizes {
 				i, j := float64(row), float64(column)
@@ -136,7 +137,7 @@ func breaksPanel(fault named, sizes []float64, recipes []string, count func(reci
 func within(size float64) bool { return math.Abs(size) < 1 }
 
 // breaksCell paints the share of one size; hatched if too few trials were judged.
-func breaksCell(n svg.Pen, s swept, x0, y0, x1, y1 vg.Length) {
+func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	if !s.enough() {
 		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
@@ -178,9 +179,9 @@ func fromTo(least, most int) string {
 
 // breaksTable returns the counts of all sweeps, in the matrix's order, also of workloads
 // that the plot leaves out.
-func breaksTable(r result) [][]string {
-	all := sweeps(r.Trials)
-	recipes, faults := axes(r.Matrix)
+func breaksTable(c Campaign) [][]string {
+	all := sweeps(c.Trials)
+	recipes, faults := cell.Axes(c.Matrix)
 	rows := [][]string{{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"}}
 	for _, fault := range faults {
 		for _, recipe := range recipes {

@@ -35,7 +35,7 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 		t.Fatal("no finding")
 	}
 	var got []string
-	entries, _ := Entries(f)
+	entries, _ := Log(f)
 	for _, x := range entries {
 		if strings.Contains(x.Who, "→") {
 			got = append(got, prose.Stamp(x.At)+" "+prose.Plain(x.What))

@@ -15,7 +15,7 @@ const (
 
 // Markdown returns the story as a numbered list, with the broken assumption and the
 // remedies.
-func (t Telling) Markdown() string {
+func (t Story) Markdown() string {
 	var b strings.Builder
 	for i, s := range t.Steps {
 		fmt.Fprintf(&b, "%d. **%s**: %s\n", i+1, prose.Instant(s.At), prose.Escape(prose.Sentence(s.Text)))
@@ -32,7 +32,7 @@ func (t Telling) Markdown() string {
 }
 
 // Terminal returns the story as text for a terminal with width columns.
-func (t Telling) Terminal(width int) string {
+func (t Story) Terminal(width int) string {
 	var b strings.Builder
 	for i, s := range t.Steps {
 		head := fmt.Sprintf("%2d. %10s  ", i+1, prose.Instant(s.At))
@@ -49,7 +49,7 @@ func (t Telling) Terminal(width int) string {
 }
 
 // Lines returns the story as lines without markup, for CI systems.
-func (t Telling) Lines() []string {
+func (t Story) Lines() []string {
 	var out []string
 	if t.Note != "" {
 		out = append(out, prose.Plain(t.Note))

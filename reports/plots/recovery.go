@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -9,48 +9,66 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
+// recovery sums up how long it took in a cell until a client acquired the lock again.
+type recovery struct {
+	longest time.Duration
+	never   bool // after some fault, no client acquired the lock
+}
+
+// recoveries sums up the recoveries of each cell, over the measurable trials. Cells without
+// a recovery to wait for are left out.
+func recoveries(trials []trial.Result) map[cell.Key]recovery {
+	out := map[cell.Key]recovery{}
+	for _, t := range trials {
+		if !cell.Measurable(t) || t.Progress.Recoveries+t.Progress.Unrecovered == 0 {
+			continue
+		}
+		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
+		r := out[at]
+		out[at] = recovery{longest: max(r.longest, t.Progress.RecoveryMax), never: r.never || t.Progress.Unrecovered > 0}
+	}
+	return out
+}
+
 // plotRecovery draws a heat map of the longest time from a fault's end, or from a client's
 // crash or hang, until a client acquired the lock.
-func plotRecovery(r result) *svg.Picture {
-	cells := faredIn(r.Trials)
-	seen := false
-	for _, f := range cells {
-		seen = seen || f.back.n+f.never > 0
-	}
-	if !seen {
+func plotRecovery(c Campaign) *svg.Picture {
+	cells := recoveries(c.Trials)
+	if len(cells) == 0 {
 		return nil
 	}
-	ttl := r.Info.Config.TTL
+	ttl := c.TTL
 	if ttl <= 0 {
 		ttl = time.Second
 	}
 	title := "Longest time until somebody got in after a fault, in seconds"
 	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
-	return heatMap(r.Matrix, title, axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	return heatMap(c.Matrix, title, axis, func(n svg.Canvas, at campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
-		f := cells[place{c.Lock, c.Fault}]
+		r, seen := cells[cell.Key{Lock: at.Lock, Fault: at.Fault}]
 		switch {
-		case c.Verdict == trial.NotSupported:
+		case at.Verdict == trial.NotSupported:
 			return
-		case f == nil || f.back.n+f.never == 0:
+		case !seen:
 			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 			return
 		}
 		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-		shade, col := slowness(f.back.most, ttl), svg.Doubt
-		if f.never > 0 {
+		shade, col := slowness(r.longest, ttl), svg.Doubt
+		if r.never {
 			shade, col = 1, svg.RGB(0x7B2D8B)
 		}
 		n.Box(svg.Alpha(col, 0.1+0.8*shade), x0, y0, x1, y1)
 		if shade > 0.7 {
 			sty.Color = svg.OnInk
 		}
-		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, tenths(*f))
+		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, r.tenths())
 	})
 }
 
@@ -65,9 +83,9 @@ func slowness(d, ttl time.Duration) float64 {
 
 // tenths returns the longest recovery in seconds, in few characters; "never" if there was
 // a fault without recovery.
-func tenths(f fared) string {
-	switch s := f.back.most.Seconds(); {
-	case f.never > 0:
+func (r recovery) tenths() string {
+	switch s := r.longest.Seconds(); {
+	case r.never:
 		return "never"
 	case s < 0.05:
 		return "0"

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 
 // spreads draws durations of each lock on a logarithmic scale: a line from the least to the
 // 99th percentile, a bar from the median to the 90th, and the median in words.
-func spreads(title, axis string, rows []latency) *svg.Picture {
+func spreads(title, axis string, rows []Latency) *svg.Picture {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func spreads(title, axis string, rows []latency) *svg.Picture {
 	return chart(title, panel{axis, names, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = lo, hi+(hi-lo)/8 // room for the last median
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for _, t := range logTicks(lo, hi) {
 			n.Lines(svg.Line(svg.Rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
 		}
@@ -58,8 +58,8 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // plotLatency draws the durations of acquires without a fault.
-func plotLatency(r result) *svg.Picture {
-	return spreads("Acquire without faults, with the median", "one attempt, its own waiting included: least to 99th percentile · bar: median to 90th", r.Latency)
+func plotLatency(c Campaign) *svg.Picture {
+	return spreads("Acquire without faults, with the median", "one attempt, its own waiting included: least to 99th percentile · bar: median to 90th", c.Latency)
 }
 
 // log returns the decimal logarithm of a duration in microseconds.

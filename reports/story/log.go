@@ -16,22 +16,22 @@ import (
 // longestList is the maximum number of entries in a counterexample.
 const longestList = 60
 
-// Entry is one line of the list that Entries returns.
-type Entry struct {
+// LogLine is one line of Log.
+type LogLine struct {
 	At   time.Duration
 	Who  string
 	What string
 }
 
-// Ordered explains the order of Entries to readers.
+// Ordered explains the order of Log to readers.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
-// Entries lists what the cast, its commands and the nemesis did around the finding, in the
+// Log lists what the cast, its commands and the nemesis did around the finding, in the
 // order that Ordered explains. A command has the time at which its node ran it: by sending
 // times, racing commands could appear in the wrong order. Refused attempts are left out
 // unless the finding names them. more is how many earlier entries were left out for
 // brevity.
-func Entries(f Focus) (entries []Entry, more int) {
+func Log(f Focus) (entries []LogLine, more int) {
 	refused := map[int]bool{}
 	for _, p := range f.Pairs {
 		if p.Complete != nil && p.Complete.Type == history.Fail && p.Complete.Reason == history.Busy &&
@@ -49,11 +49,11 @@ func Entries(f Focus) (entries []Entry, more int) {
 		case refused[op.Index] || op.Time > to:
 		case op.Process == history.Nemesis:
 			if text := nemesisEntry(op, hung); text != "" && (op.Time >= from || op.Window == nil && op.F != history.FStall) {
-				entries = append(entries, Entry{op.Time, "nemesis", text})
+				entries = append(entries, LogLine{op.Time, "nemesis", text})
 			}
 		case op.Time < from || !mine(op.Client) || (f.Finding.Lock != "" && op.Lock != f.Finding.Lock && op.Lock != ""):
 		default:
-			entries = append(entries, Entry{op.Time, "c" + strconv.Itoa(op.Client), opWords(op)})
+			entries = append(entries, LogLine{op.Time, "c" + strconv.Itoa(op.Client), opWords(op)})
 		}
 	}
 	for _, c := range slices.SortedStableFunc(slices.Values(f.Commands), func(a, b history.Command) int { return cmp.Compare(a.Exec, b.Exec) }) {
@@ -65,9 +65,9 @@ func Entries(f Focus) (entries []Entry, more int) {
 		if at-c.Sent > lateness {
 			late = "sent at " + prose.Instant(c.Sent)
 		}
-		entries = append(entries, Entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, f.Claims.ScriptNames, late)})
+		entries = append(entries, LogLine{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, f.Claims.ScriptNames, late)})
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(entries, func(a, b LogLine) int { return cmp.Compare(a.At, b.At) })
 	if len(entries) > longestList {
 		more = len(entries) - longestList
 		entries = entries[more:] // the end is where the harm is

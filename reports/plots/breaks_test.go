@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -27,22 +28,25 @@ func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (a
 	return all
 }
 
-// sweptResult is a campaign with these trials.
-func sweptResult(trials ...[]trial.Result) result {
-	r := result{Glossary: registries(), Trials: slices.Concat(trials...)}
-	for _, t := range r.Trials {
-		if _, ok := cellOf(r.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
-			r.Matrix.Cells = append(r.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
+// campaignOf is a campaign with these trials.
+func campaignOf(trials ...[]trial.Result) Campaign {
+	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}}
+	for _, t := range c.Trials {
+		if _, ok := cell.Of(c.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
+			c.Matrix.Cells = append(c.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
 		}
 	}
-	return r
+	for _, f := range nemesis.All() {
+		c.Sizes[f.Name] = f.Axis()
+	}
+	return c
 }
 
 func TestTheTrialsOfASweepAreCountedBySize(t *testing.T) {
 	drawn := sweptTrials("plain", 0, 9, trial.Violated)
 	other := sweptTrials("plain", 1, 1, trial.Violated)
 	other[0].Spec.Workload = "two-locks"
-	r := sweptResult(
+	r := campaignOf(
 		sweptTrials("plain", 0.5, 6, trial.Unknown, trial.NotExercised),
 		sweptTrials("plain", 1, 6, trial.Violated, trial.Violated, trial.Blocked),
 		sweptTrials("plain", 3, 4, trial.Violated), drawn, other)
@@ -61,7 +65,7 @@ func TestTheTrialsOfASweepAreCountedBySize(t *testing.T) {
 // A share of a few trials says nothing: it is hatched, and a recipe without any other share
 // has no row.
 func TestSharesOfFewTrialsAreNotDrawn(t *testing.T) {
-	r := sweptResult(
+	r := campaignOf(
 		sweptTrials("plain", 0.5, 5), sweptTrials("plain", 1, 8, trial.Violated, trial.Violated), sweptTrials("plain", 3, 4, trial.Violated),
 		sweptTrials("few", 1, 4, trial.Violated))
 	drawn := plotBreaks(r)
@@ -73,35 +77,37 @@ func TestSharesOfFewTrialsAreNotDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	reporttest.WellFormed(t, picture)
-	reporttest.Golden(t, "plots/breaks.svg", picture)
+	reporttest.Golden(t, "breaks.svg", picture)
 }
 
 func TestWithoutASweepThePageSaysWhatIsMissing(t *testing.T) {
 	for _, trials := range [][]trial.Result{sweptTrials("plain", 0, 9, trial.Violated), sweptTrials("plain", 1, 4, trial.Violated)} {
-		r := sweptResult(trials)
+		r := campaignOf(trials)
 		if plotBreaks(r) != nil {
 			t.Errorf("%d trials of size %v are drawn", len(trials), trials[0].Spec.Size)
 		}
-		plots, err := drawPlots(r)
+		plots, err := Draw(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if missing := notDrawn(plots); !slices.Contains(missing, fact{"Where each recipe breaks", breaksNeed}) {
+		if missing := NotDrawn(plots); !slices.Contains(missing, Missing{"Where each recipe breaks", breaksNeed}) {
 			t.Errorf("the plots that are not drawn are %v", missing)
 		}
 	}
 }
 
-// A sweep has faults of all sizes: figures about waiting would mix with those of other trials.
-func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
+// A sweep has faults of all sizes: its figures would mix with those of other trials.
+func TestSweepsAreInNoOtherPlot(t *testing.T) {
 	trials := sweptTrials("plain", 1, 3)
 	for i := range trials {
-		trials[i].Progress = measuredTrial(trialProgress, 1).Progress
-	}
-	if got := faredIn(trials); len(got) > 0 {
-		t.Errorf("%d cells are measured", len(got))
+		p := trialProgress
+		p.Recoveries = 1
+		trials[i].Progress = &p
 	}
 	if got := damages(trials); len(got) > 0 {
 		t.Errorf("%d cells have damage", len(got))
+	}
+	if got := recoveries(trials); len(got) > 0 {
+		t.Errorf("%d cells have recoveries", len(got))
 	}
 }

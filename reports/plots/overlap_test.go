@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"reflect"
@@ -31,7 +31,7 @@ func TestOverlapsAreTheLongestOfEachTrial(t *testing.T) {
 	}
 	sweep, elsewhere := overlapping("plain", 9000), overlapping("plain", 9000)
 	sweep.Spec.Size, elsewhere.Spec.Workload = 3, "lottery-unmarked"
-	r := sweptResult(append(trials, sweep, elsewhere))
+	r := campaignOf(append(trials, sweep, elsewhere))
 	want := [][]string{
 		{"recipe", "workload", "trials with an overlap", "least ms", "median ms", "90th percentile ms", "99th percentile ms", "longest ms"},
 		{"plain", "mutex", "10", "10.000", "60.000", "100.000", "100.000", "100.000"},
@@ -48,8 +48,8 @@ func TestOverlapsAreTheLongestOfEachTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	reporttest.WellFormed(t, picture)
-	reporttest.Golden(t, "plots/overlap.svg", picture)
-	if plotOverlaps(sweptResult(trials[1:2])) != nil {
+	reporttest.Golden(t, "overlap.svg", picture)
+	if plotOverlaps(campaignOf(trials[1:2])) != nil {
 		t.Error("no overlap is drawn")
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
@@ -24,7 +25,7 @@ type panel struct {
 	// bottom is the space below the axis' texts; height is that of the whole panel.
 	bottom, height vg.Length
 	x              func(*plot.Plot) // sets up the X axis
-	paint          func(n svg.Pen, x, y func(float64) vg.Length)
+	paint          func(n svg.Canvas, x, y func(float64) vg.Length)
 }
 
 // titleHeight is the space for a title above the first panel.
@@ -39,7 +40,7 @@ func chart(title string, panels ...panel) *svg.Picture {
 	return &svg.Picture{Width: plotWidth, Height: height, What: title, Paint: func(c draw.Canvas) {
 		c.SetColor(svg.Paper)
 		c.Fill(c.Rectangle.Path())
-		n := svg.Pen{Canvas: c}
+		n := svg.Canvas{Canvas: c}
 		n.Text(titleStyle, c.Min.X+10, c.Max.Y-8, title)
 		top := c.Max.Y - titleHeight
 		for _, p := range panels {
@@ -75,7 +76,7 @@ func (p panel) draw(c draw.Canvas) {
 	p.x(g)
 	g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
 		tx, ty := g.Transforms(&c)
-		p.paint(svg.Pen{Canvas: c}, tx, ty)
+		p.paint(svg.Canvas{Canvas: c}, tx, ty)
 	}))
 	g.Draw(draw.Crop(c, 8, -14, p.bottom, 0))
 }
@@ -87,8 +88,8 @@ type painting func(draw.Canvas, *plot.Plot)
 func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
 // heatMap draws recipes down and faults across; paint paints one cell.
-func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
-	recipes, faults := axes(m)
+func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
+	recipes, faults := cell.Axes(m)
 	height := vg.Length(len(recipes)*plotRow + 112)
 	return chart(title, panel{axis, recipes, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
@@ -100,7 +101,7 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c camp
 		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
 		g.X.Tick.Label.Rotation = math.Pi / 3
 		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	}, func(n svg.Pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for _, c := range m.Cells {
 			i, j := float64(slices.Index(recipes, c.Lock)), float64(slices.Index(faults, c.Fault))
 			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)

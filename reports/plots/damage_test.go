@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"reflect"
@@ -24,7 +24,7 @@ func TestDamageIsLostUpdatesPerHour(t *testing.T) {
 	elsewhere := updating(trialProgress, 1)
 	elsewhere.Spec.Workload = "lottery-unmarked"
 	idle := updating(trialProgress, 0)
-	r := sweptResult([]trial.Result{updating(trialProgress, 1), updating(sound, 1), updating(older, 1), elsewhere, idle})
+	r := campaignOf([]trial.Result{updating(trialProgress, 1), updating(sound, 1), updating(older, 1), elsewhere, idle})
 	want := [][]string{
 		{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"},
 		{"plain", "mutex", "client-pause", "2", "72.000", "80", "2", "100.0"},
@@ -32,7 +32,7 @@ func TestDamageIsLostUpdatesPerHour(t *testing.T) {
 	if got := damageTable(r); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
-	if plotDamage(r) == nil || plotDamage(sweptResult([]trial.Result{updating(older, 1)})) != nil {
+	if plotDamage(r) == nil || plotDamage(campaignOf([]trial.Result{updating(older, 1)})) != nil {
 		t.Error("damage is drawn without updates, or not with some")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Pen draws on a canvas in points.
-type Pen struct{ draw.Canvas }
+// Canvas is a canvas of gonum with the shapes that pictures need, in points.
+type Canvas struct{ draw.Canvas }
 
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
@@ -31,7 +31,7 @@ func Bold(s text.Style) text.Style {
 }
 
 // Box paints the rectangle between two corners.
-func (p *Pen) Box(c color.Color, x0, y0, x1, y1 vg.Length) {
+func (p *Canvas) Box(c color.Color, x0, y0, x1, y1 vg.Length) {
 	if x1 <= x0 || y1 <= y0 {
 		return
 	}
@@ -40,13 +40,13 @@ func (p *Pen) Box(c color.Color, x0, y0, x1, y1 vg.Length) {
 }
 
 // Frame outlines the rectangle between two corners.
-func (p *Pen) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
+func (p *Canvas) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
 	p.SetLineStyle(s)
 	p.Stroke(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
 // Hatch fills the rectangle with slanted lines, step points apart.
-func (p *Pen) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
+func (p *Canvas) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	if x1 <= x0 || y1 <= y0 {
 		return
 	}
@@ -68,13 +68,13 @@ func (p *Pen) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 }
 
 // Polygon fills the polygon of the points.
-func (p *Pen) Polygon(c color.Color, points ...vg.Point) {
+func (p *Canvas) Polygon(c color.Color, points ...vg.Point) {
 	p.SetColor(c)
 	p.Fill(pathOf(points, true))
 }
 
 // Lines draws a line through the points.
-func (p *Pen) Lines(s draw.LineStyle, points ...vg.Point) {
+func (p *Canvas) Lines(s draw.LineStyle, points ...vg.Point) {
 	p.SetLineStyle(s)
 	p.Stroke(pathOf(points, false))
 }
@@ -95,7 +95,7 @@ func pathOf(points []vg.Point, closed bool) vg.Path {
 }
 
 // Disc fills a circle.
-func (p *Pen) Disc(c color.Color, x, y, r vg.Length) {
+func (p *Canvas) Disc(c color.Color, x, y, r vg.Length) {
 	p.SetColor(c)
 	var path vg.Path
 	path.Move(vg.Point{X: x + r, Y: y})
@@ -105,7 +105,7 @@ func (p *Pen) Disc(c color.Color, x, y, r vg.Length) {
 }
 
 // Group draws what paint draws as a group that Titled finds by its number n, from 0.
-func (p *Pen) Group(n int, paint func()) {
+func (p *Canvas) Group(n int, paint func()) {
 	p.Push()
 	p.Translate(vg.Point{X: vg.Length(n)}) // moves the group until Titled has written its title instead
 	paint()
@@ -113,7 +113,7 @@ func (p *Pen) Group(n int, paint func()) {
 }
 
 // Text writes a text at a point.
-func (p *Pen) Text(s text.Style, x, y vg.Length, txt string) {
+func (p *Canvas) Text(s text.Style, x, y vg.Length, txt string) {
 	p.FillText(s, vg.Point{X: x, Y: y}, txt)
 }
 

@@ -1,10 +1,11 @@
-package reports
+package plots
 
 import (
 	"strconv"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -14,18 +15,18 @@ import (
 const leastOverlaps = 10
 
 // overlaps sums up, for each recipe, the longest time in each trial for which two clients
-// held one lock. Only trials with such a time count, of the workload of comparedIn, and none
+// held one lock. Only trials with such a time count, of the workload of cell.ComparedIn, and none
 // of a sweep.
-func overlaps(trials []trial.Result) []latency {
-	in, oracles := comparedIn(trials), ofOverlaps()
+func overlaps(trials []trial.Result) []Latency {
+	in, oracles := cell.ComparedIn(trials), ofOverlaps()
 	longest := map[string][]time.Duration{}
 	for _, t := range trials {
 		if d := longestOverlap(t, oracles); d > 0 && t.Spec.Size == 0 && t.Spec.Workload == in[t.Spec.Lock] {
 			longest[t.Spec.Lock] = append(longest[t.Spec.Lock], d)
 		}
 	}
-	var rows []latency
-	for _, l := range summarize(longest) {
+	var rows []Latency
+	for _, l := range Summarize(longest) {
 		if l.N >= leastOverlaps {
 			rows = append(rows, l)
 		}
@@ -57,16 +58,16 @@ func longestOverlap(t trial.Result, oracles map[string]bool) (longest time.Durat
 }
 
 // plotOverlaps draws the overlaps of each recipe.
-func plotOverlaps(r result) *svg.Picture {
+func plotOverlaps(c Campaign) *svg.Picture {
 	return spreads("How long two clients held the lock at once, with the median",
-		"longest overlap of each trial: least to 99th percentile · bar: median to 90th", overlaps(r.Trials))
+		"longest overlap of each trial: least to 99th percentile · bar: median to 90th", overlaps(c.Trials))
 }
 
 // overlapTable returns the figures of the plot, in milliseconds.
-func overlapTable(r result) [][]string {
+func overlapTable(c Campaign) [][]string {
 	rows := [][]string{{"recipe", "workload", "trials with an overlap", "least ms", "median ms", "90th percentile ms", "99th percentile ms", "longest ms"}}
-	in := comparedIn(r.Trials)
-	for _, l := range overlaps(r.Trials) {
+	in := cell.ComparedIn(c.Trials)
+	for _, l := range overlaps(c.Trials) {
 		row := []string{l.Lock, in[l.Lock], strconv.Itoa(l.N)}
 		for _, d := range []time.Duration{l.Min, l.Median, l.P90, l.P99, l.Max} {
 			row = append(row, strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64))

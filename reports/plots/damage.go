@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -26,15 +27,15 @@ type damage struct {
 func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
 
 // damages sums up the updates of each cell, over the trials whose fault hit something. All
-// trials of a recipe have the workload of comparedIn.
-func damages(trials []trial.Result) map[place]damage {
-	in := comparedIn(trials)
-	out := map[place]damage{}
+// trials of a recipe have the workload of cell.ComparedIn.
+func damages(trials []trial.Result) map[cell.Key]damage {
+	in := cell.ComparedIn(trials)
+	out := map[cell.Key]damage{}
 	for _, t := range trials {
-		if !measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
+		if !cell.Measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
 			continue
 		}
-		at := place{t.Spec.Lock, t.Spec.Fault}
+		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
 		d := out[at]
 		d.trials, d.updates, d.lost = d.trials+1, d.updates+t.Progress.Updates, d.lost+t.Progress.LostUpdates
 		d.lasted += t.Progress.Lasted
@@ -44,17 +45,17 @@ func damages(trials []trial.Result) map[place]damage {
 }
 
 // plotDamage draws a heat map of the lost updates per hour of trials.
-func plotDamage(r result) *svg.Picture {
-	cells := damages(r.Trials)
+func plotDamage(c Campaign) *svg.Picture {
+	cells := damages(c.Trials)
 	if len(cells) == 0 {
 		return nil
 	}
 	axis := "by the trials' clock · dark: 10,000 or more · hatched: no update was seen"
-	return heatMap(r.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	return heatMap(c.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Canvas, at campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
-		d, ok := cells[place{c.Lock, c.Fault}]
+		d, ok := cells[cell.Key{Lock: at.Lock, Fault: at.Fault}]
 		switch {
-		case c.Verdict == trial.NotSupported:
+		case at.Verdict == trial.NotSupported:
 			return
 		case !ok:
 			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
@@ -90,13 +91,13 @@ func short(rate float64) string {
 }
 
 // damageTable returns the counts behind the plot, in the matrix's order.
-func damageTable(r result) [][]string {
-	cells, in := damages(r.Trials), comparedIn(r.Trials)
-	recipes, faults := axes(r.Matrix)
+func damageTable(c Campaign) [][]string {
+	cells, in := damages(c.Trials), cell.ComparedIn(c.Trials)
+	recipes, faults := cell.Axes(c.Matrix)
 	rows := [][]string{{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"}}
 	for _, recipe := range recipes {
 		for _, fault := range faults {
-			if d, ok := cells[place{recipe, fault}]; ok {
+			if d, ok := cells[cell.Key{Lock: recipe, Fault: fault}]; ok {
 				rows = append(rows, []string{
 					recipe, in[recipe], fault, strconv.Itoa(d.trials), strconv.FormatFloat(d.lasted.Seconds(), 'f', 3, 64),
 					strconv.Itoa(d.updates), strconv.Itoa(d.lost), strconv.FormatFloat(d.perHour(), 'f', 1, 64),

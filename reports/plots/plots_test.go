@@ -1,0 +1,74 @@
+package plots
+
+import (
+	"bytes"
+	"image/png"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// everyPlot draws all plots of one campaign: a sweep, trials with overlaps, and trials with
+// updates and recoveries.
+func everyPlot(t *testing.T) []Plot {
+	t.Helper()
+	updating := sweptTrials("plain", 0, 1)
+	updating[0].Progress = &checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second, Recoveries: 1, RecoveryMax: time.Second}
+	var overlaps []trial.Result
+	for range leastOverlaps {
+		overlaps = append(overlaps, overlapping("plain", 30))
+	}
+	c := campaignOf(sweptTrials("plain", 1, 8, trial.Violated), overlaps, updating)
+	c.Latency = Summarize(map[string][]time.Duration{"plain": {time.Millisecond, 2 * time.Millisecond}})
+	drawn, err := Draw(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(drawn) != len(all) {
+		t.Fatalf("%d of %d plots are drawn", len(drawn), len(all))
+	}
+	return drawn
+}
+
+// Where the plots' font is missing, viewers take another that may be wider.
+func TestTitlesOfPlotsFitInAWiderFontToo(t *testing.T) {
+	const wider = 1.2
+	for _, p := range everyPlot(t) {
+		if got := titleStyle.Width(p.drawn.What) * wider; got > plotWidth-20 {
+			t.Errorf("%s: the title is %.0f points wide, the plot %d: %s", p.Name, got, plotWidth, p.drawn.What)
+		}
+	}
+}
+
+func TestEveryPlotHasFilesForScreenAndPrintAndItsFigures(t *testing.T) {
+	for _, p := range everyPlot(t) {
+		files, err := p.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{p.Name + ".png", p.Name + ".svg"}
+		if p.Data != "" {
+			want = append([]string{p.Name + ".csv"}, want...)
+		}
+		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
+			t.Errorf("%s: got files %v, want %v", p.Name, got, want)
+		}
+		for name, data := range files {
+			if len(data) == 0 {
+				t.Errorf("%s is empty", name)
+			}
+			if filepath.Ext(name) != ".png" {
+				continue
+			}
+			picture, err := png.DecodeConfig(bytes.NewReader(data))
+			if err != nil || picture.Width < 1400 {
+				t.Errorf("%s: %d pixels wide, %v", name, picture.Width, err)
+			}
+		}
+	}
+}
