@@ -21,6 +21,7 @@ const (
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
 	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
+	FalseAnswer    Cause = "false-answer"    // the lock said no to what its own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
 	CrossSlot      Cause = "cross-slot"      // a cluster refused a command on several slots
 	Deadlock       Cause = "deadlock"        // the code under test waits, and nothing can ever wake it
@@ -51,6 +52,7 @@ var causes = []struct {
 	{FenceRegressed, "an older fencing token came after a newer one", "fencing tokens only grow"},
 	{OrphanedKey, "an orphaned key kept everybody out until it expired", "a key in Redis has a living owner"},
 	{HungHolder, "a holder that never came back from its work kept its lease alive", "who renews a lease is still at work under it"},
+	{FalseAnswer, "an answer contradicted what the lock's own commands had done", "what a lock answers is what its commands did"},
 	{Starved, "the lock went round among others, and one who waited never got it", "who asks often enough gets in at some time"},
 	{CrossSlot, "a Redis Cluster refused a command whose keys are in different slots", "all keys are on one node"},
 	{Deadlock, "the code under test waits for ever", "every reply comes, and every wait has somebody who ends it"},

@@ -125,7 +125,7 @@ func oracles() []Oracle {
 		{Name: "extension", Rank: 4, judge: agreed(extension),
 			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's"},
 		{Name: "conduct", Rank: 7, Harm: HarmEnd, judge: agreed(conduct),
-			Doc: "the code under test neither deadlocks nor panics, and comes to an end"},
+			Doc: "the code under test neither deadlocks nor panics, comes to an end, and denies nothing that its own commands certainly did"},
 		{Name: "draws", Rank: 9, OfProgram: true, judge: agreed(draws),
 			Doc: "who gets the lock later does not do again what is to be done once"},
 	}

@@ -49,6 +49,8 @@ const (
 	shortLife      What = "short-life"
 	stillborn      What = "stillborn"
 	nothingKept    What = "nothing-kept"
+	// GrantUnheard: the client never got the reply that told of its grant.
+	GrantUnheard   What = "grant-unheard"
 	severalInOne   What = "several-in-one"
 	takenOut       What = "taken-out"
 )
@@ -130,6 +132,7 @@ var whyWords = map[What]string{
 	bornShort:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who} gave {key} at {at} was over after {age}",
 	shortLife:       "{who}'s {key} had expired at {at}, {age} after it was given its life, though the lease that was asked for ran until {until}",
 	stillborn:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
+	GrantUnheard:    "{who} did not get the reply to that {command}",
 	severalInOne:    "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
 	takenOut:        "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
 	RenewalMissing:  "{who} sent no renewal after {since} in time, and {key} expired at {at}",

@@ -1,0 +1,224 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// neededKeys returns the keys in which every successful acquire of a lock, in that mode, has a
+// grant. An attempt that has a grant in only some of them did not take the lock.
+func (w *wire) neededKeys() map[request]map[string]bool {
+	needed := map[request]map[string]bool{}
+	for i := range w.pairing.all {
+		p := &w.pairing.all[i]
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
+			continue
+		}
+		all, at := w.Of(p.Invoke.Index), request{lock: p.Invoke.Lock, mode: p.Invoke.Mode}
+		if len(all) == 0 {
+			continue // a re-entry may send nothing
+		}
+		keys := keysOf(all)
+		if needed[at] == nil {
+			needed[at] = keys
+			continue
+		}
+		for key := range needed[at] {
+			if !keys[key] {
+				delete(needed[at], key)
+			}
+		}
+	}
+	return needed
+}
+
+func keysOf(grants []*keyspace.Grant) map[string]bool {
+	keys := map[string]bool{}
+	for _, g := range grants {
+		keys[g.Key] = true
+	}
+	return keys
+}
+
+// grantDenied returns the grants of an acquire that answered that it did not get the lock,
+// although its own commands had taken it.
+//
+// It counts only if the grants certainly stood when the acquire was answered, on a quorum of
+// nodes, and if nobody else had anything there that could have refused the acquire. They must
+// be all that a successful acquire of this lock sets: needed has the keys. It does not count
+// if the client tried to take its grants back, or may have tried, or if Redis refused a
+// repetition of the command whose reply was lost: then the answer is what Redis said.
+func (w *wire) grantDenied(p *history.Pair, needed map[string]bool) (told denial) {
+	all := w.Of(p.Invoke.Index)
+	if len(all) == 0 || len(needed) == 0 && w.Claims.KeyQuorum() <= 1 {
+		return denial{}
+	}
+	if keys := keysOf(all); w.Claims.KeyQuorum() <= 1 && !containsAll(keys, needed) {
+		return denial{}
+	}
+	told.what = GrantDenied
+	units := map[keyspace.NodeKey]bool{}
+	for _, g := range all {
+		if !w.stoodWhenDenied(g, p) || w.contested(g, p) || w.refusedAgain(g, p) || w.mayHaveTakenBack(g, p) {
+			continue
+		}
+		units[w.unitOf(g.NodeKey())] = true
+		told.grants, told.cmds = append(told.grants, g), append(told.cmds, g.Cmd)
+	}
+	if told.units = len(units); told.units < w.quorum() {
+		return denial{}
+	}
+	return told
+}
+
+// stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
+// stood when the acquire was answered, as a part of the lock and not beside it. A grant in
+// which a later acquire of the client trusted was no more than its entry in a queue.
+func (w *wire) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
+	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || w.keepsNobodyOut(g) || w.waitingKeys()[g.Key] {
+		return false
+	}
+	if _, untold := w.untold().of(g); untold || g.Over != nil && g.Over.Rested {
+		return false
+	}
+	at := p.Complete.Time
+	t := g.TermAt(at)
+	return g.At.Hi <= at && g.Until() > at && !(t.Mortal && t.Expiry.Lo <= at) && w.keptFrom(g, p)
+}
+
+// contested reports whether anything else stood in a key of the lock on that node, from the
+// acquire's first command there until its answer, that may have refused the acquire.
+func (w *wire) contested(g *keyspace.Grant, p *history.Pair) bool {
+	from := g.At.Lo
+	for _, pos := range w.sentBy(p.Invoke.Index) {
+		if w.Commands[pos].Node == g.Node && w.Commands[pos].Exec > 0 {
+			from = min(from, w.Ran(pos).Lo)
+		}
+	}
+	keys := w.Holding(g.Lock)
+	others := map[int]bool{}
+	for _, o := range w.Grants {
+		if o.Op == g.Op && !o.Handed || o.Node != g.Node || !slices.Contains(keys, o.Key) || w.keepsNobodyOut(o) || compatible(o.Mode, g.Mode) {
+			continue
+		}
+		if o.At.Lo > p.Complete.Time || o.End != nil && o.End.At.Hi < from {
+			continue
+		}
+		others[o.Client] = true
+	}
+	return len(others) >= permitsOf(w.Claims) || others[g.Client] || others[keyspace.Stranger]
+}
+
+// refusedAgain reports whether the client did not hear the reply to the command that made the
+// grant, but heard the reply to a repetition.
+func (w *wire) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
+	return !w.heard(g.Cmd, p) && slices.ContainsFunc(w.sentBy(g.Op), func(pos int) bool {
+		return pos != g.Cmd && w.Commands[pos].Sent >= w.Commands[g.Cmd].Sent && repeats(w.Commands[pos], w.Commands[g.Cmd]) && w.heard(pos, p)
+	})
+}
+
+// mayHaveTakenBack reports whether the client tried to remove the grant, in the acquire or
+// after it, or may have tried on a connection that was never made.
+//
+// The client must have gone on after its answer, since it may take a grant back in the
+// background. Its next command to the node shows whether there were connections in between of
+// which nothing is known: connections are numbered as they are dialled.
+func (w *wire) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
+	made := w.Commands[g.Cmd]
+	dialled, next := made.Conn, -1
+	used := map[int]bool{}
+	for pos, c := range w.Commands {
+		if c.Client != made.Client || c.Node != made.Node {
+			continue
+		}
+		if c.Sent <= made.Sent {
+			dialled = max(dialled, c.Conn)
+			continue
+		}
+		if c.Sent < g.Until() && w.Reaches(pos, g.Key) && !w.asksAgain(pos, g) {
+			return true
+		}
+		if next >= 0 || shakes[w.bare(pos)] {
+			continue
+		}
+		used[c.Conn] = true
+		if c.Sent > p.Complete.Time {
+			next = c.Conn
+		}
+	}
+	for conn := dialled + 1; conn <= next; conn++ {
+		if !used[conn] {
+			return true
+		}
+	}
+	return next < 0 || next <= dialled && next != made.Conn && w.disturbed(g, p)
+}
+
+// shakes are commands with which clients begin to use a connection, before their own commands.
+var shakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
+
+// asksAgain reports whether the command at place pos certainly removes no grant: it reads, or
+// sets an expiry, or it is of the kind of the command that made the grant, and no command of
+// that kind ever removed one.
+func (w *wire) asksAgain(pos int, g *keyspace.Grant) bool {
+	if harmless[w.name(pos)] {
+		return true
+	}
+	if !w.alike(pos, g.Cmd) {
+		return false
+	}
+	return !slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
+		return o.End != nil && o.End.Cmd >= 0 && w.alike(o.End.Cmd, g.Cmd)
+	})
+}
+
+// harmless are commands that remove nothing from a key.
+var harmless = map[string]bool{
+	"GET": true, "MGET": true, "STRLEN": true, "EXISTS": true, "TYPE": true, "TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true,
+	"HGET": true, "HMGET": true, "HGETALL": true, "HEXISTS": true, "HLEN": true, "HKEYS": true, "HVALS": true,
+	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LRANGE": true, "LINDEX": true, "LLEN": true, "LPOS": true,
+	"ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "ZCOUNT": true,
+	"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true, "WATCH": true, "WAIT": true,
+}
+
+// alike reports whether two commands have the same name and, if they are scripts, the same
+// source.
+func (w *wire) alike(a, b int) bool {
+	shaA, scriptA := w.Commands[a].Script()
+	shaB, scriptB := w.Commands[b].Script()
+	if scriptA || scriptB {
+		return scriptA && scriptB && shaA == shaB
+	}
+	return w.bare(a) == w.bare(b)
+}
+
+// bare returns the name of a command, in capitals.
+func (w *wire) bare(pos int) string {
+	if args := w.Commands[pos].Args; len(args) > 0 {
+		return strings.ToUpper(string(args[0]))
+	}
+	return ""
+}
+
+// disturbed reports whether a fault was in force between the grant and the answer.
+func (w *wire) disturbed(g *keyspace.Grant, p *history.Pair) bool {
+	return slices.ContainsFunc(w.windows, func(win history.Pair) bool {
+		return win.Invoke.Time <= p.Complete.Time && w.doneAt(&win) >= g.At.Lo
+	})
+}
+
+// upset lists the events after which a node may lack what it had, or nobody may see it.
+var upset = map[string]bool{
+	history.FNodeDown: true, history.FNodeUp: true, history.FPromote: true, history.FSplit: true,
+	history.FEvict: true, history.FMigrate: true, history.FNodeClock: true, history.FElection: true,
+}
+
+// keptFrom reports whether no such event came between the grant and the answer.
+func (w *wire) keptFrom(g *keyspace.Grant, p *history.Pair) bool {
+	return !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
+		return op.Process == history.Nemesis && op.Window == nil && upset[op.F] && g.At.Lo <= op.Time && op.Time <= p.Complete.Time
+	})
+}
