@@ -50,9 +50,9 @@ const (
 	stillborn      What = "stillborn"
 	nothingKept    What = "nothing-kept"
 	// GrantUnheard: the client never got the reply that told of its grant.
-	GrantUnheard   What = "grant-unheard"
-	severalInOne   What = "several-in-one"
-	takenOut       What = "taken-out"
+	GrantUnheard What = "grant-unheard"
+	severalInOne What = "several-in-one"
+	takenOut     What = "taken-out"
 )
 
 // Reasons why a key that nobody believes in keeps others out.
