@@ -121,40 +121,54 @@ func (w *wire) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 }
 
 // mayHaveTakenBack reports whether the client tried to remove the grant, in the acquire or
-// after it, or may have tried on a connection that was never made.
+// after it. The client must have sent something to the node after its answer, since it may
+// take a grant back in the background.
 //
-// The client must have gone on after its answer, since it may take a grant back in the
-// background. Its next command to the node shows whether there were connections in between of
-// which nothing is known: connections are numbered as they are dialled.
+// On several nodes it may also have tried on a connection that was never made, and that counts
+// too: there the client's own count decides. On one node, who could not take a grant back
+// knows that.
 func (w *wire) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
-	made := w.Commands[g.Cmd]
-	dialled, next := made.Conn, -1
-	used := map[int]bool{}
+	made, next := w.Commands[g.Cmd], -1
 	for pos, c := range w.Commands {
-		if c.Client != made.Client || c.Node != made.Node {
-			continue
-		}
-		if c.Sent <= made.Sent {
-			dialled = max(dialled, c.Conn)
+		if c.Client != made.Client || c.Node != made.Node || c.Sent <= made.Sent {
 			continue
 		}
 		if c.Sent < g.Until() && w.Reaches(pos, g.Key) && !w.asksAgain(pos, g) {
 			return true
 		}
-		if next >= 0 || shakes[w.bare(pos)] {
-			continue
-		}
-		used[c.Conn] = true
-		if c.Sent > p.Complete.Time {
-			next = c.Conn
+		if next < 0 && c.Sent > p.Complete.Time && !shakes[w.bare(pos)] {
+			next = pos
 		}
 	}
-	for conn := dialled + 1; conn <= next; conn++ {
+	return next < 0 || w.Claims.NodeQuorum() > 1 && w.dialledUnseen(g, next)
+}
+
+// dialledUnseen reports whether the client may have dialled the node between the grant and its
+// command at place next without sending anything.
+//
+// Connections are numbered as they are dialled. So each number up to that of the command must
+// be one over which the client sent something, or none was needed: the connection of the
+// command is an older one that was idle meanwhile.
+func (w *wire) dialledUnseen(g *keyspace.Grant, next int) bool {
+	made, last := w.Commands[g.Cmd], w.Commands[next]
+	dialled := made.Conn
+	used, busy := map[int]bool{}, map[int]bool{}
+	for pos, c := range w.Commands {
+		if c.Client != made.Client || c.Node != made.Node || c.Sent > last.Sent {
+			continue
+		}
+		if c.Sent <= made.Sent {
+			dialled = max(dialled, c.Conn)
+		}
+		used[c.Conn] = used[c.Conn] || !shakes[w.bare(pos)]
+		busy[c.Conn] = busy[c.Conn] || pos != next && (c.Replied == 0 || c.Replied > made.Sent)
+	}
+	for conn := dialled + 1; conn <= last.Conn; conn++ {
 		if !used[conn] {
 			return true
 		}
 	}
-	return next < 0 || next <= dialled && next != made.Conn && w.disturbed(g, p)
+	return last.Conn <= dialled && last.Conn != made.Conn && busy[last.Conn]
 }
 
 // shakes are commands with which clients begin to use a connection, before their own commands.
@@ -201,13 +215,6 @@ func (w *wire) bare(pos int) string {
 		return strings.ToUpper(string(args[0]))
 	}
 	return ""
-}
-
-// disturbed reports whether a fault was in force between the grant and the answer.
-func (w *wire) disturbed(g *keyspace.Grant, p *history.Pair) bool {
-	return slices.ContainsFunc(w.windows, func(win history.Pair) bool {
-		return win.Invoke.Time <= p.Complete.Time && w.doneAt(&win) >= g.At.Lo
-	})
 }
 
 // upset lists the events after which a node may lack what it had, or nobody may see it.

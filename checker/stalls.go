@@ -96,12 +96,12 @@ func oneOfEach(findings []Finding) (first []Finding) {
 
 // timeless reports whether no stall can have caused the finding. A client that is blocked
 // for ever is blocked at any pace, unless the key was left because an attempt timed out. A
-// deadlock or a panic comes at any pace too. Two grants by the protocol itself need no
+// deadlock or a panic comes at any pace too, and no delay makes a lock deny what it did. Two grants by the protocol itself need no
 // delay, unless the protocol judges by times that clients read. But an overlap of beliefs
 // depends on timing, so it proves nothing.
 func timeless(c history.Claims, f Finding) bool {
 	switch f.Cause {
-	case Deadlock, Panic, FenceRegressed, CrossSlot:
+	case Deadlock, Panic, FenceRegressed, CrossSlot, FalseAnswer:
 		return true
 	case Race:
 		return !c.ClientClock && f.lasted == 0

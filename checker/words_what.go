@@ -78,7 +78,7 @@ var whatWords = map[What]string{
 	DeniedEarly:   "{who}, which had acquired {lock} {of} times since {since}, was told at {at} that it did not hold it, at its release number {count}",
 
 	RemovalDenied: "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed {key} on {where} at {since}, which was its own",
-	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and it did not try to undo that",
+	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and no command of it undid that",
 
 	AllWaited:  "at {at} everything waited for what would never come{text}",
 	Panicked:   "at {at} the code under test panicked{text}",
