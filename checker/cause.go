@@ -23,6 +23,7 @@ const (
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
 	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
+	FalseAnswer    Cause = "false-answer"    // the lock said no to what its own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
 	CrossSlot      Cause = "cross-slot"      // a cluster refused a command on several slots
 	Deadlock       Cause = "deadlock"        // the code under test waits, and nothing can ever wake it
@@ -79,6 +80,8 @@ var causes = []causeRow{
 		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
 	{Cause: HungHolder, ofRenewal: true,
 		meaning: "a holder that never came back from its work kept its lease alive", assumption: "who renews a lease is still at work under it"},
+	{Cause: FalseAnswer, timeless: always,
+		meaning: "an answer contradicted what the lock's own commands had done", assumption: "what a lock answers is what its commands did"},
 	{Cause: Starved,
 		meaning: "the lock went round among others, and one who waited never got it", assumption: "who asks often enough gets in at some time"},
 	{Cause: CrossSlot, timeless: always,

@@ -18,15 +18,29 @@ var breakdowns = map[string]struct {
 }
 
 // conduct decides whether the code under test finished without a deadlock, panic or
-// runaway.
+// runaway, and whether it denied nothing that its own commands had certainly done. What cannot
+// be seen is held against no lock: only evidence of a false answer makes one.
 func conduct(_ context.Context, f *caseFile) Verdict {
-	if _, err := f.pairs(); err != nil {
+	rp, err := f.replay()
+	if err != nil {
 		return impossible(err)
 	}
-	op, broke := brokeDown(f.Ops)
-	if !broke {
-		return Verdict{Result: Held}
+	findings := rp.falseAnswers()
+	if op, broke := brokeDown(f.Ops); broke {
+		findings = append(findings, brokenOff(op))
 	}
+	switch {
+	case len(findings) > maxFindings:
+		return Verdict{Result: Violated, Findings: findings[len(findings)-maxFindings:],
+			Reasons: []account.Fact{{What: account.SomeListed, Count: maxFindings, Of: len(findings)}}}
+	case len(findings) > 0:
+		return Verdict{Result: Violated, Findings: findings}
+	}
+	return Verdict{Result: Held}
+}
+
+// brokenOff returns the finding about the event by which the code under test ended the trial.
+func brokenOff(op history.Op) Finding {
 	b := breakdowns[op.F]
 	told := Finding{
 		Cause: b.cause, From: op.Time, To: op.Time, Ops: []int{op.Index},
@@ -36,7 +50,7 @@ func conduct(_ context.Context, f *caseFile) Verdict {
 		told.Clients = []int{op.Client}
 		told.Account.Clients = told.Clients
 	}
-	return Verdict{Result: Violated, Findings: []Finding{told}}
+	return told
 }
 
 // brokeDown returns the first event of a breakdown. After a breakdown, missing events

@@ -136,6 +136,11 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 			stalled(s, 50)
 			s.nemesis(60, breakdown(history.FPanic, "c0"))
 		}, []string{"conduct: panic", "liveness: unknown"}},
+		{"a release that denies what it removed", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.refuses(40, 0, "1", s.cad("t0")...)
+			stalled(s, 50)
+		}, []string{falseAnswer}},
 	})
 }
 

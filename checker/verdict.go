@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ type Verdict struct {
 type Oracle struct {
 	Name string // "exclusion"
 	Doc  string // the property, in one sentence
-	Harm Harm   // the kind of harm that its findings show
+	Harm Harm   // the kind of harm that its findings show; see HarmOf
 	// Rank orders all oracles by how directly their findings show harm; 1 is the most
 	// direct.
 	Rank int
@@ -111,8 +112,16 @@ const (
 	HarmGrant    Harm = "grant"    // a command ended or changed another's grant
 	HarmReentry  Harm = "reentry"  // a client re-entered a lock that it believed to hold
 	HarmEnd      Harm = "end"      // the code under test ended the trial
+	HarmAnswer   Harm = "answer"   // an operation denied what its commands had done, seen at Finding.To
 	HarmBlockage Harm = "blockage" // no client got the lock from Finding.From to Finding.To
 )
+
+// harmsOfCauses lists the causes whose findings show another kind of harm than the others of
+// their oracle.
+var harmsOfCauses = map[Cause]Harm{FalseAnswer: HarmAnswer}
+
+// HarmOf returns the kind of harm that the oracle's findings of this cause show.
+func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(harmsOfCauses[c], o.Harm) }
 
 // ErrDisagree means that the sweep and porcupine gave different answers for one history.
 // The checker is wrong, and no verdict of that trial can be trusted.
@@ -136,7 +145,7 @@ func oracles() []Oracle {
 		{Name: "extension", Rank: 5, judge: agreed(extension),
 			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's"},
 		{Name: "conduct", Rank: 8, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
-			Doc: "the code under test neither deadlocks nor panics, and comes to an end"},
+			Doc: "the code under test neither deadlocks nor panics, comes to an end, and denies nothing that its own commands certainly did"},
 		{Name: "draws", Rank: 10, OfProgram: true, judge: agreed(draws),
 			Doc: "who gets the lock later does not do again what is to be done once"},
 	}

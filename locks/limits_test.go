@@ -14,7 +14,7 @@ import (
 func TestLimitsOfAnyLeaseNameWhatExists(t *testing.T) {
 	own := []checker.Cause{
 		checker.Race, checker.ForeignDelete, checker.ForeignRenewal, checker.NoExpiry, checker.LateCommand,
-		checker.Starved, checker.Deadlock, checker.Panic, checker.Runaway, checker.Unclassified, checker.NoKey, checker.LongLease,
+		checker.Starved, checker.Deadlock, checker.Panic, checker.Runaway, checker.Unclassified, checker.NoKey, checker.LongLease, checker.FalseAnswer,
 	}
 	for bits := range 16 {
 		k := locks.Known{Deadlines: bits&1 != 0, Renews: bits&2 != 0, Fenced: bits&4 != 0, Reentrant: bits&8 != 0}

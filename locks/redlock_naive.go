@@ -71,6 +71,11 @@ var redlockNaiveFlaws = flaws(
 		under([]string{mixed}, "renewal-failed", Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 			"D0, red lock", "exclusion", "resource"),
 	),
+	// Replies that are lost by chance show it too, if they are those of a majority.
+	may(append([]string{"client-pause"}, without(strandingFaults, "client-crash", "failover", "split-brain")...),
+		under([]string{"lost-reply", "partition-replies"}, "false-answer", Bug,
+			"An error counts as a refusal, and only nodes that answered yes are cleaned up: an attempt whose replies are lost is told that the lock is busy, while its own keys stand on a majority and keep everybody out.",
+			"D0, red lock: an attempt without a majority gives back what it got", "conduct")),
 	hungHolder("D0, red lock: the watchdogs"),
 	quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 )

@@ -2,9 +2,12 @@ package locktest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/locktest"
 )
@@ -116,6 +119,38 @@ func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 		t.Errorf("it passes:\n%s", p.out)
 	}
 	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
+}
+
+// deniesRelease is right, but each release says that the lock was not held.
+func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := right(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		held, err := acquire(ctx, key, ttl)
+		release := held.Release
+		held.Release = func(ctx context.Context) error {
+			if err := release(ctx); err != nil {
+				return err
+			}
+			return locktest.ErrNotHeld
+		}
+		return held, err
+	}, err
+}
+
+// errorsAreBusy is right, but takes each error for a refusal. Its client repeats nothing.
+func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, MaxRetries: -1})
+	c.Cleanup(func() { _ = rdb.Close() })
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		held := locktest.Held{Token: token, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+		}}
+		if setNX(ctx, rdb, key, token, ttl) != nil {
+			return held, locktest.ErrBusy
+		}
+		return held, nil
+	}, nil
 }
 
 // renewing is right, and renews its lease until it is released.

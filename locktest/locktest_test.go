@@ -117,6 +117,8 @@ func TestALockIsJudged(t *testing.T) {
 		"woken":              {true, []string{"--- PASS: TestScene/client-pause", "!undecided", "!not run"}},
 		"lostWakeup":         {false, []string{"liveness by starved", "never got into lock-0", "it was free for"}},
 		"reentrantReadWrite": {false, []string{"test re-entry in a Run of its own"}},
+		"deniesRelease":      {false, []string{"--- FAIL: TestScene/none", "conduct by false-answer", "that it did not hold lock-0, though its own script had removed"}},
+		"errorsAreBusy":      {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/lost-reply", "conduct by false-answer", "that it had not got lock-0, though its own SET had set"}},
 		"majority":           {true, []string{"--- PASS: TestScene/node-restart", "exclusion by server-lost-key"}},
 		"heartbeat":          {true, []string{"--- PASS: TestScene/delay", "!renewal-failed", "!undecided", "!not run"}},
 		"heartbeatTooLate":   {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/delay", "exclusion by renewal-failed"}},

@@ -113,6 +113,8 @@ var scenes = map[string]func(t *testing.T){
 	"checkedBriefly":  func(t *testing.T) { check(t, right, few("delay"), locktest.Budget(1)) },
 	"waits":           func(t *testing.T) { locktest.Run(t, waitsForNobody, few("none")) },
 	"unscripted":      func(t *testing.T) { locktest.Run(t, bareDelete, few("script-flush")) },
+	"deniesRelease":   func(t *testing.T) { locktest.Run(t, deniesRelease) },
+	"errorsAreBusy":   func(t *testing.T) { locktest.Run(t, errorsAreBusy) },
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 

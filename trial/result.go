@@ -278,6 +278,14 @@ func (f Flaw) outcome() Outcome {
 	return Violated
 }
 
+// denies returns 1 for a false answer and 0 for all other flaws.
+func (f Flaw) denies() int {
+	if checker.OracleNamed(f.Oracle).HarmOf(checker.Cause(f.Cause)) == checker.HarmAnswer {
+		return 1
+	}
+	return 0
+}
+
 // rank returns a number that is lower the worse (outcome, kind, for ever) is. An undeclared
 // violation ranks between a bug and a limit: nothing excuses it.
 func rank(o Outcome, k locks.Kind, forever bool) int {
@@ -300,10 +308,12 @@ func rank(o Outcome, k locks.Kind, forever bool) int {
 	return 12
 }
 
-// CompareFlaws orders flaws, worst first.
+// CompareFlaws orders flaws, worst first. Among equals, a false answer comes last: it does no
+// harm by itself.
 func CompareFlaws(a, b Flaw) int {
 	return cmp.Or(
 		rank(a.outcome(), a.Kind, a.Forever)-rank(b.outcome(), b.Kind, b.Forever),
+		a.denies()-b.denies(),
 		cmp.Compare(a.Oracle, b.Oracle),
 		cmp.Compare(a.Cause, b.Cause),
 	)

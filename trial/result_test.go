@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -59,6 +60,22 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 				t.Errorf("got %q %q, want %q %q; flaws %+v", trial.Outcome, trial.Kind, test.outcome, test.kind, trial.Flaws)
 			}
 		})
+	}
+}
+
+// Of flaws that weigh the same, the first titles the trial: what a false answer may lead to
+// comes before the answer.
+func TestAFalseAnswerComesAfterWhatWeighsTheSame(t *testing.T) {
+	trial := Result{Spec: Spec{Fault: "none"}, Verdicts: []checker.Verdict{
+		trialtest.Violated("conduct", checker.FalseAnswer), trialtest.Violated("ownership", checker.ForeignDelete), trialtest.Violated("liveness", checker.OrphanedKey),
+	}}
+	trial.Weigh(nil)
+	var got []string
+	for _, f := range trial.Flaws {
+		got = append(got, f.Cause)
+	}
+	if want := []string{"foreign-delete", "false-answer", "orphaned-key"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -26,6 +26,14 @@ func (f Fact) node(i int) string {
 	return f.Nodes[i]
 }
 
+// where names the node or, if there are several, says how many.
+func (f Fact) where() string {
+	if f.Count > 1 {
+		return fmt.Sprintf("%d nodes", f.Count)
+	}
+	return f.node(0)
+}
+
 func (f Fact) value(i int) string {
 	if i >= len(f.Values) {
 		return "none"

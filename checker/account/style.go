@@ -85,6 +85,7 @@ var blanks = map[string]func(Style, told) string{
 	"node1":  func(_ Style, a told) string { return a.node(1) },
 	"node2":  func(_ Style, a told) string { return a.node(2) },
 	"node3":  func(_ Style, a told) string { return a.node(3) },
+	"where":  func(_ Style, a told) string { return a.where() },
 	"lock":   func(_ Style, a told) string { return a.lock },
 	"key":    func(_ Style, a told) string { return a.Key },
 	"fault":  func(_ Style, a told) string { return a.Fault },

@@ -34,6 +34,12 @@ const (
 	FreedEarly    What = "freed-early"
 	DeniedEarly   What = "denied-early"
 
+	// RemovalDenied: a release said that its client did not hold the lock, although it removed
+	// the client's own grant. GrantDenied: an acquire said that its client did not get the
+	// lock, although it had taken it.
+	RemovalDenied What = "removal-denied"
+	GrantDenied   What = "grant-denied"
+
 	AllWaited  What = "all-waited"
 	Panicked   What = "panicked"
 	DidNotStop What = "did-not-stop"
@@ -70,6 +76,9 @@ var whatWords = map[What]string{
 	EnteredBeside: "{who} entered {lock} again at {at} while {whom} definitely held it ({held})",
 	FreedEarly:    "{who} was granted {lock} at {at} after only {count} of {whom}'s {of} acquires (since {since}) had been released",
 	DeniedEarly:   "{who}, which had acquired {lock} {of} times since {since}, was told at {at} that it did not hold it, at its release number {count}",
+
+	RemovalDenied: "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed {key} on {where} at {since}, which was its own",
+	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and no command of it undid that",
 
 	AllWaited:  "at {at} everything waited for what would never come{text}",
 	Panicked:   "at {at} the code under test panicked{text}",

@@ -49,8 +49,10 @@ const (
 	ShortLife      What = "short-life"
 	Stillborn      What = "stillborn"
 	NothingKept    What = "nothing-kept"
-	SeveralInOne   What = "several-in-one"
-	TakenOut       What = "taken-out"
+	// GrantUnheard: the client never got the reply that told of its grant.
+	GrantUnheard What = "grant-unheard"
+	SeveralInOne What = "several-in-one"
+	TakenOut     What = "taken-out"
 )
 
 // Reasons why a key that nobody believes in keeps others out.
@@ -130,6 +132,7 @@ var whyWords = map[What]string{
 	BornShort:         "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who} gave {key} at {at} was over after {age}",
 	ShortLife:         "{who}'s {key} had expired at {at}, {age} after it was given its life, though the lease that was asked for ran until {until}",
 	Stillborn:         "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
+	GrantUnheard:      "{who} did not get the reply to that {command}",
 	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
 	TakenOut:          "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
 	RenewalMissing:    "{who} sent no renewal after {since} in time, and {key} expired at {at}",

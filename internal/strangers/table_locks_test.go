@@ -48,6 +48,16 @@ var table = map[string]promised{
 		rows: []row{finds("client-pause", "exclusion", checker.ShortLease)},
 	},
 
+	"denies-release": {
+		may:  all(limits(), wrong(checker.FalseAnswer, "conduct")),
+		rows: under(columns, finds("", "conduct", checker.FalseAnswer)),
+	},
+	"errors-as-busy": {
+		may:  all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
+		rows: append(shown(), under([]string{"lost-reply", "partition-replies", "delay"}, finds("", "conduct", checker.FalseAnswer))...),
+	},
+	"errors-taken-back": plain(),
+
 	"watch-multi":      plain(),
 	"watch-multi-both": plain(),
 	"multi-unwatched": {

@@ -19,26 +19,33 @@ var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 	checker.HarmReentry:  (*teller).plainHarm,
 	checker.HarmGrant:    (*teller).ownershipHarm,
 	checker.HarmFence:    (*teller).fencingHarm,
+	checker.HarmAnswer:   (*teller).answerHarm,
 	checker.HarmBlockage: func(*teller, *Step) bool { return false },
 }
 
+// kind returns the kind of the finding's harm.
+func (f Finding) kind() checker.Harm { return f.oracle.HarmOf(f.Cause) }
+
 // Blocks reports whether the harm is that no client could acquire the lock.
-func (f Finding) Blocks() bool { return f.oracle.Harm == checker.HarmBlockage }
+func (f Finding) Blocks() bool { return f.kind() == checker.HarmBlockage }
 
 // OfProgram says whether the clients' program is to blame instead of the lock.
 func (f Finding) OfProgram() bool { return f.oracle.OfProgram }
 
 // Overlaps reports whether the harm is that several clients held the lock at once.
-func (f Finding) Overlaps() bool { return f.oracle.Harm == checker.HarmOverlap }
+func (f Finding) Overlaps() bool { return f.kind() == checker.HarmOverlap }
 
 // Breaks reports whether the harm is that the code under test ended the trial.
-func (f Finding) Breaks() bool { return f.oracle.Harm == checker.HarmEnd }
+func (f Finding) Breaks() bool { return f.kind() == checker.HarmEnd }
+
+// Denies reports whether the harm is that an operation denied what its own commands had done.
+func (f Finding) Denies() bool { return f.kind() == checker.HarmAnswer }
 
 // harm returns the step of the violation itself, unless another step tells it.
 func (t *teller) harm() []Step {
 	x := t.Finding
 	s := Step{At: x.From, Weight: turning, Text: Words.Summary(x.Finding)}
-	if tell := harms[x.oracle.Harm]; tell != nil && !tell(t, &s) {
+	if tell := harms[x.kind()]; tell != nil && !tell(t, &s) {
 		return nil
 	}
 	if s.Text == "" {
@@ -101,6 +108,12 @@ func (t *teller) resourceHarm(s *Step) bool {
 func (t *teller) fencingHarm(s *Step) bool {
 	s.At = max(t.Finding.From, t.Finding.To)
 	return t.plainHarm(s)
+}
+
+// answerHarm sets the step's time to that of the answer, and keeps the reasons.
+func (t *teller) answerHarm(s *Step) bool {
+	s.At = max(t.Finding.From, t.Finding.To)
+	return true
 }
 
 // ownershipHarm returns false if a step of keySteps tells the change of another's key.

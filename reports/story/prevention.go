@@ -79,7 +79,7 @@ func (t *teller) clues() clues {
 		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
 	for _, i := range t.Finding.Ops {
-		c.unasked = c.unasked || t.Finding.oracle.Harm == checker.HarmReentry && t.enteredUnasked(i)
+		c.unasked = c.unasked || t.Finding.kind() == checker.HarmReentry && t.enteredUnasked(i)
 	}
 	for _, r := range t.Finding.Account.Reasons {
 		c.reasons[r.What] = true
@@ -312,6 +312,11 @@ var remedies = map[checker.Cause][]remedy{
 	checker.HungHolder: {
 		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that it comes back and releases")},
 		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in, beside a holder that hangs, and that needs a fencing token")},
+	},
+	checker.FalseAnswer: {
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("telling an error or a timeout as what it is: the outcome is unknown, and the lock may have been taken. Only Redis's refusal says that it is busy")},
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing by its token what an attempt without an answer may have taken, until Redis answers")},
+		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by what the lock's own commands replied: a removal that Redis confirmed is a success, and so is a grant that nothing took back")},
 	},
 	checker.Starved: {
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},

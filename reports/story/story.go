@@ -56,7 +56,7 @@ const MaxSteps = 9
 func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.looks(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.harm(), t.touches(),
+		t.looks(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return Story{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
@@ -153,7 +153,7 @@ func (t *teller) holdsToTell() []checker.Hold {
 	for _, h := range t.sendersHolds(t.Start) {
 		add(h)
 	}
-	if x.oracle.Harm == checker.HarmFence {
+	if x.kind() == checker.HarmFence {
 		for _, i := range x.Ops {
 			// Focus.Holds lacks a hold that was over at once, but its fence counts.
 			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {

@@ -156,6 +156,8 @@ func harmLabel(x story.Focus) string {
 		return "blocked for ever"
 	case f.Breaks():
 		return string(f.Cause)
+	case f.Denies():
+		return "a false answer"
 	case f.Blocks():
 		return "blocked for " + prose.Length(took)
 	case took <= 0:

@@ -1,0 +1,64 @@
+package strangers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// denying are locks that say no to what their commands did, and one that takes it back first.
+func denying() []Stranger {
+	return []Stranger{
+		{ID: "denies-release", Doc: "SET NX PX, compare and delete, whose release says that the lock was not held, whatever was replied", bind: of(deniesRelease)},
+		{ID: "errors-as-busy", Doc: "SET NX PX, compare and delete, whose acquire takes every error for a refusal", bind: of(errorsAsBusy)},
+		{
+			ID: "errors-taken-back", Doc: "the same, which compares and deletes after an error, and says that the lock is busy if that is answered", Right: true,
+			bind: of(errorsTakenBack),
+		},
+	}
+}
+
+func (l lease) obtain(ctx context.Context) (locks.Lease, error) {
+	token, err := l.c.Token()
+	if err != nil {
+		return locks.Lease{}, err
+	}
+	ok, err := l.node().SetNX(ctx, l.key, token, l.ttl).Result()
+	if err == nil && !ok {
+		err = locks.ErrBusy
+	}
+	return locks.Lease{Token: token}, err
+}
+
+func deniesRelease(l lease) locks.Lock {
+	return steps{l.obtain, func(ctx context.Context, held locks.Lease) error {
+		if err := l.unlock(ctx, held); err != nil {
+			return err
+		}
+		return locks.ErrNotHeld
+	}}
+}
+
+func errorsAsBusy(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		held, err := l.obtain(ctx)
+		if err != nil {
+			err = locks.ErrBusy
+		}
+		return held, err
+	}, l.unlock}
+}
+
+func errorsTakenBack(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		held, err := l.obtain(ctx)
+		if err == nil || errors.Is(err, locks.ErrBusy) {
+			return held, err
+		}
+		if back := l.unlock(context.WithoutCancel(ctx), held); back != nil && !errors.Is(back, locks.ErrNotHeld) {
+			return held, err
+		}
+		return held, locks.ErrBusy
+	}, l.unlock}
+}

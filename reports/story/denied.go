@@ -1,0 +1,47 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// denied returns the steps of an operation before its false answer: its beginning, and what
+// its commands did; none for another harm.
+func (t *teller) denied() []Step {
+	told := t.Finding.Account
+	if !t.Finding.Denies() || len(told.Operations) == 0 {
+		return nil
+	}
+	op := told.Operations[0]
+	verb, did := "acquire", "set the key"
+	if told.What == account.RemovalDenied {
+		verb, did = "release", "removed its key"
+	}
+	out := []Step{{At: op.From, Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
+	commands := slices.DeleteFunc(slices.Clone(t.Finding.Commands), func(i int) bool {
+		_, ok := facts.CommandAt(t.Commands, i)
+		return !ok
+	})
+	if len(commands) == 0 {
+		return out
+	}
+	first, _ := facts.CommandAt(t.Commands, commands[0])
+	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, prose.List(t.nodesOf(commands)))
+	return append(out, Step{At: told.Since, Text: text, Weight: turning})
+}
+
+// nodesOf lists the nodes of these commands, each once.
+func (t *teller) nodesOf(commands []int) []string {
+	var nodes []string
+	for _, i := range commands {
+		if c, ok := facts.CommandAt(t.Commands, i); ok && !slices.Contains(nodes, c.Node) {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	slices.SortFunc(nodes, prose.ByNumber)
+	return nodes
+}
