@@ -15,8 +15,8 @@ type boundedSection struct {
 	Arrange func(texts []string) []string
 }
 
-// boundedItem is an item at full length and, if there is less room, in short. Short = "" if
-// it has but one form.
+// boundedItem is an item of a section: Whole, or Short where there is less room; Short = "" if
+// it has only one form.
 type boundedItem struct{ Whole, Short string }
 
 // least returns the number of bytes that the section needs with no item at all.
@@ -27,9 +27,9 @@ func (s boundedSection) least() int {
 	return len(s.Head) + len(s.Rest(len(s.Items)))
 }
 
-// boundedPage returns the sections, in at most limit bytes if the sections' least sizes fit
-// in. Each section leaves the least sizes of those after it. A section without items is
-// left out.
+// boundedPage returns the sections one after the other, without those that have no items. The
+// page has at most limit bytes, unless the least sizes of all sections need more. Each
+// section may use the room that is left, except for the least sizes of those after it.
 func boundedPage(limit int, sections []boundedSection) string {
 	var b strings.Builder
 	after := 0

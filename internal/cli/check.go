@@ -1,47 +1,26 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/check"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-type checkFlags struct {
-	model    string
-	values   string
-	timeline string
-	export   string
-	out      string
-	json     bool
-	quiet    bool
-	holdFlags
-}
-
-func modelWords() string {
-	var words []string
-	for _, m := range linear.Models() {
-		if m.Claims.Permits > 0 {
-			m.Name += ":N"
-		}
-		words = append(words, m.Name)
-	}
-	return strings.Join(words, ", ")
-}
 
 const checkHelp = `Check judges a history, or the folder of a trial or of a Jepsen run, by the
 oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
@@ -103,11 +82,11 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+modelWords()+" (default as spec.json says)")
+	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+check.ModelWords()+" (default as spec.json says)")
 	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); default as the history shows")
 	f.register(flags)
 	flags.StringVar(&f.timeline, "timeline", "", "draw what is violated to FILE.svg, or the whole history, by porcupine, to FILE.html")
-	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(exportNames(), ", "))
+	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(check.ExportNames(), ", "))
 	flags.StringVar(&f.out, "out", "", "the file for --export (default stdout)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no verdicts: the exit code tells")
@@ -120,62 +99,141 @@ func (a *app) checkCommand() *cobra.Command {
 const checkGC = 40
 
 func (a *app) check(ctx context.Context, path string, f checkFlags) error {
-	if err := f.check(); err != nil {
+	if err := f.contradictions(); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(checkGC))
 	}
-	h, err := loadHistory(path, jepsen.Values(f.values))
+	h, err := check.Load(path, jepsen.Values(f.values))
 	if err != nil {
 		return err
 	}
-	if err := f.holdFlags.fit(path, h.log); err != nil {
+	if err := f.holdFlags.fit(path, h.Log); err != nil {
 		return err
 	}
-	if h.log != nil {
+	if h.Log != nil {
 		return a.checkHolds(ctx, path, f, h)
 	}
 	a.warn(path, h)
 	if f.model != "" {
-		h.record.Evidence.Claims = modelled(h.record.Evidence.Claims, f.model)
+		h.Record.Evidence.Claims = check.Modelled(h.Record.Evidence.Claims, f.model)
 	}
 	if f.export != "" {
-		return a.exportHistory(f, h)
+		return a.export(f, h)
 	}
-	if m, ok := linear.ModelNamed(f.model); ok && m.Claims.Fenced && unfenced(h.record.Evidence.Ops) {
+	if check.LacksFences(f.model, h.Record.Evidence.Ops) {
 		return input.Errorf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
-	if f.model == "" && h.record.Spec == nil {
-		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, modelWords())
+	if f.model == "" && h.Record.Spec == nil {
+		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, check.ModelWords())
 	}
-	result, err := h.judge(ctx, f.judges()...)
+	result, err := h.Judge(ctx, check.ByModel(f.model)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h.withhold(result.Verdicts)
 	if _, known := locks.ByID(result.Spec.Lock); !known {
 		result.Flaws = nil // what the recipe declares is unknown
 	}
 	if f.timeline != "" {
-		if err := a.draw(ctx, f, path, result, h.record.Evidence); err != nil {
+		if err := a.draw(ctx, f, path, result, h.Record.Evidence); err != nil {
 			return err
 		}
 	}
-	return a.tell(f, h, result)
+	return a.tell(f, h, result, logReading{})
+}
+
+// logReading is what a log of holds has besides its evidence.
+type logReading struct {
+	lines  []int  // of the file, by the index of an entry
+	limits string // what the log cannot show
+}
+
+// checkHolds judges a log of holds or completions by the overlaps of holds.
+func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check.History) error {
+	switch {
+	case f.export != "":
+		return input.Errorf("%s: --export %s: this log of %s has no invocations: expected a history", path, f.export, check.LogWords[h.Log.Kind])
+	case f.model == "":
+		return input.Errorf("%s: expected --model %s", path, check.ModelWords())
+	}
+	result, readings, err := f.doubts().Judge(ctx, h.Log, f.model)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.Notes = append(h.Notes, f.doubts().Notes(h.Log, readings)...)
+	h.Record.Evidence = history.Evidence{Ops: readings.Certain, Claims: check.Modelled(history.Claims{}, f.model)}
+	a.warn(path, h)
+	if f.timeline != "" {
+		if err := a.draw(ctx, f, path, result, h.Record.Evidence); err != nil {
+			return err
+		}
+	}
+	return a.tell(f, h, result, logReading{readings.Lines, check.LimitWords[h.Log.Kind]})
+}
+
+// warn prints notes and warnings about reading the history on stderr.
+func (a *app) warn(path string, h check.History) {
+	for _, t := range h.Record.Truncated {
+		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
+	}
+	if h.Record.Differs != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v\n", path, h.Record.Differs)
+	}
+	for _, n := range h.Notes {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %s\n", path, n)
+	}
+}
+
+// export writes the history as --export asks.
+func (a *app) export(f checkFlags, h check.History) error {
+	var b bytes.Buffer
+	if err := check.Export(&b, f.export, h.Record.Evidence); err != nil {
+		return &input.Error{Err: err}
+	}
+	if f.out == "" {
+		_, err := a.stdout.Write(b.Bytes())
+		return err
+	}
+	if err := os.WriteFile(f.out, b.Bytes(), 0o666); err != nil {
+		return &input.Error{Err: err}
+	}
+	return nil
+}
+
+// draw writes the picture that --timeline asks for.
+func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
+	if t.Spec.Lock == "" { // no recipe: the picture's title is the finding
+		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
+	}
+	picture, err := check.Draw(ctx, f.timeline, t, e)
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", f.timeline, err)
+	}
+	if picture == nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: nothing is violated, so %s is not drawn (an .html shows the whole history)\n", path, f.timeline)
+		return nil
+	}
+	if err := os.WriteFile(f.timeline, picture, 0o666); err != nil {
+		return &input.Error{Err: err}
+	}
+	return nil
 }
 
 // tell prints the verdicts and what shows them, and returns the exit code.
-func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
-	told := counterexampleOf(result, h.record.Evidence)
-	told.lines = h.lines
+func (a *app) tell(f checkFlags, h check.History, result trial.Result, log logReading) error {
+	told := check.CounterexampleOf(result, h.Record.Evidence)
+	told.Lines = log.lines
 	if f.json {
 		err := printJSON(a.stdout, checked{
-			Schema: 1, Model: f.model, Result: gravest(result.Verdicts), Standing: h.standing(), Verdicts: result.Verdicts, Differ: readingsDiffer(result.Verdicts),
-			Conflict: told.entries(), Lines: told.entryLines(), Limits: h.limits, Notes: append([]string{}, h.notes...),
+			Schema: 1, Model: f.model, Result: check.Gravest(result.Verdicts), Standing: h.Standing(), Verdicts: result.Verdicts, Differ: check.ReadingsDiffer(result.Verdicts),
+			Conflict: told.Entries(), Lines: told.EntryLines(), Limits: log.limits, Notes: append([]string{}, h.Notes...),
 		})
 		if err != nil {
 			return err
@@ -186,88 +244,16 @@ func (a *app) tell(f checkFlags, h givenHistory, result trial.Result) error {
 		return checkExit(result.Verdicts)
 	}
 	a.verdicts(result)
-	if why := readingsDiffer(result.Verdicts); why != "" {
+	if why := check.ReadingsDiffer(result.Verdicts); why != "" {
 		fmt.Fprintln(a.stdout)
 		a.say(a.stdout, "%s", why)
 	}
-	told.print(a.stdout, a.width(a.stdout))
-	if h.limits != "" {
+	told.Print(a.stdout, a.width(a.stdout), plainTable)
+	if log.limits != "" {
 		fmt.Fprintln(a.stdout)
-		a.say(a.stdout, "%s", h.limits)
+		a.say(a.stdout, "%s", log.limits)
 	}
 	return checkExit(result.Verdicts)
-}
-
-// unfenced says whether there are grants, none of them with a fencing token.
-func unfenced(ops []history.Op) bool {
-	granted := func(op history.Op) bool {
-		return op.Process != history.Nemesis && op.F == history.FAcquire && op.Type == history.OK
-	}
-	return slices.ContainsFunc(ops, granted) && !slices.ContainsFunc(ops, func(op history.Op) bool {
-		return granted(op) && op.Lease != nil && op.Lease.Fence != 0
-	})
-}
-
-// check returns an input.Error if the flags contradict each other.
-func (f checkFlags) check() error {
-	if f.model != "" {
-		if _, ok := linear.ModelNamed(f.model); !ok {
-			return input.Errorf("--model %q: expected one of %s", f.model, modelWords())
-		}
-	}
-	switch {
-	case f.values != "" && f.values != string(jepsen.ValuesLock) && f.values != string(jepsen.ValuesToken):
-		return input.Errorf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
-	case f.export != "" && exports[f.export] == nil:
-		return input.Errorf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
-	case f.out != "" && f.export == "":
-		return input.Errorf("--out %s: expected --export with it", f.out)
-	case f.export != "" && (f.json || f.timeline != ""):
-		return input.Errorf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
-	case f.timeline != "" && drawings[pictureKind(f.timeline)] == nil:
-		return input.Errorf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
-	}
-	return nil
-}
-
-// judges returns the oracle that --model adds, if any.
-func (f checkFlags) judges() []func(context.Context, history.Evidence) checker.Verdict {
-	if f.model == "" {
-		return nil
-	}
-	return []func(context.Context, history.Evidence) checker.Verdict{func(ctx context.Context, e history.Evidence) checker.Verdict {
-		return checker.Linearizable(ctx, f.model, e)
-	}}
-}
-
-// readingsDiffer says why exclusion and linearizable can differ, if they do.
-func readingsDiffer(verdicts []checker.Verdict) string {
-	var believed, answered checker.Result
-	for _, v := range verdicts {
-		switch o := checker.OracleNamed(v.Oracle); {
-		case o.OfModel:
-			answered = v.Result
-		case o.Harm == checker.HarmOverlap:
-			believed = v.Result
-		}
-	}
-	switch {
-	case believed == checker.Held && answered == checker.Violated:
-		return "exclusion holds and linearizable is violated: a client stops believing when it invokes the release, at its deadline or by a crash, but only a release that took effect frees the lock; and a model may ask for more than that no holds overlap."
-	case believed == checker.Violated && answered == checker.Held:
-		return "exclusion is violated and linearizable holds: a client believes until it invokes the release itself, but the lock may have been let go of under it, by anybody's release or by one of unknown outcome, or let the same client in again."
-	}
-	return ""
-}
-
-// modelled returns claims whose kind of lock is the model's; times and scripts stay as in
-// spec.json.
-func modelled(c history.Claims, model string) history.Claims {
-	m, _ := linear.ModelNamed(model)
-	of := m.Claims
-	c.Reentrant, c.ReadWrite, c.Fenced, c.Permits = of.Reentrant, of.ReadWrite, of.Fenced, of.Permits
-	c.Quorum = max(c.Quorum, of.Quorum)
-	return c
 }
 
 // checked is the output of --json.
@@ -289,16 +275,6 @@ type checked struct {
 	Limits string `json:"limits,omitempty"`
 	// Notes list what the history leaves open, and the assumptions made about it.
 	Notes []string `json:"notes"`
-}
-
-// gravest returns the result that decides the exit code.
-func gravest(verdicts []checker.Verdict) checker.Result {
-	for _, r := range []checker.Result{checker.Violated, checker.Unknown, checker.Held} {
-		if slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r }) {
-			return r
-		}
-	}
-	return checker.Unknown
 }
 
 // verdicts prints a table: a row for each finding, undeclared ones first, or the reason why
@@ -326,7 +302,7 @@ func (a *app) verdicts(result trial.Result) {
 
 // checkExit returns nil if something held and nothing was violated or unknown.
 func checkExit(verdicts []checker.Verdict) error {
-	switch gravest(verdicts) {
+	switch check.Gravest(verdicts) {
 	case checker.Violated:
 		return exit(campaign.ExitUnexpected)
 	case checker.Unknown:

@@ -1,20 +1,12 @@
 package cli
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
-
-	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/history/applog"
 )
 
 var updateGolden = flag.Bool("update-holds", false, "write the golden files of logs of holds anew")
@@ -145,92 +137,5 @@ func TestErrorsInLogsNameLineFieldAndMend(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// trueHold is a hold as it was, by a clock that is right.
-type trueHold struct {
-	client, lock int
-	from, to     time.Duration
-	releasing    time.Duration // from the client's last moment to the reply
-}
-
-// TestVerdictsOnLogsAreTrueWhateverTheClocksShowed: if clocks are wrong by no more than
-// --clock-error, and times are truncated, check neither reports an overlap of holds that did
-// not overlap, nor misses a certain one.
-func TestVerdictsOnLogsAreTrueWhateverTheClocksShowed(t *testing.T) {
-	seen := map[string]int{}
-	rapid.Check(t, func(d *rapid.T) {
-		for range 20 {
-			verdictOfLog(d, seen)
-		}
-	})
-	for _, what := range []string{"violated", "holds", "unknown"} {
-		if seen[what] < 20 {
-			t.Errorf("only %d logs are %s: %v", seen[what], what, seen)
-		}
-	}
-}
-
-func verdictOfLog(d *rapid.T, seen map[string]int) {
-	ms := func(label string, from, to int) time.Duration {
-		return time.Duration(rapid.IntRange(from*10, to*10).Draw(d, label)) * time.Millisecond / 10
-	}
-	completions := rapid.Bool().Draw(d, "completions")
-	wrong, slowest := ms("clock error", 0, 2), ms("release takes", 0, 2)
-	var holds []trueHold
-	free := map[int]time.Duration{} // since when a client has no hold
-	for range rapid.IntRange(1, 5).Draw(d, "holds") {
-		h := trueHold{client: rapid.IntRange(0, 2).Draw(d, "client"), lock: rapid.IntRange(0, 1).Draw(d, "lock")}
-		h.from = free[h.client] + ms("pause", 5, 40)
-		h.to = h.from + ms("length", 1, 20)
-		h.releasing = min(slowest, ms("releasing", 0, 2))
-		free[h.client] = h.to + h.releasing
-		holds = append(holds, h)
-	}
-	overlap := slices.ContainsFunc(holds, func(a trueHold) bool {
-		return slices.ContainsFunc(holds, func(b trueHold) bool {
-			return a.client != b.client && a.lock == b.lock && a.from < b.to && b.from < a.to
-		})
-	})
-	// stamp is what the client's clock showed, cut off to whole milliseconds. It starts late
-	// enough that no time is negative.
-	stamp := func(at time.Duration) string {
-		shown := at + rapid.SampledFrom([]time.Duration{-wrong, 0, wrong, -wrong / 2}).Draw(d, "off") + 100*time.Millisecond
-		return fmt.Sprint(int64(shown.Truncate(time.Millisecond) / time.Millisecond))
-	}
-	var b strings.Builder
-	if completions {
-		b.WriteString("client,lock,f,time_ms,token\n")
-	} else {
-		b.WriteString("client,lock,from_ms,to_ms\n")
-	}
-	for i, h := range holds {
-		from, to := stamp(h.from), stamp(h.to+h.releasing)
-		if completions {
-			fmt.Fprintf(&b, "c%d,l%d,acquired,%s,t%d\nc%d,l%d,released,%s,t%d\n", h.client, h.lock, from, i, h.client, h.lock, to, i)
-		} else if len(from) > len(to) || len(from) == len(to) && from > to {
-			return // a clock that went back within a hold is refused
-		} else {
-			fmt.Fprintf(&b, "c%d,l%d,%s,%s\n", h.client, h.lock, from, to)
-		}
-	}
-	log, err := applog.Read([]byte(b.String()), "h.csv")
-	if err != nil {
-		d.Fatal(err)
-	}
-	f := holdFlags{clockError: wrong, releaseTakes: slowest}
-	result, _, err := f.judgeHolds(context.Background(), &log, "mutex")
-	if err != nil {
-		d.Fatal(err)
-	}
-	for _, v := range result.Verdicts {
-		if v.Oracle != "exclusion" {
-			continue
-		}
-		seen[string(v.Result)]++
-		if v.Result == checker.Violated && !overlap || v.Result == checker.Held && overlap {
-			d.Fatalf("%s, and the holds overlap: %v; clocks wrong by %v, releases up to %v\n%s%+v", v.Result, overlap, wrong, slowest, &b, holds)
-		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/check"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -315,7 +316,7 @@ func TestATrialExportedAndReadAgainIsJudgedAlike(t *testing.T) {
 			direct, _ := judged(t, dir)
 			want := verdictOf(direct, "exclusion")
 			seen[want.Result] = true
-			for _, format := range exportNames() {
+			for _, format := range check.ExportNames() {
 				if format == "knossos" && trial.model == "read-write" {
 					continue
 				}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -93,15 +92,5 @@ func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both acquires, and the releases that ended them
 			t.Errorf("check %s: got the conflict %+v", arg, got.Conflict)
 		}
-	}
-}
-
-func TestAModelLeavesATrialsTimesAsTheyWere(t *testing.T) {
-	got := modelled(history.Claims{Lock: "x", Quorum: 3, TTL: 7, Fenced: true}, "semaphore:2")
-	if got.Lock != "x" || got.Quorum != 3 || got.TTL != 7 || got.Fenced || got.Permits != 2 {
-		t.Errorf("got %+v", got)
-	}
-	if alone := modelled(history.Claims{}, "read-write"); alone.Quorum != 1 || !alone.ReadWrite {
-		t.Errorf("got %+v", alone)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/documents"
+	"github.com/lockstorm/lockstorm/internal/check"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -41,13 +42,13 @@ func (a *app) namesOf(flag string) []named {
 		return []named{{"drawn", "a token for each attempt"}, {"client", "one token for all attempts of a client"}}
 	case "model":
 		var all []named
-		for model := range strings.SplitSeq(modelWords(), ", ") {
+		for model := range strings.SplitSeq(check.ModelWords(), ", ") {
 			all = append(all, named{model, ""})
 		}
 		return all
 	case "export":
 		var all []named
-		for _, name := range exportNames() {
+		for _, name := range check.ExportNames() {
 			all = append(all, named{name, ""})
 		}
 		return all

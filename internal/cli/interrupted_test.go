@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -63,7 +64,7 @@ func interrupted(t *testing.T, signal syscall.Signal, after time.Duration, args 
 	out := filepath.Join(t.TempDir(), "out")
 	a := app{args: args(out), stdout: io.Discard, stderr: &errs, testbeds: testbeds}
 	code = a.run(ctx)
-	if exists(filepath.Join(out, trial.HistoryFile)) {
+	if _, err := os.Stat(filepath.Join(out, trial.HistoryFile)); err == nil {
 		if _, err := trial.LoadRecord(out); err != nil {
 			t.Errorf("%v after %v: %v", signal, after, err)
 		}

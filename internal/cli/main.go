@@ -1,5 +1,3 @@
-// Package cli is the command line of lockstorm: it compares Redis lock recipes under faults
-// and judges what clients saw. See lockstorm help.
 package cli
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// throughput says how many trials a campaign ran in how much time; on virtual time also how much
-// virtual time passed.
+// throughput says how many trials a campaign ran in how much time; on virtual time also how
+// much virtual time passed.
 func throughput(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {

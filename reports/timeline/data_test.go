@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // The data has every bar and every mark of the scene at its time, as the page's script
 // reads it.
 func TestDataHasTheWholeScene(t *testing.T) {
-	for _, trial := range reporttest.Trials(t) {
+	for _, trial := range drawn(t) {
 		t.Run(trial.Name, func(t *testing.T) {
-			f := focusOf(t, trial.Name)
+			f := focusOn(t, trial)
 			text, err := Data(f)
 			if err != nil {
 				t.Fatal(err)
@@ -105,8 +104,8 @@ func TestRowsTellTheWholeOperation(t *testing.T) {
 
 // Every bar and every mark of the SVG file has its title.
 func TestEveryMarkHasATitle(t *testing.T) {
-	for _, trial := range reporttest.Trials(t) {
-		f := focusOf(t, trial.Name)
+	for _, trial := range drawn(t) {
+		f := focusOn(t, trial)
 		picture, err := Draw(f, func(string) string { return "" })
 		if err != nil {
 			t.Fatal(err)

@@ -130,13 +130,19 @@ func focusOf(t *testing.T, name string) story.Focus {
 	t.Helper()
 	for _, s := range reporttest.Trials(t) {
 		if s.Name == name {
-			f, ok := story.FocusOn(story.Trial{Title: name, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})
-			if !ok {
-				t.Fatal("no finding to focus on")
-			}
-			return f
+			return focusOn(t, s)
 		}
 	}
 	t.Fatalf("no trial %q", name)
 	return story.Focus{}
+}
+
+// focusOn returns the most telling finding of a trial.
+func focusOn(t *testing.T, s reporttest.Trial) story.Focus {
+	t.Helper()
+	f, ok := story.FocusOn(story.Trial{Title: s.Lock + " under " + s.Fault, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})
+	if !ok {
+		t.Fatal("no finding to focus on")
+	}
+	return f
 }

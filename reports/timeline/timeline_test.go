@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
-	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // faultColors are the colours of the golden files.
@@ -14,13 +13,18 @@ var faultColors = map[string]string{
 	"client-skew": "#afb42b", "node-clock": "#827717", "eviction": "#3949ab",
 }
 
+// drawn are the trials whose timelines are tested: the recorded ones, one per cause, and
+// hand-made ones of what no recorded trial shows.
+func drawn(t *testing.T) []reporttest.Trial {
+	t.Helper()
+	recorded := reporttest.Recorded(t, "../testdata/recorded")
+	return append(reporttest.Unrecorded(t, recorded), recorded...)
+}
+
 func TestEveryCauseHasItsTimeline(t *testing.T) {
-	for _, s := range reporttest.Trials(t) {
+	for _, s := range drawn(t) {
 		t.Run(s.Name, func(t *testing.T) {
-			f, ok := story.FocusOn(story.Trial{Title: s.Lock + " under " + s.Fault, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})
-			if !ok {
-				t.Fatal("no finding to focus on")
-			}
+			f := focusOn(t, s)
 			got, err := Draw(f, func(fault string) string { return faultColors[fault] })
 			if err != nil {
 				t.Fatal(err)

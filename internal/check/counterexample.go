@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"cmp"
@@ -18,21 +18,23 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// counterexample is the most informative finding, with the entries that show it.
-type counterexample struct {
-	oracle  string
-	finding checker.Finding
+// Counterexample is the most informative finding, with the entries that show it.
+type Counterexample struct {
+	Oracle  string // that is violated; "" = none
+	Finding checker.Finding
 	ops     []history.Op // in order
 	holds   []checker.Hold
 	pairs   []history.Pair
 	end     time.Duration
-	lines   []int // of the file, by the index of an entry; nil if entries are lines
+	// Lines has the line of the file for each entry of the evidence, by its index; nil if
+	// entries are lines.
+	Lines []int
 }
 
-// counterexampleOf picks the first finding of the violated oracle with the lowest rank, preferably
-// an undeclared finding; the zero counterexample if no oracle is violated.
-func counterexampleOf(result trial.Result, e history.Evidence) counterexample {
-	var t counterexample
+// CounterexampleOf picks the first finding of the violated oracle with the lowest rank,
+// preferably an undeclared finding; the zero Counterexample if no oracle is violated.
+func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
+	var t Counterexample
 	best, declared := 0, false
 	for _, v := range result.Verdicts {
 		shown, _ := reports.Listed(result, v)
@@ -40,17 +42,17 @@ func counterexampleOf(result trial.Result, e history.Evidence) counterexample {
 			continue
 		}
 		rank, known := checker.OracleNamed(v.Oracle).Rank, reports.Declared(result, v.Oracle, shown[0].Cause)
-		if t.oracle == "" || declared && !known || declared == known && rank < best {
-			best, declared, t.oracle, t.finding = rank, known, v.Oracle, shown[0]
+		if t.Oracle == "" || declared && !known || declared == known && rank < best {
+			best, declared, t.Oracle, t.Finding = rank, known, v.Oracle, shown[0]
 		}
 	}
-	if t.oracle == "" {
+	if t.Oracle == "" {
 		return t
 	}
 	t.pairs, _ = history.Pairs(e.Ops) // an impossible history has no findings
 	t.holds, _ = checker.Holds(e)
 	shown := map[int]bool{}
-	for _, i := range t.finding.Ops {
+	for _, i := range t.Finding.Ops {
 		shown[i] = true
 	}
 	for _, p := range t.pairs { // also show when the acquire was invoked
@@ -67,44 +69,44 @@ func counterexampleOf(result trial.Result, e history.Evidence) counterexample {
 	return t
 }
 
-// entries returns the entries that show the finding, as they stand in the history.
-func (t counterexample) entries() []history.Op { return append([]history.Op{}, t.ops...) }
+// Entries returns the entries that show the finding, as they stand in the history.
+func (t Counterexample) Entries() []history.Op { return append([]history.Op{}, t.ops...) }
 
-// entryLines returns the lines of the entries; nil if entries are lines.
-func (t counterexample) entryLines() (lines []int) {
+// EntryLines returns the lines of the entries; nil if entries are lines.
+func (t Counterexample) EntryLines() (lines []int) {
 	for _, op := range t.ops {
-		if op.Index < len(t.lines) {
-			lines = append(lines, t.lines[op.Index])
+		if op.Index < len(t.Lines) {
+			lines = append(lines, t.Lines[op.Index])
 		}
 	}
 	return lines
 }
 
-// print shows the entries and a picture of the time around them, for a terminal of that width;
-// 0 is unlimited.
-func (t counterexample) print(w io.Writer, width int) {
-	if t.oracle == "" || len(t.ops) == 0 {
+// Print shows the entries, in a table with these columns, and a picture of the time around
+// them, for a terminal of that width; 0 is unlimited.
+func (t Counterexample) Print(w io.Writer, width int, columns func(...string) table.Writer) {
+	if t.Oracle == "" || len(t.ops) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nThe entries that show it (%s):\n", t.oracle)
-	first, place := "entry", func(op history.Op) int { return op.Index }
-	if t.lines != nil {
-		first, place = "line", func(op history.Op) int { return t.lines[op.Index] }
+	fmt.Fprintf(w, "\nThe entries that show it (%s):\n", t.Oracle)
+	first, number := "entry", func(op history.Op) int { return op.Index }
+	if t.Lines != nil {
+		first, number = "line", func(op history.Op) int { return t.Lines[op.Index] }
 	}
-	rows := plainTable(first, "time", "who", "what")
+	rows := columns(first, "time", "who", "what")
 	type row struct {
 		at    time.Duration
 		cells table.Row
 	}
 	var all []row
 	for _, op := range t.ops {
-		if t.lines != nil && (op.Type == history.Invoke) == (op.F == history.FAcquire) {
+		if t.Lines != nil && (op.Type == history.Invoke) == (op.F == history.FAcquire) {
 			continue // a hold's acquire has no invocation, and its release no reply
 		}
-		all = append(all, row{op.Time, table.Row{place(op), instant(op.Time), t.who(op), t.entryWords(op)}})
+		all = append(all, row{op.Time, table.Row{number(op), instant(op.Time), t.who(op), t.entryWords(op)}})
 	}
 	for _, h := range t.holds {
-		if h.ToWhy == account.ByDeadline && slices.Contains(t.finding.Ops, h.Acquire) {
+		if h.ToWhy == account.ByDeadline && slices.Contains(t.Finding.Ops, h.Acquire) {
 			all = append(all, row{h.To, table.Row{"", instant(h.To), fmt.Sprintf("c%d", h.Client), "its clock shows the deadline that it claimed"}})
 		}
 	}
@@ -120,8 +122,8 @@ func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) 
 
 // who names who did something. In a log without invocations each hold has a process of its
 // own, which means nothing.
-func (t counterexample) who(op history.Op) string {
-	if t.lines != nil {
+func (t Counterexample) who(op history.Op) string {
+	if t.Lines != nil {
 		return fmt.Sprintf("c%d", op.Client)
 	}
 	return who(op)
@@ -139,8 +141,8 @@ func who(op history.Op) string {
 
 // entryWords describes an entry. An entry of a log without invocations is the beginning or
 // the end of a hold.
-func (t counterexample) entryWords(op history.Op) string {
-	if t.lines != nil {
+func (t Counterexample) entryWords(op history.Op) string {
+	if t.Lines != nil {
 		what := map[string]string{history.FAcquire: "certainly holds ", history.FRelease: "may have stopped holding "}[op.F]
 		return what + op.Lock
 	}
@@ -191,12 +193,12 @@ const (
 
 // picture draws a lane for each client around the finding, in text, for a terminal of that
 // width; 0 is unlimited.
-func (t counterexample) picture(width int) string {
-	columns, label := pictureWidth, t.oracle+" violated"
+func (t Counterexample) picture(width int) string {
+	columns, label := pictureWidth, t.Oracle+" violated"
 	if width > 0 {
 		columns = min(columns, max(2*len(instant(0)), width-len(laneIndent)-len(label)-1))
 	}
-	from, to := t.finding.From, max(t.finding.From, t.finding.To)
+	from, to := t.Finding.From, max(t.Finding.From, t.Finding.To)
 	for _, op := range t.ops {
 		from, to = min(from, op.Time), max(to, op.Time)
 	}
@@ -225,21 +227,21 @@ func (t counterexample) picture(width int) string {
 		fmt.Fprintf(&b, "%-6s%s\n", fmt.Sprintf("c%d", c), string(lanes[c]))
 	}
 	mark := []rune(strings.Repeat(" ", columns))
-	for i := column(t.finding.From); i <= column(max(t.finding.From, t.finding.To)); i++ {
+	for i := column(t.Finding.From); i <= column(max(t.Finding.From, t.Finding.To)); i++ {
 		mark[i] = '^'
 	}
 	fmt.Fprintf(&b, "%-6s%s %s\n", "", strings.TrimRight(string(mark), " "), label)
 	meanings := []string{
-		fmt.Sprintf("%c believes it holds %s", holding, t.finding.Lock), fmt.Sprintf("%c asks for it", waiting), fmt.Sprintf("%c asked, outcome unknown", unsure),
+		fmt.Sprintf("%c believes it holds %s", holding, t.Finding.Lock), fmt.Sprintf("%c asks for it", waiting), fmt.Sprintf("%c asked, outcome unknown", unsure),
 	}
 	b.WriteString(wording.Pack(meanings, "  ", laneIndent, laneIndent, width) + "\n")
 	return b.String()
 }
 
 // lanes calls fill for what clients did with the lock; later calls overwrite earlier ones.
-func (t counterexample) lanes(fill func(client int, from, to time.Duration, with rune)) {
+func (t Counterexample) lanes(fill func(client int, from, to time.Duration, with rune)) {
 	for _, p := range t.pairs {
-		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.finding.Lock {
+		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.Finding.Lock {
 			continue
 		}
 		switch {
@@ -252,7 +254,7 @@ func (t counterexample) lanes(fill func(client int, from, to time.Duration, with
 		}
 	}
 	for _, h := range t.holds {
-		if h.Lock == t.finding.Lock {
+		if h.Lock == t.Finding.Lock {
 			fill(h.Client, h.From, min(h.To, t.end), holding)
 		}
 	}
@@ -260,10 +262,10 @@ func (t counterexample) lanes(fill func(client int, from, to time.Duration, with
 
 // shown returns the clients whose lanes are drawn: those that the finding concerns, and up
 // to mostLanes others that were active meanwhile.
-func (t counterexample) shown(lanes map[int][]rune) []int {
+func (t Counterexample) shown(lanes map[int][]rune) []int {
 	var clients, others []int
 	for c := range lanes {
-		if slices.Contains(t.finding.Clients, c) {
+		if slices.Contains(t.Finding.Clients, c) {
 			clients = append(clients, c)
 		} else {
 			others = append(others, c)

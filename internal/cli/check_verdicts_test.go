@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/check"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -37,31 +38,11 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 	if !ok || strings.Contains(before, "foreign-delete") || strings.Count(after, "foreign-delete") != 4 || !strings.Contains(after, "and 5 more") {
 		t.Errorf("got\n%s", &out)
 	}
-	if got := counterexampleOf(result, history.Evidence{}); got.oracle != "ownership" || got.finding.Cause != checker.ForeignRenewal {
-		t.Errorf("it is about %s by %s", got.oracle, got.finding.Cause)
+	if got := check.CounterexampleOf(result, history.Evidence{}); got.Oracle != "ownership" || got.Finding.Cause != checker.ForeignRenewal {
+		t.Errorf("it is about %s by %s", got.Oracle, got.Finding.Cause)
 	}
 	result.Spec.Lock = "" // anybody's: nothing is declared
-	if got := counterexampleOf(result, history.Evidence{}); got.oracle != "exclusion" {
-		t.Errorf("of a lock without declarations it is about %s", got.oracle)
-	}
-}
-
-// Stories, timelines and check tell about the same finding: that of the oracle whose harm is
-// the most direct.
-func TestCheckTellsTheMostDirectHarm(t *testing.T) {
-	all := append(checker.Oracles(), checker.OracleNamed(checker.LinearizableName))
-	for _, a := range all {
-		for _, b := range all {
-			if a.Rank >= b.Rank {
-				continue
-			}
-			result := trial.Result{}
-			for _, name := range []string{b.Name, a.Name} {
-				result.Verdicts = append(result.Verdicts, checker.Verdict{Oracle: name, Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.Unclassified}}})
-			}
-			if got := counterexampleOf(result, history.Evidence{}); got.oracle != a.Name {
-				t.Errorf("of %s and %s: got %s", a.Name, b.Name, got.oracle)
-			}
-		}
+	if got := check.CounterexampleOf(result, history.Evidence{}); got.Oracle != "exclusion" {
+		t.Errorf("of a lock without declarations it is about %s", got.Oracle)
 	}
 }

@@ -1,22 +1,19 @@
-package cli
+package check
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
-	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// exports write a history in the formats of --export.
+// exports write a history, by format.
 var exports = map[string]func(io.Writer, history.Evidence) error{
 	"edn": func(w io.Writer, e history.Evidence) error { return jepsen.Write(w, e.Ops) },
 	"jsonl": func(w io.Writer, e history.Evidence) error {
@@ -32,22 +29,16 @@ var exports = map[string]func(io.Writer, history.Evidence) error{
 	"knossos": writeKnossos,
 }
 
-func exportNames() []string { return slices.Sorted(maps.Keys(exports)) }
+// ExportNames returns the formats of Export.
+func ExportNames() []string { return slices.Sorted(maps.Keys(exports)) }
 
-// exportHistory writes the history as --export asks.
-func (a *app) exportHistory(f checkFlags, h givenHistory) error {
-	var b bytes.Buffer
-	if err := exports[f.export](&b, h.record.Evidence); err != nil {
-		return &input.Error{Err: err}
+// Export writes the history in a format of ExportNames.
+func Export(w io.Writer, format string, e history.Evidence) error {
+	write := exports[format]
+	if write == nil {
+		return fmt.Errorf("unknown format %q", format)
 	}
-	if f.out == "" {
-		_, err := a.stdout.Write(b.Bytes())
-		return err
-	}
-	if err := os.WriteFile(f.out, b.Bytes(), 0o666); err != nil {
-		return &input.Error{Err: err}
-	}
-	return nil
+	return write(w, e)
 }
 
 // writeKnossos writes the believed holds as operations of Knossos's mutex: an acquire that

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"cmp"
@@ -19,25 +19,20 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// givenHistory is check's input: a trial stored by Lockstorm, or another program's
-// record.
-type givenHistory struct {
-	record trial.Record
-	// notes list the assumptions made in reading the history.
-	notes []string
+// History is a history to judge: a trial stored by Lockstorm, or another program's record.
+type History struct {
+	Record trial.Record
+	// Notes list the assumptions made in reading the history.
+	Notes []string
 	// apart is set if reading guessed that processes whose numbers are step apart are one
 	// client: the operations with each process as a client of its own.
 	apart []history.Op
 	step  int
 	// silent maps each oracle that cannot judge the history to the reason.
 	silent map[string]account.What
-	// log is set instead of the record's evidence if the file has holds, or completions
+	// Log is set instead of the record's evidence if the file has holds, or completions
 	// without invocations.
-	log *applog.Log
-	// lines has the line of the file for each entry of the evidence. limits says what the
-	// log cannot show. Both are set only if log is.
-	lines  []int
-	limits string
+	Log *applog.Log
 }
 
 // jepsenFile is the name of the history in a Jepsen run's directory.
@@ -48,35 +43,35 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// loadHistory reads a trial's folder, a Jepsen run's directory, or a history file of any
+// Load reads a trial's folder, a Jepsen run's directory, or a history file of any
 // format.
-func loadHistory(path string, values jepsen.Values) (givenHistory, error) {
+func Load(path string, values jepsen.Values) (History, error) {
 	info, err := os.Stat(packed.Find(path))
 	if err == nil && info.IsDir() && exists(filepath.Join(path, jepsenFile)) && !exists(packed.Find(filepath.Join(path, trial.HistoryFile))) {
 		path = filepath.Join(path, jepsenFile)
 	} else if err != nil || info.IsDir() {
 		record, err := trial.LoadJudged(path)
-		return givenHistory{record: record}, err
+		return History{Record: record}, err
 	}
 	r, err := readHistory(path, values)
 	if err != nil {
-		return givenHistory{}, &input.Error{Err: err}
+		return History{}, &input.Error{Err: err}
 	}
 	if !r.Foreign {
 		record, err := trial.LoadJudgedOps(path, r.Ops, r.Truncated)
-		return givenHistory{record: record, notes: r.Notes, silent: silent(r)}, err
+		return History{Record: record, Notes: r.Notes, silent: silent(r)}, err
 	}
 	if r.Log != nil {
-		return givenHistory{notes: r.Notes, log: r.Log}, nil
+		return History{Notes: r.Notes, Log: r.Log}, nil
 	}
 	if i := slices.IndexFunc(r.Ops, hasInstant); r.Untimed && i >= 0 {
-		return givenHistory{}, input.Errorf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)
+		return History{}, input.Errorf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)
 	}
 	if r.Truncated != nil {
-		return givenHistory{}, input.Errorf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
+		return History{}, input.Errorf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
 	}
-	return givenHistory{
-		record: trial.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
+	return History{
+		Record: trial.Record{Evidence: history.Evidence{Ops: r.Ops}}, Notes: r.Notes, silent: silent(r),
 		apart: r.Apart, step: r.Step,
 	}, nil
 }
@@ -110,11 +105,11 @@ func silent(r jepsen.Reading) map[string]account.What {
 	return none
 }
 
-// standing returns how far the files can be trusted.
-func (h givenHistory) standing() trial.Standing { return cmp.Or(h.record.Standing, trial.Given) }
+// Standing returns how far the files can be trusted.
+func (h History) Standing() trial.Standing { return cmp.Or(h.Record.Standing, trial.Given) }
 
 // withhold replaces the verdicts of the oracles in silent by "not applicable".
-func (h givenHistory) withhold(verdicts []checker.Verdict) {
+func (h History) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {
 			verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: why})
@@ -122,40 +117,41 @@ func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	}
 }
 
-// judge judges a history. If its clients are a guess, judge also tries each process as a
-// client of its own: a result that is violated or unknown in only one of the two readings
-// is unknown.
-func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (trial.Result, error) {
-	result, err := trial.Judge(ctx, h.record, more...)
-	if err != nil || h.apart == nil {
-		return result, err
-	}
-	record := h.record
-	record.Evidence.Ops = h.apart
-	other, err := trial.Judge(ctx, record, more...)
+// Judge is an oracle's judgment.
+type Judge = func(context.Context, history.Evidence) checker.Verdict
+
+// Judge judges the history by every oracle, and by more. If its clients are a guess, it also
+// tries each process as a client of its own: a result that is violated or unknown in only
+// one of the two readings is unknown.
+func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error) {
+	result, err := trial.Judge(ctx, h.Record, more...)
 	if err != nil {
 		return result, err
 	}
-	for i, v := range result.Verdicts {
+	if h.apart != nil {
+		if err := h.guessed(ctx, result.Verdicts, more...); err != nil {
+			return result, err
+		}
+	}
+	h.withhold(result.Verdicts)
+	return result, nil
+}
+
+// guessed makes a verdict unknown if it is another where each process is a client of its own.
+func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
+	record := h.Record
+	record.Evidence.Ops = h.apart
+	other, err := trial.Judge(ctx, record, more...)
+	if err != nil {
+		return err
+	}
+	for i, v := range verdicts {
 		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
 		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
-			result.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, account.Fact{
+			verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, account.Fact{
 				What: account.ClientsGuessed, Count: h.step, Results: []string{string(v.Result), string(w.Result)},
 			})
 		}
 	}
-	return result, nil
-}
-
-// warn prints notes and warnings about reading the history on stderr.
-func (a *app) warn(path string, h givenHistory) {
-	for _, t := range h.record.Truncated {
-		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
-	}
-	if h.record.Differs != nil {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: %v\n", path, h.record.Differs)
-	}
-	for _, n := range h.notes {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: %s\n", path, n)
-	}
+	return nil
 }

@@ -1,0 +1,136 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/applog"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Doubts say how far a log of holds or completions can be trusted. ReleaseTakes may be Unsaid.
+type Doubts applog.Doubts
+
+// Unsaid is a duration that nobody stated.
+const Unsaid = time.Duration(-1)
+
+// LogWords name what a log has.
+var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions: "successes"}
+
+// LimitWords say what a log cannot show.
+var LimitWords = map[applog.Kind]string{
+	applog.Holds:       "This log has holds only. It cannot show a hold that nobody logged, an attempt that failed or waited, a grant that its client never learnt of, who released or extended whose lock, or whether fencing tokens grew. That no holds in it overlap does not show that the lock is safe.",
+	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. That no holds in it overlap does not show that the lock is safe.",
+}
+
+// Judge judges the log by what is certain and by what is possible, and returns the verdicts
+// that follow from both.
+func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial.Result, applog.Readings, error) {
+	readings := log.Readings(applog.Doubts(d))
+	claims := Modelled(history.Claims{}, model)
+	result, err := trial.Judge(ctx, trial.Record{Evidence: history.Evidence{Ops: readings.Certain, Claims: claims}})
+	if err != nil {
+		return result, readings, err
+	}
+	possible, err := trial.Judge(ctx, trial.Record{Evidence: history.Evidence{Ops: readings.Possible, Claims: claims}})
+	if err != nil {
+		return result, readings, err
+	}
+	result.Flaws = nil
+	for i, v := range result.Verdicts {
+		switch {
+		case checker.OracleNamed(v.Oracle).Harm == checker.HarmOverlap:
+			result.Verdicts[i] = d.exclusion(v, possible.Verdicts[i], log, readings, claims)
+		case v.Result != checker.NotApplicable:
+			result.Verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: account.HoldsOnly})
+		}
+	}
+	return result, readings, nil
+}
+
+// exclusion joins the verdicts on what is certain and on what is possible: it is violated
+// if the certain spans of holds overlap, and holds if no possible ones do.
+func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
+	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
+	unsure := func(text string) checker.Verdict {
+		return checker.Judged(certain.Oracle, checker.Unknown, account.Fact{What: account.OverlapUnsure, Text: text})
+	}
+	switch {
+	case certain.Result == checker.Violated, certain.Result == checker.Unknown:
+		return certain
+	case alone && r.Twice != [2]int{}:
+		return unsure(fmt.Sprintf("one client holds the lock twice at a time (lines %d and %d): if these are two threads, both held it, expected a client's name for each; if it is one that re-enters, expected --model reentrant-mutex", r.Twice[0], r.Twice[1]))
+	case possible.Result == checker.Held:
+		return checker.Judged(certain.Oracle, checker.Held, account.Fact{What: account.NoOverlapLogged, Count: len(log.Holds)})
+	case possible.Result == checker.Violated:
+		return unsure(d.maybe(possible, log, r))
+	}
+	return possible
+}
+
+// maybe says which holds perhaps overlap, and what would settle it.
+func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string {
+	first := possible.Findings[0]
+	var lines []int
+	for _, i := range first.Ops {
+		if i < len(r.LinesPossible) {
+			lines = append(lines, r.LinesPossible[i])
+		}
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	why := fmt.Sprintf("the clocks and cut-off times leave %s open", r.Slack)
+	for _, h := range log.Holds {
+		switch {
+		case !slices.Contains(lines, h.Line):
+		case h.Unended && !d.UnendedHeld:
+			why = fmt.Sprintf("line %d does not say when its hold ended (a deadline in it would, or --unended held)", h.Line)
+		case h.Unbegun:
+			why = fmt.Sprintf("line %d ends a hold of which the log has no beginning", h.Line)
+		case h.Replied && d.ReleaseTakes == Unsaid:
+			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes says how long that took at most)", h.Line)
+		default:
+			continue
+		}
+		break
+	}
+	text := fmt.Sprintf("the holds of lines %s may overlap: %s", joined(lines), why)
+	if n := len(possible.Findings); n > 1 {
+		text += fmt.Sprintf("; there are %d such overlaps", n)
+	}
+	return text
+}
+
+func joined(lines []int) string {
+	text := ""
+	for i, n := range lines {
+		switch {
+		case i > 0 && i == len(lines)-1:
+			text += " and "
+		case i > 0:
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}
+
+// Notes say how the times of the log were read.
+func (d Doubts) Notes(log *applog.Log, r applog.Readings) (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if r.Slack > d.ClockError {
+		note("times are written with whole units of %s: what came after was cut off, and counts as doubt", r.Slack-d.ClockError)
+	}
+	if r.Slack > 0 {
+		note("a hold is certain from %s after its beginning until %s before its end; times below are of such spans", r.Slack, d.ClockError+max(d.ReleaseTakes, 0))
+	}
+	if r.Brief > 0 {
+		note("%d of %d holds have no moment that is certain: they are too short for the clocks' error, or the log does not say when they began or ended; nothing that they overlap is called violated", r.Brief, len(log.Holds))
+	}
+	return notes
+}

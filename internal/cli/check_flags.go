@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/checker/linear"
+	"github.com/lockstorm/lockstorm/history/applog"
+	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/check"
+	"github.com/lockstorm/lockstorm/internal/input"
+)
+
+type checkFlags struct {
+	model    string
+	values   string
+	timeline string
+	export   string
+	out      string
+	json     bool
+	quiet    bool
+	holdFlags
+}
+
+// contradictions returns an input.Error if the flags contradict each other.
+func (f checkFlags) contradictions() error {
+	if f.model != "" {
+		if _, ok := linear.ModelNamed(f.model); !ok {
+			return input.Errorf("--model %q: expected one of %s", f.model, check.ModelWords())
+		}
+	}
+	switch {
+	case f.values != "" && f.values != string(jepsen.ValuesLock) && f.values != string(jepsen.ValuesToken):
+		return input.Errorf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
+	case f.export != "" && !slices.Contains(check.ExportNames(), f.export):
+		return input.Errorf("--export %q: expected one of %s", f.export, strings.Join(check.ExportNames(), ", "))
+	case f.out != "" && f.export == "":
+		return input.Errorf("--out %s: expected --export with it", f.out)
+	case f.export != "" && (f.json || f.timeline != ""):
+		return input.Errorf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
+	case f.timeline != "" && !check.Drawable(f.timeline):
+		return input.Errorf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
+	}
+	return nil
+}
+
+// holdFlags say how far a log without invocations can be trusted.
+type holdFlags struct {
+	clockError, releaseTakes time.Duration
+	unended                  string
+}
+
+func (f *holdFlags) register(flags *pflag.FlagSet) {
+	flags.Var(newDurationOr(&f.clockError), "clock-error", "of a log of holds or successes: the farthest that the clock of any client, which stamped its lines, was from true time; 0s if one clock stamped all")
+	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "of such a log: the longest time from a client's last moment under the lock to the time that the log has for its release")
+	flags.StringVar(&f.unended, "unended", "", "of such a log: a hold without an end is held (to the end of the log); default: unknown")
+}
+
+// durationOr is a flag for a duration of at least 0 that may be unsaid.
+type durationOr struct{ d *time.Duration }
+
+func newDurationOr(d *time.Duration) durationOr { *d = check.Unsaid; return durationOr{d} }
+
+// String, Set and Type implement pflag.Value.
+func (v durationOr) String() string {
+	if v.d == nil || *v.d < 0 {
+		return ""
+	}
+	return v.d.String()
+}
+
+func (v durationOr) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > longestDoubt {
+		return fmt.Errorf("expected a duration from 0s to %s, such as 5ms", longestDoubt)
+	}
+	*v.d = d
+	return nil
+}
+
+func (v durationOr) Type() string { return "duration" }
+
+// longestDoubt bounds the durations of holdFlags: beyond it nothing would be certain.
+const longestDoubt = 24 * time.Hour
+
+// fit returns an input.Error if the flags do not fit the log; log is nil for a history.
+func (f holdFlags) fit(path string, log *applog.Log) error {
+	switch {
+	case f.unended != "" && f.unended != "held" && f.unended != "unknown":
+		return input.Errorf("--unended %q: expected held or unknown", f.unended)
+	case log == nil && (f.clockError != check.Unsaid || f.releaseTakes != check.Unsaid || f.unended != ""):
+		return input.Errorf("%s: --clock-error, --release-takes and --unended are for logs of holds or successes, and this history has invocations: expected none of them", path)
+	case log != nil && f.clockError == check.Unsaid:
+		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the farthest that any of them was from true time (0s if one clock stamped all lines)", path, check.LogWords[log.Kind])
+	}
+	return nil
+}
+
+// doubts returns what the flags say.
+func (f holdFlags) doubts() check.Doubts {
+	return check.Doubts{ClockError: f.clockError, ReleaseTakes: f.releaseTakes, UnendedHeld: f.unended == "held"}
+}

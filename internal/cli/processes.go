@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/testbed/container"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// The commands of this file are internal: another lockstorm starts them as its processes.
+
+// workerName is the command with which run starts its worker processes.
+const workerName = "worker"
+
+// workerCommand is internal: it runs another lockstorm's trials.
+func (a *app) workerCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:    workerName,
+		Short:  "Run trials for another lockstorm, which starts this",
+		Hidden: true,
+		Args:   expectArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			choice, err := a.choice(name)
+			if err != nil {
+				return err
+			}
+			tb, done, err := choice.open(cmd.Context(), testbedFlags{})
+			if err != nil {
+				return err
+			}
+			err = worker.Serve(cmd.Context(), tb)
+			if derr := done(); err == nil {
+				err = derr
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "testbed", a.testbeds[0].Name, "where Redis comes from")
+	return cmd
+}
+
+// clientName is the command with which trials start client processes.
+const clientName = "client"
+
+// clientCommand is internal: it runs one client of another lockstorm's trial.
+func (a *app) clientCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    clientName,
+		Short:  "Be one client of a trial of another lockstorm, which starts this",
+		Hidden: true,
+		Args:   expectArgs(0, 0, "no arguments"),
+		RunE:   func(cmd *cobra.Command, _ []string) error { return trial.ServeClient(cmd.Context()) },
+	}
+}
+
+// clientProgram returns the command line of a client process; nil if clients are
+// goroutines.
+func clientProgram(as string) ([]string, error) {
+	if as != trial.Processes {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program for client processes: %w", err)
+	}
+	return []string{self, clientName}, nil
+}
+
+// reaperName is the command with which the container testbed starts the process
+// that outlives this one.
+const reaperName = "reap"
+
+// reaperCommand is internal: it removes the containers of another lockstorm that was
+// killed.
+func (a *app) reaperCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    reaperName + " SESSION",
+		Short:  "Remove the containers of another lockstorm, which starts this, when it has ended",
+		Hidden: true,
+		Args:   expectArgs(1, 1, "the name of the session"),
+		RunE:   func(_ *cobra.Command, args []string) error { return container.Reap(args[0], os.Stdin) },
+	}
+}
