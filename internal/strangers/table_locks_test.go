@@ -54,7 +54,7 @@ var table = map[string]promised{
 	},
 	"errors-as-busy": {
 		may:  all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
-		rows: append(shown(), under([]string{"lost-reply", "partition-replies", "delay"}, finds("", "conduct", checker.FalseAnswer))...),
+		rows: append(shown(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
 	},
 	"errors-taken-back": plain(),
 
