@@ -36,8 +36,9 @@ func storeTrial(t testing.TB, dir string, s sampleTrial) {
 	}
 	spec := struct {
 		trial.Spec
+		Format int `json:"format"`
 		Claims any `json:"claims"`
-	}{s.Trial.Spec, s.Claims}
+	}{s.Trial.Spec, trial.Format, s.Claims}
 	writeLines(t, filepath.Join(folder, trial.HistoryFile), s.Ops)
 	writeLines(t, filepath.Join(folder, trial.CommandsFile), s.Commands)
 	writeLines(t, filepath.Join(folder, trial.SpecFile), []any{spec})
