@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
 )
 
 var (
@@ -108,5 +110,27 @@ func TestReportOfTwoTellsWhatChanged(t *testing.T) {
 	}
 	if code, stdout, _ := lockstorm(t, "report", "--json", first, filepath.Join(other, "latest")); code != 0 || !strings.Contains(stdout, `"direction": "added"`) {
 		t.Errorf("exit code %d, got\n%s", code, stdout)
+	}
+}
+
+// TestABundleReplacesOnlyABundle: a path that was forgotten or mistyped destroys nothing.
+func TestABundleReplacesOnlyABundle(t *testing.T) {
+	store := storeOfOne(t, "1")
+	latest := filepath.Join(store, "latest")
+	notes := file(t, "notes.txt", "of mine")
+	for _, taken := range []string{latest, notes, t.TempDir()} {
+		code, _, stderr := lockstorm(t, "report", "--bundle", taken, latest)
+		if code != campaign.ExitUsage || !strings.Contains(stderr, "expected a new file, or a .zip to replace") {
+			t.Errorf("--bundle %s: exit code %d: %s", taken, code, stderr)
+		}
+	}
+	if text, err := os.ReadFile(notes); err != nil || string(text) != "of mine" {
+		t.Errorf("the notes are %q, %v", text, err)
+	}
+	zip := filepath.Join(t.TempDir(), "again.zip")
+	for range 2 {
+		if code, _, stderr := lockstorm(t, "report", "--bundle", zip, latest); code != 0 {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
 	}
 }

@@ -148,10 +148,14 @@ func (a *app) load(dir string) (campaign.Stored, error) {
 	return s, err
 }
 
-// outside refuses a file in the directory of the campaign that is to be written to it.
+// outside refuses a file in the directory of the campaign that is to be written to it, and
+// one that would replace what is no zip archive.
 func outside(file, dir string) error {
 	if file == "" {
 		return nil
+	}
+	if info, err := os.Lstat(file); err == nil && (!info.Mode().IsRegular() || filepath.Ext(file) != ".zip") {
+		return input.Errorf("--bundle %s: expected a new file, or a .zip to replace", file)
 	}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
