@@ -47,7 +47,8 @@ func Stored(ctx, budget context.Context, on Runner, original trial.Result, folde
 	return err
 }
 
-// Run looks for a smaller trial with the same worst flaw as the original, until budget
+// Run looks for a smaller trial with the same flaw as the original, its worst undeclared one
+// or else its worst, until budget
 // ends, and stores it in folder, replacing files of the same names. The error is NotShrunk,
 // ctx's, or the runner's.
 func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
@@ -91,7 +92,7 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 // scratch returns the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
 
-// same runs a smaller trial and says whether it shows the original's worst flaw.
+// same runs a smaller trial and says whether it shows the original's flaw.
 func (m *minimizer) same(ctx context.Context, s trial.Spec) (bool, error) {
 	if !disturbedBy(s, m.original) {
 		return false, nil
@@ -152,22 +153,32 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial shows t's worst flaw as its own worst, with a fault
-// that hit, and with a broken assumption if and only if t had one.
+// shownBy says whether a smaller trial shows t's flaw as the one to tell, with a fault that
+// hit, and with a broken assumption if and only if t had one.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && u.Exercised() && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
-		u.Outcome == t.Outcome && u.Flaws[0] == t.Flaws[0] && broken(u) == broken(t)
+		u.Outcome == t.Outcome && toKeep(u) == toKeep(t) && broken(u) == broken(t)
 }
 
-// broken says whether the worst flaw's findings rest on a broken assumption, so that the
-// recipe alone is not to blame.
+// toKeep returns the flaw for which a trial is shrunk: the worst that is not declared, since
+// that is why somebody looks at the trial; else the worst. The trial has flaws.
+func toKeep(t trial.Result) trial.Flaw {
+	if i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" }); i >= 0 {
+		return t.Flaws[i]
+	}
+	return t.Flaws[0]
+}
+
+// broken says whether the findings of the flaw to keep rest on a broken assumption, so that
+// the recipe alone is not to blame.
 func broken(t trial.Result) bool {
+	keep := toKeep(t)
 	for _, v := range t.Verdicts {
-		if v.Result != checker.Violated || v.Oracle != t.Flaws[0].Oracle {
+		if v.Result != checker.Violated || v.Oracle != keep.Oracle {
 			continue
 		}
-		i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return string(f.Cause) == t.Flaws[0].Cause })
+		i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return string(f.Cause) == keep.Cause })
 		if i >= 0 {
 			return v.Findings[i].Account.Broken != nil
 		}
