@@ -20,8 +20,10 @@ type Direction string
 
 // Directions, in the order in which Changes lists them.
 const (
-	Worse   Direction = "worse"
-	Better  Direction = "better"
+	Worse  Direction = "worse"
+	Better Direction = "better"
+	// Unseen: what the first campaign showed did not show again, but in fewer trials.
+	Unseen  Direction = "unseen"
 	Other   Direction = "other" // the same verdict with other flaws, or one of them was not tested
 	Added   Direction = "added" // only the second campaign has the cell
 	Removed Direction = "removed"
@@ -88,7 +90,7 @@ func Compare(before, after campaign.Stored) Changes {
 			all.Cells = append(all.Cells, c)
 		}
 	}
-	order := []Direction{Worse, Better, Other, Added, Removed}
+	order := []Direction{Worse, Better, Unseen, Other, Added, Removed}
 	slices.SortStableFunc(all.Cells, func(a, b Change) int {
 		return cmp.Compare(slices.Index(order, a.Direction), slices.Index(order, b.Direction))
 	})
@@ -125,6 +127,8 @@ func direction(a, b campaign.Cell, c Change) Direction {
 		return Other
 	case is > was:
 		return Worse
+	case is < was && b.Exercised < a.Exercised:
+		return Unseen
 	case is < was:
 		return Better
 	case len(c.New)+len(c.Gone) > 0:
@@ -173,12 +177,15 @@ func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Scree
 	for i, x := range []campaign.Stored{before, after} {
 		line("", fmt.Sprintf("%s: %s, testbed %s, %s, seed %d: %d trials of %d cells", []string{"before", "after"}[i],
 			x.Dir, x.Matrix.Testbed, cmp.Or(x.Info.Versions.Lockstorm, "unknown version"), x.Matrix.Seed, len(x.Trials), len(x.Matrix.Cells)))
+		if x.Matrix.Interrupted {
+			line("  ", fmt.Sprintf("interrupted: %d of %d trials finished", x.Matrix.Finished, x.Matrix.Planned))
+		}
 	}
 	line("", fmt.Sprintf("%d %s in both, %d of them the same", c.Both, wording.Plural(c.Both, "cell"), c.Same))
 	if len(before.Trials) != len(after.Trials) {
 		line("", "The campaigns have different numbers of trials: a flaw that one of them did not show may have needed more.")
 	}
-	titles := map[Direction]string{Worse: "Worse", Better: "Better", Other: "Changed otherwise", Added: "Only after", Removed: "Only before"}
+	titles := map[Direction]string{Worse: "Worse", Better: "Better", Unseen: "Not shown again, in fewer trials", Other: "Changed otherwise", Added: "Only after", Removed: "Only before"}
 	last := Direction("")
 	for _, x := range c.Cells {
 		if x.Direction != last {
@@ -190,6 +197,9 @@ func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Scree
 			word  string
 			flaws []ChangedFlaw
 		}{{"new", x.New}, {"gone", x.Gone}} {
+			if x.Direction == Unseen && side.word == "gone" {
+				side.word = "not shown"
+			}
 			for _, f := range side.flaws {
 				kind := "not declared"
 				if f.Kind != "" {

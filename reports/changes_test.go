@@ -73,3 +73,30 @@ func TestChangesAreToldWorstFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestFewerTrialsAreNoImprovement: a flaw that did not show again in fewer trials, as of an
+// interrupted campaign, is not told as mended.
+func TestFewerTrialsAreNoImprovement(t *testing.T) {
+	before := oneRelease("store/a", 30, map[string][]string{"setnx": {"liveness no-expiry bug"}, "getset": nil})
+	after := oneRelease("store/b", 1, map[string][]string{"setnx": nil, "getset": {"exclusion race bug"}})
+	after.Matrix.Interrupted, after.Matrix.Finished, after.Matrix.Planned = true, 2, 60
+	c := Compare(before, after)
+	if len(c.Cells) != 2 || c.Cells[0].Direction != Worse || c.Cells[1].Direction != Unseen {
+		t.Fatalf("changes: %+v", c.Cells)
+	}
+	var b bytes.Buffer
+	if err := WriteChanges(&b, c, before, after, Screen{}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{"interrupted: 2 of 60 trials finished", "Not shown again, in fewer trials:", "not shown: liveness by no-expiry"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	for _, wrong := range []string{"Better", "gone"} {
+		if strings.Contains(text, wrong) {
+			t.Errorf("the text says %q:\n%s", wrong, text)
+		}
+	}
+}
