@@ -173,13 +173,14 @@ func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone 
 }
 
 // leased reports whether the lease that the client had asked for certainly lasted until the
-// release was answered, by every clock that the lock may go by.
+// release was answered, by every clock that the lock may go by. A lock may count with a tenth
+// less.
 func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 	until := time.Duration(0)
 	ask := func(since time.Duration, told history.Lease) {
 		end := Never
 		if rp.Claims.TTL > 0 {
-			end = since + rp.Claims.TTL
+			end = since + rp.Claims.TTL - rp.Claims.TTL/10
 		}
 		if told.Deadline != 0 {
 			end = min(end, rp.clocks[g.Client].shows(told.Deadline, since))
