@@ -97,8 +97,11 @@ func prepared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-px", "--faults", "delay", "--workloads", "mutex", "--trials", "1", "--shrink", "0"); code == campaign.ExitUsage || code == campaign.ExitHarness {
-		t.Fatalf("exit code %d: %s", code, stderr)
+	for store, shard := range map[string]string{"store": "1/1", "a": "1/3", "b": "2/3", "c": "3/3"} {
+		code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-px", "--faults", "delay", "--workloads", "mutex", "--trials", "1", "--shrink", "0", "--shard", shard, "--store", store)
+		if code == campaign.ExitUsage || code == campaign.ExitHarness {
+			t.Fatalf("shard %s: exit code %d: %s", shard, code, stderr)
+		}
 	}
 }
 
