@@ -254,6 +254,9 @@ type Info struct {
 	Started time.Time `json:"started"`
 	// Elapsed is how long the campaign took; 0 if it did not finish.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
+	// Interrupted: the campaign was stopped before its end, which may have come after its last
+	// planned trial.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Deterministic: a trial that is run again gives the same history.
 	Deterministic bool `json:"deterministic,omitempty"`
 	// Varying lists the locks that are not replayable byte for byte on a deterministic

@@ -58,7 +58,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		m.Cells = append(m.Cells, foldCell(info, p, trials))
 		m.tally(info, p, trials, unprobed)
 	}
-	m.Interrupted = m.Finished < m.Planned
+	m.Interrupted = info.Interrupted || m.Finished < m.Planned
 	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
 	if !m.Shard.Part() { // another shard may have shown what is missed here
 		m.Missed = missed(info, trials)

@@ -19,10 +19,25 @@ func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testin
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		named := fakeConfig(root, fakebed.Sound)
+		named.Trials, named.Faults = 0, []string{"none", "delay"}
 		bed := &fakebed.Bed{Fail: func(testbed.Setup) error { cancel(); return ctx.Err() }}
-		second, err := Campaign{Config: fakeConfig(root, fakebed.Sound), Testbed: bed}.Run(ctx)
+		second, err := Campaign{Config: named, Testbed: bed}.Run(ctx)
 		if err != nil || len(second.Trials) != 0 || !second.Matrix.Interrupted {
 			t.Fatalf("got %d trials, interrupted: %v, %v", len(second.Trials), second.Matrix.Interrupted, err)
+		}
+		// Which schedules there are was not known yet: it is no cell that cannot be tested.
+		stored, err := Load(second.Dir)
+		if err != nil || !stored.Matrix.Interrupted || len(stored.Matrix.Cells) == 0 {
+			t.Errorf("read again: %+v, %v", stored.Matrix, err)
+		}
+		for _, c := range stored.Matrix.Cells {
+			if c.Lack != nil {
+				t.Errorf("%s under %s: %s", c.Lock, c.Fault, c.Why)
+			}
+		}
+		if all, err := Inventory(root); err != nil || all[0].Outcome != Interrupted && all[1].Outcome != Interrupted {
+			t.Errorf("%+v, %v: none is interrupted", all, err)
 		}
 		got, err := os.Readlink(filepath.Join(root, Latest))
 		if want, _ := filepath.Rel(root, first.Dir); err != nil || got != want {

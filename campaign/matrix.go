@@ -84,8 +84,8 @@ type Matrix struct {
 
 	// Unexpected are violations that the recipe does not declare for the fault. Missed are
 	// declared flaws that did not show.
-	Unexpected []Discrepancy `json:"-"`
-	Missed     []Discrepancy `json:"-"`
+	Unexpected []Discrepancy `json:"undeclared,omitempty"`
+	Missed     []Discrepancy `json:"missed,omitempty"`
 	// Doubtful are undeclared violations that are possible but not certain; one entry for
 	// each cell.
 	Doubtful []Doubt `json:"-"`
@@ -94,19 +94,20 @@ type Matrix struct {
 	// Failed are trials that the harness could not finish or judge.
 	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its last trial.
-	Interrupted bool `json:"-"`
-	// Planned and Finished count the trials of all cells.
-	Planned  int `json:"-"`
-	Finished int `json:"-"`
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Planned and Finished count the trials of all cells. Planned is too small if the campaign
+	// was interrupted before its schedules were known.
+	Planned  int `json:"planned"`
+	Finished int `json:"finished"`
 }
 
 // Discrepancy is a difference between what a recipe declares and what was found.
 type Discrepancy struct {
-	Lock   string
-	Fault  string // of a missed flaw: all faults that should have shown it, comma-separated
-	Oracle string
-	Cause  string
-	Dir    string // folder of the stored trial, relative to the campaign; empty for a missed flaw
+	Lock   string `json:"lock"`
+	Fault  string `json:"fault"` // of a missed flaw: all faults that should have shown it, comma-separated
+	Oracle string `json:"oracle"`
+	Cause  string `json:"cause"`
+	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; empty for a missed flaw
 	// Hidden: the flaw may be missed only because trials are undecided, due to a stall of
 	// the harness, an election that no fault provoked, or an unseen reply. Never set where
 	// trials are deterministic.

@@ -159,6 +159,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
 	}
 	r.rounds(ctx, r.sampling(r.progress.Total).mark(probes))
+	if ctx.Err() != nil { // the schedules of cells whose probe did not run are not known
+		return r.finish(ctx)
+	}
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
 		return err
@@ -168,10 +171,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return errors.Join(err, r.store.discard())
 	}
 	jobs = r.Config.Shard.share(probes, jobs, cells)
-	if ctx.Err() == nil { // else the older campaign in latest may have more to show
-		if err := r.store.publish(); err != nil {
-			return err
-		}
+	// Only now: after less, the older campaign in latest has more to show.
+	if err := r.store.publish(); err != nil {
+		return err
 	}
 	r.info.Plan, r.info.Sought = planned(cells), r.planner.sought()
 	if err := r.saveInfo(); err != nil {
@@ -346,17 +348,18 @@ func (r *run) advance(t trial.Result) {
 
 // finish folds the trials, and stores and reports the matrix.
 func (r *run) finish(ctx context.Context) error {
-	r.info.Elapsed = time.Since(r.started)
+	r.info.Elapsed, r.info.Interrupted = time.Since(r.started), ctx.Err() != nil
 	r.result.Dir, r.result.Info, r.result.Trials = r.store.dir, r.info, r.trials
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
-	r.result.Matrix.Interrupted = ctx.Err() != nil
 	r.result.Matrix.withMinimals(r.store.dir)
 	err := cmp.Or(r.store.seal(), r.saveInfo(), jsonfile.Write(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}
-	// An earlier error may explain later ones: a full disk fails everything.
-	return cmp.Or(r.err, err, r.result.Matrix.testsSomething())
+	if err == nil && !r.info.Interrupted {
+		err = r.result.Matrix.testsSomething()
+	}
+	return cmp.Or(r.err, err) // the earlier may explain the later: a full disk fails everything
 }
 
 // report hands the minimal trials and the matrix to the sink.

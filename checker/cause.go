@@ -25,6 +25,7 @@ const (
 	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
 	FalseAnswer    Cause = "false-answer"    // the lock said no to what its own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
+	LeftFree       Cause = "left-free"       // the lock was free, and a waiting client never took it
 	CrossSlot      Cause = "cross-slot"      // a cluster refused a command on several slots
 	Deadlock       Cause = "deadlock"        // the code under test waits, and nothing can ever wake it
 	Panic          Cause = "panic"           // the code under test panicked
@@ -84,6 +85,8 @@ var causes = []causeRow{
 		meaning: "an answer contradicted what the lock's own commands had done", assumption: "what a lock answers is what its commands did"},
 	{Cause: Starved,
 		meaning: "the lock went round among others, and one who waited never got it", assumption: "who asks often enough gets in at some time"},
+	{Cause: LeftFree,
+		meaning: "the lock was free, and one who waited for it never took it", assumption: "who waits for a lock that is free takes it"},
 	{Cause: CrossSlot, timeless: always,
 		meaning: "a Redis Cluster refused a command whose keys are in different slots", assumption: "all keys are on one node"},
 	{Cause: Deadlock, timeless: always,

@@ -28,12 +28,7 @@ type leftover struct {
 
 // leftovers combines the last post-mortems of all nodes.
 func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) leftover {
-	last := map[string]history.Op{}
-	for _, op := range rp.Ops {
-		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
-			last[op.Node] = op
-		}
-	}
+	last := rp.postMortems(start)
 	stuck, atAnyPace := 0, true
 	var found leftover
 	for _, op := range sortedByNode(last) {
@@ -53,6 +48,17 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 	}
 	found.blocks, found.atAnyPace = stuck >= need, atAnyPace
 	return found
+}
+
+// postMortems returns the last post-mortem of each node since start.
+func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
+	last := map[string]history.Op{}
+	for _, op := range rp.Ops {
+		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
+			last[op.Node] = op
+		}
+	}
+	return last
 }
 
 func sortedByNode(byNode map[string]history.Op) []history.Op {

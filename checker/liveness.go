@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// liveness decides whether waiting clients get in. Four things violate it:
+// liveness decides whether waiting clients get in. Five things violate it:
 //
 //   - blocked for ever: the post-mortem shows a key that kept a living client out to the end.
 //     The key has no TTL and no living owner, or a client keeps renewing it that has no hold
@@ -25,10 +25,13 @@ import (
 //   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
 //   - starvation: a living client never got the lock in sufficient time, although others
-//     got it meanwhile and no key was left behind.
+//     got it meanwhile and no key was left behind;
+//
+//   - left free: a living client never got the lock in sufficient time, although no key of it
+//     stood anywhere and Redis answered what the client asked.
 //
 // The verdict is unknown in three cases: a client got in late and no key explains it;
-// nobody got in and no key was in the way; the run ended before it healed. Late means
+// nobody got in, no key was in the way and not all was seen or answered; the run ended before it healed. Late means
 // later than the recovery time plus a turn for every client, counted from the last of
 // these events: the healing of the last fault, the last crash, the last arrival of a command
 // of a dead client. A client that hangs in its work may keep others out for as long again
@@ -331,6 +334,9 @@ func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (
 			told.What, told.Count, told.Age, told.Span = account.PassedOver, round.grants, round.free, round.lasted
 			f.Account.Fact = told
 			return []Finding{f}, account.Fact{}
+		}
+		if free, ok := rp.untaken(f, waits, bound-start); ok {
+			return []Finding{free}, account.Fact{}
 		}
 		doubt.What, doubt.Since = account.Unexplained, start
 		return nil, doubt

@@ -29,6 +29,7 @@ const (
 	Blocked         What = "blocked" // clients never got in again
 	PassedOver      What = "passed-over"
 	RefusedForSlots What = "refused-for-slots"
+	LeftFree        What = "left-free" // no key stood in the way for Span
 
 	EnteredBeside What = "entered-beside"
 	FreedEarly    What = "freed-early"
@@ -72,6 +73,7 @@ var whatWords = map[What]string{
 	Blocked:         "{all} never got into {lock} again",
 	PassedOver:      "{all} never got into {lock} from {at} on, though no key that was left behind stood in the way: others were granted it {count} times meanwhile, and it was free for {age} of {span}",
 	RefusedForSlots: "{all} never got into {lock}: {node} refused {by}'s {command} of {sent}, as every other attempt: its keys are in different slots (CROSSSLOT)",
+	LeftFree:        "{all} never got into {lock} from {at} on, though it was free for all of {span}, without a holder and without a key on any node",
 
 	EnteredBeside: "{who} entered {lock} again at {at} while {whom} definitely held it ({held})",
 	FreedEarly:    "{who} was granted {lock} at {at} after only {count} of {whom}'s {of} acquires (since {since}) had been released",

@@ -51,6 +51,12 @@ const (
 	NothingKept    What = "nothing-kept"
 	// GrantUnheard: the client never got the reply that told of its grant.
 	GrantUnheard What = "grant-unheard"
+	// Why nobody takes a lock that is free: Count commands of the waiting clients were all
+	// answered without success, the last as Command; ScriptForgotten, if that was NOSCRIPT.
+	NothingAsked    What = "nothing-asked"
+	AskedInVain     What = "asked-in-vain"
+	ScriptForgotten What = "script-forgotten"
+
 	SeveralInOne What = "several-in-one"
 	TakenOut     What = "taken-out"
 )
@@ -133,6 +139,9 @@ var whyWords = map[What]string{
 	ShortLife:         "{who}'s {key} had expired at {at}, {age} after it was given its life, though the lease that was asked for ran until {until}",
 	Stillborn:         "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
 	GrantUnheard:      "{who} did not get the reply to that {command}",
+	NothingAsked:      "they sent no command to take it in all that time",
+	AskedInVain:       "they sent {count} commands to take it, and {by}'s last, {command} to {node} at {sent}, was answered {reply}",
+	ScriptForgotten:   "they sent {count} commands to take it, and {node} answered {by}'s last, {command} at {sent}, that it does not have the script: {reply}",
 	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
 	TakenOut:          "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
 	RenewalMissing:    "{who} sent no renewal after {since} in time, and {key} expired at {at}",

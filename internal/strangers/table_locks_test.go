@@ -58,6 +58,14 @@ var table = map[string]promised{
 	},
 	"errors-taken-back": plain(),
 
+	"script-loaded-once": {
+		may: all(limits(), wrong(checker.LeftFree, "liveness")),
+		rows: rows(
+			[]row{finds("client-pause", "exclusion", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock), finds("eviction", "exclusion", checker.ServerLostKey)},
+			under([]string{"script-flush", "node-restart", "failover", "split-brain"}, blocks("", checker.LeftFree)),
+		),
+	},
+
 	"watch-multi":      plain(),
 	"watch-multi-both": plain(),
 	"multi-unwatched": {

@@ -322,6 +322,11 @@ var remedies = map[checker.Cause][]remedy{
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
 		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
 	},
+	checker.LeftFree: {
+		{func(c clues) bool { return c.reasons[account.ScriptForgotten] }, say("sending the script itself (EVAL) when EVALSHA is answered with NOSCRIPT: a restart, a failover or SCRIPT FLUSH makes Redis forget scripts at any time")},
+		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time besides listening for a message: Redis keeps no message for who does not listen just then, so that each may be missed")},
+		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("looking at what Redis answered to the last attempt: the lock was free, and no error of Redis or of a connection may keep a client from asking anew")},
+	},
 	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
 	checker.Unmarked:  {{always, say("a note, written under the lock, of what is done, and a look at it before doing it: no lock keeps a second one from doing it later")}},
 	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},

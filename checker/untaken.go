@@ -1,0 +1,118 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file explains waits for a lock that is free: no key of it stands on any node, and
+// nobody takes it.
+
+// oftenEnough is how many commands each client has to send in vain to take a free lock, so that
+// a single one that came at the wrong moment explains nothing.
+const oftenEnough = 3
+
+// untaken completes a finding about clients that never got into a lock although nothing stood
+// in their way for at least the turn of every client, or for the recovery time if they went on
+// asking: nobody believed to hold it, no node had a key of it,
+// no command of theirs changed a key, and Redis answered all that they asked. ok is false if
+// any of that is not so or was not seen.
+func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
+	from, until := time.Duration(0), Never
+	for _, x := range waits {
+		from, until = max(from, x.from), min(until, x.until)
+	}
+	from, ok = rp.freeSince(f.Lock, from, until)
+	if !ok {
+		return f, false
+	}
+	asked, ok := rp.askedInVain(f, from, until)
+	if len(asked) >= oftenEnough*len(f.Clients) {
+		turn = rp.Claims.Recovery // nobody holds it, so that nobody has to come first
+	}
+	if !ok || until-from < turn {
+		return f, false
+	}
+	told := account.Fact{What: account.LeftFree, Clients: f.Clients, Locks: []string{f.Lock}, At: from, Span: (until - from).Round(time.Millisecond)}
+	why := account.Fact{What: account.NothingAsked, Clients: f.Clients, Count: len(asked)}
+	if len(asked) > 0 {
+		last := asked[len(asked)-1]
+		why.What, why.Command, why.Nodes = account.AskedInVain, rp.call(last), []string{rp.Commands[last].Node}
+		if strings.HasPrefix(string(rp.Commands[last].Reply), noScript+" ") {
+			why.What = account.ScriptForgotten
+		}
+		f.Commands = rp.indexOf(last)
+	}
+	f.From, f.Cause, f.Forever = from, LeftFree, true
+	f.Account = account.Account{Fact: told, Reasons: []account.Fact{why}}
+	return f, true
+}
+
+// Redis' error codes for a script that it does not have, and for a command that it does not
+// know.
+const (
+	noScript       = "NOSCRIPT"
+	unknownCommand = "ERR unknown command"
+)
+
+// freeSince returns from when on, at or after from, the lock was free until that time: nobody
+// believed to hold it, and no node had a key that might be of it. ok is false if there is no
+// such time, or not everything was seen.
+func (rp *replay) freeSince(lock string, from, until time.Duration) (since time.Duration, ok bool) {
+	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
+		return 0, false
+	}
+	since = from
+	for _, h := range rp.holds {
+		if h.Lock == lock && h.From < until {
+			since = max(since, h.To)
+		}
+	}
+	examined := rp.postMortems(from)
+	for node, op := range examined {
+		if slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return rp.keepsOut(lock, node, k.Key) }) {
+			return 0, false
+		}
+	}
+	for _, c := range rp.Evidence.Keys {
+		if _, up := examined[c.Node]; up && c.From < until && rp.keepsOut(lock, c.Node, string(c.Key)) {
+			since = max(since, c.To)
+		}
+	}
+	return since, since < until && len(examined) > 0
+}
+
+// keepsOut reports whether a key on that node may keep clients out of the lock.
+func (rp *replay) keepsOut(lock, node, key string) bool {
+	return !rp.ofOtherLock(lock, key) && !rp.harmless(node, key)
+}
+
+// ofOtherLock reports whether the key carries another lock's grants and none of this one.
+func (rp *replay) ofOtherLock(lock, key string) bool {
+	if key == lock || slices.Contains(rp.Holding(lock), key) {
+		return false
+	}
+	return slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool { return g.Key == key })
+}
+
+// askedInVain returns the places of the commands that the clients of the finding sent in that
+// time to acquire its lock. ok is false if one of them got no reply, changed a key, or is
+// unknown to the node.
+func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
+	for pos, c := range rp.Commands {
+		p, acquiring := rp.acquired(c.Op)
+		if !acquiring || p.Invoke.Lock != f.Lock || !slices.Contains(f.Clients, c.Client) || c.Sent < from || c.Sent >= until {
+			continue
+		}
+		if c.Replied == 0 || len(rp.Effects[pos]) > 0 || strings.HasPrefix(string(c.Reply), unknownCommand) {
+			return nil, false
+		}
+		asked = append(asked, pos)
+	}
+	return asked, true
+}

@@ -1,0 +1,108 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// evalsha is a script by its digest only, which the node has forgotten.
+func evalsha() []string {
+	return []string{"EVALSHA", strings.Repeat("0", 40), "1", "lock", "t1"}
+}
+
+const forgotten = "NOSCRIPT No matching script. Please use EVAL."
+
+// A lock that is free, and that a living client never takes, is no riddle: nothing but the lock
+// itself keeps the client out.
+func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
+	tales(t, []tale{
+		{"Redis has forgotten the script", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.healed(5)
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+			s.keys(3100)
+		}, []string{"liveness: left-free for ever"}},
+		{"a waiter that nobody wakes sends nothing", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.healed(5)
+			s.invoke(10, 1, history.FAcquire)
+			s.done(3000, 1, history.Info)
+			s.keys(3100)
+		}, []string{"liveness: left-free for ever"}},
+		{"an orphan first, then nothing for long enough", "set-nx-px", func(s *story) {
+			s.stranger(3, setPX("t0")...)
+			s.healed(5)
+			for at := 10.0; at < 5000; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+			s.keys(5100)
+		}, []string{"liveness: left-free for ever"}},
+		{"it was not free for long enough", "set-nx-px", func(s *story) {
+			s.healed(5)
+			s.take(10, 0, "OK", setPX("t0")...)
+			for at := 20.0; at < 2500; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+			s.give(2600, 0, "0", s.cad("t0")...)
+			s.busy(2700, 1, forgotten, evalsha()...)
+			s.busy(2800, 1, forgotten, evalsha()...)
+			s.keys(3000)
+		}, []string{"liveness: unknown"}},
+		{"a command got no answer", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.healed(5)
+			s.invoke(10, 1, history.FAcquire)
+			s.lost(20, 1, setPX("t1")...)
+			s.done(3000, 1, history.Info)
+			s.keys(3100)
+		}, []string{"liveness: unknown"}},
+		{"the testbed does not know the command", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.healed(5)
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, "ERR unknown command 'LOCKUP', with args beginning with: 'a' ", "LOCKUP", "a")
+			}
+			s.keys(3100)
+		}, []string{"liveness: unknown"}},
+		{"not all keys were seen", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.healed(5)
+			s.nemesis(6, history.Op{F: history.FUnseen, Node: "n0", Error: "the node refused the snapshot"})
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+			s.keys(3100)
+		}, []string{"liveness: unknown", "ownership: unknown"}},
+	})
+}
+
+func TestAFreeLockThatNobodyTakesIsToldWithItsReason(t *testing.T) {
+	for want, attempts := range map[string]func(*story){
+		"c1 never got into lock from 0.009s on, though it was free for all of 2.902s, without a holder and without a key on any node: they sent 30 commands to take it, and n0 answered c1's last, script at 2.909800s, that it does not have the script: \"NOSCRIPT No matching script. Please use EVAL.\"": func(s *story) {
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+		},
+		"c1 never got into lock from 0.010s on, though it was free for all of 2.99s, without a holder and without a key on any node: they sent no command to take it in all that time": func(s *story) {
+			s.invoke(10, 1, history.FAcquire)
+			s.done(3000, 1, history.Info)
+		},
+	} {
+		s := tell(t, "set-nx-px")
+		s.hold(2, 4, 0, "t0")
+		s.healed(5)
+		attempts(s)
+		s.keys(3100)
+		v := liveness(t.Context(), newCaseFile(s.evidence()))
+		if len(v.Findings) != 1 {
+			t.Fatalf("got %+v, want one finding", v)
+		}
+		if got := plain.Summary(v.Findings[0]); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

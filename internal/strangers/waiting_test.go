@@ -1,0 +1,40 @@
+package strangers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// waiting are locks that may stay free while a client waits for them. One that waits for a
+// message only, and asks for nothing, is a deadlock in the simulation.
+func waiting() []Stranger {
+	return []Stranger{
+		{ID: "script-loaded-once", Doc: "SET NX PX in a script that each client loads once and then names by its digest only", bind: loadedOnce},
+	}
+}
+
+const takeScript = `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`
+
+func loadedOnce(c *locks.Client) maker {
+	digest := ""
+	return func(key string, ttl time.Duration) (locks.Lock, error) {
+		l := lease{c, key, ttl}
+		return steps{func(ctx context.Context) (locks.Lease, error) {
+			if digest == "" {
+				loaded, err := l.node().ScriptLoad(ctx, takeScript).Result()
+				if err != nil {
+					return locks.Lease{}, fmt.Errorf("load the script: %w", err)
+				}
+				digest = loaded
+			}
+			return l.attempt(func(token string) *redis.Cmd {
+				return l.node().EvalSha(ctx, digest, []string{key}, token, l.life())
+			})
+		}, l.unlock}, nil
+	}
+}
