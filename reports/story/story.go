@@ -75,7 +75,23 @@ func newTeller(f Focus) *teller {
 	if f.Finding.Blocks() {
 		t.Start = t.blockedFrom()
 	}
+	if t.leftFree() {
+		t.Start = t.lastStrike(t.Start)
+	}
 	return t
+}
+
+// leftFree reports whether the harm is a wait for a lock that was free.
+func (t *teller) leftFree() bool { return t.Finding.Account.What == account.LeftFree }
+
+// lastStrike returns when the last fault before at began that struck anything; at if none did.
+func (t *teller) lastStrike(at time.Duration) time.Duration {
+	for _, w := range slices.Backward(t.Windows) {
+		if w.Hits > 0 && w.From <= at {
+			return w.From
+		}
+	}
+	return at
 }
 
 // joined merges successive steps about servers within 5 ms.
