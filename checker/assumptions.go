@@ -66,6 +66,12 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	if l.End != nil && l.End.How == keyspace.Expired {
 		earliest = min(ended, l.End.At.Lo)
 	}
+	h := rp.hold(l)
+	if h != nil && h.ToWhy == account.ByDeadline && h.To > ended+max(rp.Claims.TTL/100, time.Millisecond) {
+		return &account.Assumption{Premise: account.CountsRight, But: account.Fact{
+			What: account.ClaimedTooLong, Clients: []int{l.Client}, Until: within(rp.Evidence, h.To), Since: l.At.Mid(), At: ended,
+		}}
+	}
 	// The freeze must cover the end of the lease: a running client could have seen it.
 	if but, froze := rp.standstill(l.Client, earliest, ended+1, ended); froze {
 		return &account.Assumption{Premise: account.ClientStops, But: but}
@@ -74,7 +80,7 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 		return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
 	}
 	on := account.Fact{What: account.WorkedOn, Clients: []int{l.Client}, Until: max(s.To, s.From), Since: l.At.Mid(), At: ended}
-	if h := rp.hold(l); h != nil {
+	if h != nil {
 		on.Until = max(on.Until, within(rp.Evidence, h.To))
 		if h.ToWhy == account.ByNothing {
 			on.What = account.WorkedToEnd

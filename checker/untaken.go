@@ -53,12 +53,15 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	return f, true
 }
 
-// Redis' error codes for a script that it does not have, and for a command that it does not
-// know.
-const (
-	noScript       = "NOSCRIPT"
-	unknownCommand = "ERR unknown command"
-)
+// Redis' error code for a script that it does not have.
+const noScript = "NOSCRIPT"
+
+// unable lists how errors begin that tell of the node's state or configuration: with these
+// nobody can take a lock there, whatever its commands are.
+var unable = []string{
+	"ASK ", "BUSY ", "CLUSTERDOWN ", "ERR unknown command", "LOADING ", "MASTERDOWN ", "MISCONF ", "MOVED ", "NOAUTH ", "NOPERM ",
+	"NOREPLICAS ", "OOM ", "READONLY ", "TRYAGAIN ",
+}
 
 // freeSince returns from when on, at or after from, the lock was free until that time: nobody
 // believed to hold it, and no node had a key that might be of it. ok is false if there is no
@@ -101,15 +104,16 @@ func (rp *replay) ofOtherLock(lock, key string) bool {
 }
 
 // askedInVain returns the places of the commands that the clients of the finding sent in that
-// time to acquire its lock. ok is false if one of them got no reply, changed a key, or is
-// unknown to the node.
+// time to acquire its lock. ok is false if one of them got no reply, changed a key, or came to
+// a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.acquired(c.Op)
 		if !acquiring || p.Invoke.Lock != f.Lock || !slices.Contains(f.Clients, c.Client) || c.Sent < from || c.Sent >= until {
 			continue
 		}
-		if c.Replied == 0 || len(rp.Effects[pos]) > 0 || strings.HasPrefix(string(c.Reply), unknownCommand) {
+		serves := !slices.ContainsFunc(unable, func(code string) bool { return strings.HasPrefix(string(c.Reply), code) })
+		if c.Replied == 0 || len(rp.Effects[pos]) > 0 || !serves {
 			return nil, false
 		}
 		asked = append(asked, pos)

@@ -153,6 +153,30 @@ func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
+// scriptForgotten is right until Redis forgets its script, which it loads once.
+func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	take := redis.NewScript(`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`)
+	loaded := false
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		token := rand.Text()
+		held := locktest.Held{Token: token, Release: func(ctx context.Context) error {
+			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+		}}
+		if !loaded {
+			if err := take.Load(ctx, rdb).Err(); err != nil {
+				return held, err
+			}
+			loaded = true
+		}
+		n, err := take.EvalSha(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int64()
+		if err == nil && n == 0 {
+			err = locktest.ErrBusy
+		}
+		return held, err
+	}, nil
+}
+
 // renewing is right, and renews its lease until it is released.
 func renewing(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)

@@ -79,11 +79,11 @@ func TestALockIsJudged(t *testing.T) {
 		"fenced":    {true, []string{"--- PASS: TestScene/none", "exclusion by lease-outlived", "!resource by"}},
 		"extended":  {true, []string{"limits of any lease"}},
 		"extendedByAnybody": {false, []string{
-			"extension by lease-outlived", "ownership by foreign-renewal",
+			"extension by lease-outlived", "ownership by foreign-renewal", "An owner check on extension",
 		}},
 		"until":          {true, []string{"resource by lease-outlived", "!exclusion by"}},
 		"untilOfNoLease": {true, []string{"--- PASS: TestScene/none", "!panic"}},
-		"untilTooLate":   {false, []string{"exclusion by lease-outlived", "it claims the lock until its own clock shows"}},
+		"untilTooLate":   {false, []string{"exclusion by lease-outlived", "it claims the lock until its own clock shows", "That a client does not claim more than its lease", "not from its reply"}},
 		"panics": {false, []string{
 			"conduct by panic", "the watchdog has no lease (in github.com/lockstorm/lockstorm/locktest_test.panics", "--- SKIP: TestScene/script-flush",
 		}},
@@ -119,6 +119,7 @@ func TestALockIsJudged(t *testing.T) {
 		"reentrantReadWrite": {false, []string{"test re-entry in a Run of its own"}},
 		"deniesRelease":      {false, []string{"--- FAIL: TestScene/none", "conduct by false-answer", "that it did not hold lock-0, though its own script had removed"}},
 		"errorsAreBusy":      {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/lost-reply", "conduct by false-answer", "that it had not got lock-0, though its own SET had set"}},
+		"scriptForgotten":    {false, []string{"--- PASS: TestScene/client-pause", "--- FAIL: TestScene/script-flush", "liveness by left-free", "Sending the script itself (EVAL)"}},
 		"majority":           {true, []string{"--- PASS: TestScene/node-restart", "exclusion by server-lost-key"}},
 		"heartbeat":          {true, []string{"--- PASS: TestScene/delay", "!renewal-failed", "!undecided", "!not run"}},
 		"heartbeatTooLate":   {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/delay", "exclusion by renewal-failed"}},

@@ -115,6 +115,7 @@ var scenes = map[string]func(t *testing.T){
 	"unscripted":      func(t *testing.T) { locktest.Run(t, bareDelete, few("script-flush")) },
 	"deniesRelease":   func(t *testing.T) { locktest.Run(t, deniesRelease) },
 	"errorsAreBusy":   func(t *testing.T) { locktest.Run(t, errorsAreBusy) },
+	"scriptForgotten": func(t *testing.T) { locktest.Run(t, scriptForgotten, few("client-pause", "script-flush")) },
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 

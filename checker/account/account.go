@@ -149,6 +149,7 @@ type Premise string
 // Premises.
 const (
 	ClientStops   Premise = "client-stops"
+	CountsRight   Premise = "counts-right"
 	ClientLives   Premise = "client-lives"
 	ClientRenews  Premise = "client-renews"
 	WorkEnds      Premise = "work-ends"

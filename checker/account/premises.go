@@ -4,6 +4,7 @@ package account
 const (
 	WasFrozen        What = "frozen"
 	WorkedOn         What = "worked-on"
+	ClaimedTooLong   What = "claimed-too-long"
 	WorkedToEnd      What = "worked-to-end"
 	HungToEnd        What = "hung-to-end"
 	HasCrashed       What = "crashed"
@@ -30,6 +31,7 @@ var premiseWords = map[Premise]string{
 	WorkEnds:      "a client comes back from its work",
 	ClientRenews:  "a client is there to renew its lease",
 	ClientReturns: "a client gives back what it holds before its lease ends",
+	CountsRight:   "a client does not claim more than its lease",
 	InTime:        "a message arrives or is lost within the lease",
 	Answered:      "every message arrives and is answered",
 	NodeKeeps:     "a node keeps what it acknowledged",
@@ -42,6 +44,7 @@ var premiseWords = map[Premise]string{
 var butWords = map[What]string{
 	WasFrozen:        "{who} was frozen from {since} to {until} ({fault})",
 	WorkedOn:         "{who} worked on until {until} under a lease that it had got at {since} and that ended at {at}",
+	ClaimedTooLong:   "{who} claimed the lock until {until}, by a count of its own, under a lease that it had got at {since} and that ended at {at}",
 	WorkedToEnd:      "{who} worked on until the trial ended under a lease that it had got at {since} and that ended at {at}",
 	HungToEnd:        "{who} hung in its work until the trial ended, under a lease that it had got at {since} and that ended at {at}",
 	HasCrashed:       "{who} crashed at {at}",

@@ -37,6 +37,8 @@ type clues struct {
 	waited                                   bool // replicas acknowledged a hold's key, before one was promoted
 	unasked                                  bool // a client entered its lock again without a command to Redis
 	severed                                  bool // no command of a holder could reach a node until the harm began
+	extended                                 bool // the harm is an extension that succeeded too late
+	overclaimed                              bool // a holder's own deadline came after its lease had ended
 	// reasons are the kinds of the finding's reasons.
 	reasons map[account.What]bool
 }
@@ -63,6 +65,7 @@ func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
 		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
+		extended: t.Finding.Account.What == account.ExtendedLate,
 	}
 	for _, h := range t.told {
 		g := t.grant(h)
@@ -110,6 +113,8 @@ func (t *teller) clues() clues {
 		c.hung = c.hung || op.F == history.FHung && slices.Contains(t.Cast, op.Client)
 		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
 	}
+	broken := t.Finding.Account.Broken
+	c.overclaimed = broken != nil && broken.Premise == account.CountsRight
 	c.severed = t.severed()
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
 	return c
@@ -219,6 +224,14 @@ var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.token
 var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
 	say("a token per attempt instead of one per client: a command of an earlier lease then cannot be taken for one of the new")}
 
+// named reports whether a key's value tells its owner from all others, so that only a command
+// that does not compare it can take another's key for its own.
+func (c clues) named() bool { return c.tokens == oneEach || c.tokens == perAttempt }
+
+// ownExtension applies if an extension succeeded although another had been granted the lock.
+var ownExtension = remedy{func(c clues) bool { return c.extended },
+	say("an owner check on extension: one Lua script that compares the key's value with the holder's token, prolongs the lease only then, and answers otherwise that the lock is lost")}
+
 // remedies lists the remedies for each cause, the most effective first.
 var remedies = map[checker.Cause][]remedy{
 	checker.Race: {
@@ -236,14 +249,17 @@ var remedies = map[checker.Cause][]remedy{
 			return fmt.Sprintf("comparing and deleting in one Lua script: c%d asked whose key it was and removed it by two commands, between which it became another's", c.freed.client)
 		}},
 		{func(c clues) bool {
-			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.script && !c.freed.acquiring)
+			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.acquiring && (!c.freed.script || c.named()))
 		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it")},
 		ownToken,
 		tokenPerAttempt,
 	},
 	checker.ForeignRenewal: {
 		{func(c clues) bool { return c.prolonged != nil && c.prolonged.acquiring }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of an EXPIRE of its own that may come to another's key")},
-		{func(c clues) bool { return c.prolonged == nil || !c.prolonged.script && !c.prolonged.acquiring }, say("an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it")},
+		ownExtension,
+		{func(c clues) bool {
+			return !c.extended && (c.prolonged == nil || !c.prolonged.acquiring && (!c.prolonged.script || c.named()))
+		}, say("an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it")},
 		{func(c clues) bool { return c.prolonged == nil || !c.prolonged.acquiring }, say("a renewal that ends with the hold: at its release, and when an attempt fails")},
 		ownToken,
 	},
@@ -256,9 +272,11 @@ var remedies = map[checker.Cause][]remedy{
 		fence,
 	},
 	checker.LeaseOutlived: {
+		ownExtension,
+		{func(c clues) bool { return c.overclaimed }, say("a deadline that comes before the key's: counted from the moment before the command was sent that sets the key, not from its reply, for the TTL that it set, less an allowance for clocks that drift")},
 		fence,
 		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over")},
-		{func(c clues) bool { return !c.renews && !c.hung }, say("renewing the lease while its holder works makes it rarer")},
+		{func(c clues) bool { return !c.renews && !c.hung && !c.overclaimed }, say("renewing the lease while its holder works makes it rarer")},
 		{func(c clues) bool { return !c.renews && c.hung }, say("a limit to the work, shorter than the lease: a timeout or a deadline around everything that waits. Not renewal, which would keep the lock of a holder that hangs, and everybody else out, for ever")},
 	},
 	checker.ShortLease: {
