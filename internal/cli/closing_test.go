@@ -82,3 +82,27 @@ func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestALeaseShorterThanAClientsPatienceIsNoted(t *testing.T) {
+	undeclared := campaign.Matrix{Unexpected: []campaign.Discrepancy{{Lock: "seats", Fault: "delay", Oracle: "exclusion", Cause: "lease-outlived"}}}
+	short, long := campaign.Config{TTL: time.Second}, campaign.Config{TTL: 30 * time.Second}
+	chosen := short
+	chosen.CommandTimeout = 100 * time.Millisecond
+	for name, test := range map[string]struct {
+		config campaign.Config
+		matrix campaign.Matrix
+		noted  bool
+	}{
+		"short":         {short, undeclared, true},
+		"long":          {long, undeclared, false},
+		"chosen":        {chosen, undeclared, false},
+		"another cause": {short, campaign.Matrix{Unexpected: []campaign.Discrepancy{{Lock: "seats", Cause: "race"}}}, false},
+	} {
+		var out bytes.Buffer
+		a := app{stderr: &out}
+		a.discrepancies(&out, campaign.Stored{Dir: "s", Info: campaign.Info{Config: test.config}, Matrix: test.matrix})
+		if got := strings.Contains(out.String(), "note: a lease lasts 1s here; if the client of seats waits"); got != test.noted {
+			t.Errorf("%s: %s", name, out.String())
+		}
+	}
+}

@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports"
@@ -299,6 +301,7 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
 	}
+	a.impatientLease(w, s)
 	for _, d := range s.Matrix.Doubtful {
 		a.say(w, "undecided: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
@@ -330,6 +333,23 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, t := range s.Matrix.Failed {
 		a.say(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s",
 			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
+	}
+}
+
+// ownPatience is how long the clients that services bring wait for a reply by default, with
+// their repetitions: go-redis waits for 3 s and asks up to four times.
+const ownPatience = 12 * time.Second
+
+// impatientLease says that an undeclared lease that was outlived may be due to a lease time
+// shorter than what the lock's own client waits for one reply.
+func (a *app) impatientLease(w io.Writer, s campaign.Stored) {
+	c := s.Info.Config
+	if c.TTL == 0 || c.TTL >= ownPatience || c.CommandTimeout > 0 {
+		return
+	}
+	i := slices.IndexFunc(s.Matrix.Unexpected, func(u campaign.Discrepancy) bool { return u.Cause == string(checker.LeaseOutlived) })
+	if i >= 0 {
+		a.say(w, "note: a lease lasts %v here; if the client of %s waits for longer than that for one reply, as go-redis does by default, run it with the lease and the patience of its service, such as --ttl 30s --command-timeout 15s", c.TTL, s.Matrix.Unexpected[i].Lock)
 	}
 }
 
