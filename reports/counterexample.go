@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -109,7 +110,7 @@ func trialWords(t trial.Result) string {
 	for _, f := range t.Flaws {
 		c.Forever = c.Forever || f.Forever
 	}
-	words := c.Words()
+	words := cell.Words(c)
 	for i, f := range t.OfProgram() {
 		joint := "; the clients' program: "
 		if i > 0 {

@@ -70,7 +70,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 		for _, c := range row.Cells {
 			text := c.Word
 			switch c.Class {
-			case "new", "bug", "block":
+			case "new", "bug", "block", "blockbug", "ttlbug":
 				text = fmt.Sprintf("[**%s** %s](#%s)", strings.ToUpper(c.Word), c.Count, c.Anchor)
 			case "limit", "ttl":
 				text = fmt.Sprintf("[%s %s](#%s)", c.Word, c.Count, c.Anchor)

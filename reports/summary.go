@@ -115,7 +115,7 @@ func summaryMatrix(v view) boundedSection {
 		text := fmt.Sprintf("| `%s` |", row.Recipe)
 		for _, c := range row.Cells {
 			switch c.Class {
-			case "new", "bug", "block":
+			case "new", "bug", "block", "blockbug", "ttlbug":
 				text += fmt.Sprintf(" **%s** %s |", strings.ToUpper(c.Word), c.Count)
 			default:
 				text += strings.TrimRight(" "+c.Word+" "+c.Count, " ") + " |"
