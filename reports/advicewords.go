@@ -19,6 +19,9 @@ var answerWords = map[answer]struct{ Words, Class, Brief string }{
 	doNotUse:  {"Do not use it:", "bug", "do not use"},
 }
 
+// undecidedCondition is the condition of an answer that rests on undecided cells alone.
+const undecidedCondition = "the undecided cells turn out well"
+
 // mostAssumptions is how many assumptions a sentence names.
 const mostAssumptions = 4
 
@@ -57,7 +60,7 @@ func (a advice) conditions() string {
 		all = append(all[:named], fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
 	}
 	if len(all) == 0 {
-		return "the undecided cells turn out well"
+		return undecidedCondition
 	}
 	if len(all) == 1 {
 		return all[0]
