@@ -28,6 +28,9 @@ func markdownReport(r result, drawn []plots.Plot) []byte {
 	}
 	writeFacts(&b, append(facts, v.Versions...))
 	fmt.Fprintf(&b, "%d trials, %d with a violation.", v.TrialCount, v.ViolationCount)
+	if v.ShrunkCount != "" {
+		fmt.Fprintf(&b, " Shrunk: %s.", prose.Escape(v.ShrunkCount))
+	}
 	b.WriteString("\n\n")
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)

@@ -72,6 +72,9 @@ func summaryHead(v view) string {
 	}
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
+	if v.ShrunkCount != "" {
+		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(prose.Escape(v.ShrunkCount), mostLine))
+	}
 	for _, t := range v.Tally {
 		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
 	}

@@ -35,9 +35,11 @@ type detail struct {
 	Drawn    json.RawMessage // the timeline; see timeline.Data
 	Title    string
 	// Told is the flaw that the story is about.
-	Told trial.Flaw
-	// Shrunk says how the trial came about (origin); "" if that is unknown.
-	Shrunk string
+	Told  trial.Flaw
+	Flaws []trial.Flaw // of the trial
+	// Shrunk says how the trial came about (origin); "" if that is unknown. NotShrunk says why
+	// a trial that was to be shrunk was not.
+	Shrunk, NotShrunk string
 	// Log has the commands and operations around the violation, without MoreLog earlier
 	// ones.
 	Log     []story.LogLine
@@ -70,6 +72,7 @@ type view struct {
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
 	Interrupted                            string // how far the campaign came; "" if it was finished
+	ShrunkCount                            string // how many cells have a shrunk trial, and why others have not
 	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that there is no data for
 	// Progress has the clients' progress, recipe by recipe; Measures explains its
@@ -232,7 +235,7 @@ func newView(r result) view {
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
-		Renewals: r.renewals(recipes),
+		Renewals: r.renewals(recipes), ShrunkCount: r.shrunkCount(),
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")

@@ -112,7 +112,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	if d.Dir != "" {
 		stored("judge again what is stored of it", "check")
 		d.Kept = x.Kept
-		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, cmp.Or(x.Shrunk, asItRan)
+		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, r.shrunkWords(c, d.Dir)
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
