@@ -63,7 +63,7 @@ func writeFacts(b *strings.Builder, facts []fact) {
 }
 
 func markdownMatrix(b *strings.Builder, v view) {
-	b.WriteString("## Matrix\n\n| recipe |")
+	b.WriteString("## Matrix\n\nRecipes come in the order of their names.\n\n| recipe |")
 	for _, f := range v.Faults {
 		b.WriteString(" " + f.Name + " |")
 	}

@@ -101,7 +101,7 @@ func summaryAnswers(r result, v view) boundedSection {
 
 // summaryMatrix is the matrix without links, the worst recipes first.
 func summaryMatrix(v view) boundedSection {
-	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
+	s := boundedSection{Head: "## Matrix\n\nRecipes come worst first; the answers above, best first.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
 	for _, f := range v.Faults {
