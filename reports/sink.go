@@ -210,7 +210,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 	}
-	d.Kept.Timeline = exists(folder, TimelineFile)
+	d.Kept.Timeline, d.Kept.Decided = exists(folder, TimelineFile), exists(folder, DecidedFile)
 	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
 }
 

@@ -49,8 +49,9 @@ type detail struct {
 	Kept    keptPictures
 }
 
-// keptPictures says which pictures are in a trial's folder: TimelineFile and PorcupineFile.
-type keptPictures struct{ Timeline, Porcupine bool }
+// keptPictures says which pictures are in a trial's folder: TimelineFile, PorcupineFile and
+// DecidedFile.
+type keptPictures struct{ Timeline, Porcupine, Decided bool }
 
 // view is the content of report.html and report.md.
 type view struct {
