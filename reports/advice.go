@@ -38,7 +38,7 @@ type advice struct {
 	// Instead are the recipes to take instead; where the answer is "use it only if", those
 	// that do not need the first condition.
 	Instead []locks.Pick
-	// Else are the recipes to take where another condition is not sure.
+	// Else are the recipes to take where a condition is not sure, the first one or another.
 	Else []alternative
 	// Trials and Faults count what was judged: decided trials, and faults that have some.
 	// Undecided counts the cells in which the evidence did not decide.

@@ -55,11 +55,15 @@ func (a advice) namedConditions() int {
 // mostStill is the maximum number of faults that may break an alternative, too.
 const mostStill = 2
 
-// alternatives returns the recipes to take where a condition after the first is not sure: those
-// that do not need it, else those that need it under the fewest faults.
+// alternatives returns the recipes to take where a condition is not sure: those that do not need
+// it, else those that need it under the fewest faults. Of the first condition they are Instead,
+// if there are such.
 func alternatives(known locks.Recipe, claims history.Claims, a advice) (all []alternative) {
 	if a.Answer != useOnlyIf {
 		return nil
+	}
+	if len(a.Instead) > 0 {
+		all = append(all, alternative{Places: []int{0}, Picks: a.Instead})
 	}
 	for i, c := range a.conditionList()[:a.namedConditions()] {
 		if len(c.Broken) == 0 || i == 0 && len(a.Instead) > 0 {
@@ -148,9 +152,6 @@ var ordinals = []string{"first", "second", "third", "fourth", "fifth"}
 // elseWords says what to take where a condition is not sure: the end of a sentence.
 func (a advice) elseWords() string {
 	text := ""
-	if len(a.Instead) > 0 {
-		text = "; where the first is not sure, take " + takeWords(a.Instead) + a.reentrantWords()
-	}
 	for _, x := range a.Else {
 		var places []string
 		for _, i := range x.Places {

@@ -32,4 +32,8 @@ func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 			t.Errorf("%s: the conditions of %v alone are explained", lock, rows)
 		}
 	}
+	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows("set-nx-px", "lease-outlived", "client-pause"), shows("set-nx-px", "server-clock", "node-clock")...)}}
+	if text, want := r.advise("set-nx-px", []string{"client-pause", "node-clock"}).Words(), "; where the first or the second is not sure, take `fenced`"; !strings.Contains(text, want) {
+		t.Errorf("the same picks for two conditions: got %q, want %q in it", text, want)
+	}
 }
