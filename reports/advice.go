@@ -38,6 +38,8 @@ type advice struct {
 	// Instead are the recipes to take instead; where the answer is "use it only if", those
 	// that do not need the first condition.
 	Instead []locks.Pick
+	// Else are the recipes to take where a condition is not sure, the first one or another.
+	Else []alternative
 	// Trials and Faults count what was judged: decided trials, and faults that have some.
 	// Undecided counts the cells in which the evidence did not decide.
 	Trials, Faults, Undecided int
@@ -87,6 +89,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	}
 	a.decide(sorted)
 	a.Instead = insteadOf(known, claims, a)
+	a.Else = alternatives(known, claims, a)
 	return a
 }
 
@@ -125,15 +128,7 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	}
 	first := a.Broken[0]
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
-		other, ok := locks.ByID(p.ID)
-		if !ok || p.ID == known.ID {
-			return true
-		}
-		promised := other.Claims(pageLease, pageNodes)
-		return promised.ReadWrite != claims.ReadWrite || slices.ContainsFunc(other.Flaws, func(f locks.Flaw) bool {
-			return f.Cause == string(first.Cause) && matters(promised, f.Oracle, f.Kind, false) &&
-				slices.ContainsFunc(first.Faults, func(fault string) bool { return slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault) })
-		})
+		return !likePick(known, claims, p) || len(breaks(p, first)) > 0
 	})
 }
 

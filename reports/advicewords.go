@@ -19,6 +19,9 @@ var answerWords = map[answer]struct{ Words, Class, Brief string }{
 	doNotUse:  {"Do not use it:", "bug", "do not use"},
 }
 
+// undecidedCondition is the condition of an answer that rests on undecided cells alone.
+const undecidedCondition = "the undecided cells turn out well"
+
 // mostAssumptions is how many assumptions a sentence names.
 const mostAssumptions = 4
 
@@ -43,29 +46,21 @@ func (a advice) Words() string {
 		return fmt.Sprintf("under these faults: none of %d %s under %d %s showed more than a wait, which is no proof.",
 			a.Trials, wording.Plural(a.Trials, "trial"), a.Faults, wording.Plural(a.Faults, "fault"))
 	}
-	text := a.conditions()
-	if len(a.Instead) > 0 {
-		text += "; where the first is not sure, take " + takeWords(a.Instead) + a.reentrantWords()
-	}
-	return text + "." + a.undecidedWords()
+	return a.conditions() + a.elseWords() + "." + a.undecidedWords()
 }
 
 // conditions lists what the user has to make sure of.
 func (a advice) conditions() string {
 	var all []string
-	for _, b := range a.Broken {
-		if x := b.Cause.Assumption(); x != "" && !slices.Contains(all, x) {
-			all = append(all, x)
-		}
+	for _, c := range a.conditionList() {
+		all = append(all, c.Text)
 	}
-	if n := len(all) - mostAssumptions; n > 0 {
-		all = append(all[:mostAssumptions], fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
-	}
-	if a.Fenced {
-		all = append([]string{"the guarded resource refuses an older fencing token"}, all...)
+	if named := a.namedConditions(); len(all) > named {
+		n := len(all) - named
+		all = append(all[:named], fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
 	}
 	if len(all) == 0 {
-		return "the undecided cells turn out well"
+		return undecidedCondition
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -134,9 +129,18 @@ func takeWords(picks []locks.Pick) string {
 func takenIf(rows []adviceRow) []locks.Pick {
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
 		return p.If == "" || !slices.ContainsFunc(rows, func(x adviceRow) bool {
-			return slices.ContainsFunc(x.Advice.Instead, func(y locks.Pick) bool { return y.ID == p.ID })
+			return slices.ContainsFunc(x.Advice.taken(), func(y locks.Pick) bool { return y.ID == p.ID })
 		})
 	})
+}
+
+// taken returns the recipes that the answer names.
+func (a advice) taken() []locks.Pick {
+	all := slices.Clone(a.Instead)
+	for _, x := range a.Else {
+		all = append(all, x.Picks...)
+	}
+	return all
 }
 
 // adviceRow is a recipe's line of the answers.

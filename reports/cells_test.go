@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -76,5 +77,39 @@ func TestNoBoundIsPromisedOfEnumeratedTrialsAlone(t *testing.T) {
 	}
 	if text := formats(t, r)["terminal"]; strings.Contains(text, "bound") {
 		t.Errorf("the terminal speaks of a bound:\n%s", text)
+	}
+}
+
+// A block that the recipe declares as a bug is not taken for the price of a lease: its mark, its
+// words and its count are other ones than those of a block that is a limit.
+func TestABlockThatIsABugIsToldFromOneThatIsALimit(t *testing.T) {
+	block := func(fault, kind string, forever bool) campaign.Cell {
+		c := sampleCell("own", fault, 0)
+		c.Verdict, c.Kind, c.Forever, c.Shown, c.Violations = trial.Blocked, locks.Kind(kind), forever, 1, 1
+		c.Flaws, c.Causes = []trial.Flaw{{Oracle: "liveness", Cause: "orphaned-key", Kind: c.Kind, Forever: forever}}, []string{"orphaned-key"}
+		return c
+	}
+	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: []campaign.Cell{
+		block("client-crash", "limit", false), block("lost-reply", "bug", false), block("delay", "bug", false),
+		block("hung-work", "limit", true), block("reset", "bug", true),
+	}}}
+	all := formats(t, r)
+	all["summary"] = string(summaryReport(r))
+	for format, want := range map[string][]string{
+		"html": {
+			`<td class="ttl">`, `>ttl <small>`, `<td class="ttlbug">`, `>ttl bug <small>`, `>block <small>`, `>block bug <small>`,
+			`<span class="badge ttl">ttl</span> blocked up to TTL <b>1</b>`, `<span class="badge ttlbug">ttl bug</span> blocked up to TTL: bug <b>2</b>`,
+			`<span class="badge block">block</span> blocked for ever <b>1</b>`, `<span class="badge blockbug">block bug</span> blocked for ever: bug <b>1</b>`,
+		},
+		"md":       {"[**TTL BUG** ", "[ttl ", "[**BLOCK** ", "[**BLOCK BUG** ", "- blocked up to TTL: bug: 2 cells\n", "- blocked up to TTL: 1 cell\n", "- blocked for ever: bug: 1 cell\n"},
+		"summary":  {" **TTL BUG** ", " ttl ", " **BLOCK BUG** ", " **BLOCK** ", "- blocked up to TTL: bug: 2 cells\n", "- blocked up to TTL: 1 cell\n"},
+		"terminal": {" ttl* ", " ttl ", " BLOCK ", " BLOCK*", "ttl* blocked up to the lease time: a bug of the recipe", "BLOCK* blocked for ever: a bug of the recipe"},
+		"junit":    {"blocked up to TTL: bug (orphaned-key)"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(all[format], w) {
+				t.Errorf("%s: it lacks %q", format, w)
+			}
+		}
 	}
 }

@@ -158,11 +158,14 @@ func severity(c campaign.Cell) int {
 	rank := 1 // blocked up to the lease time
 	switch {
 	case c.Verdict == trial.Blocked && c.Forever:
-		rank = 2
-	case c.Verdict == trial.Violated && c.Kind == locks.Limit:
 		rank = 3
+	case c.Verdict == trial.Violated && c.Kind == locks.Limit:
+		rank = 5
 	case c.Verdict == trial.Violated:
-		rank = 4
+		rank = 6
+	}
+	if cell.BlockedByBug(c) {
+		rank++
 	}
 	if undeclared(c) {
 		rank += 10

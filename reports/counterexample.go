@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -62,6 +63,9 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	} else {
 		fmt.Fprintf(&b, "; `%s` writes porcupine's picture of it.\n", drawing(folder, PorcupineFile))
 	}
+	if kept.Decided {
+		b.WriteString(decidedSection)
+	}
 	return []byte(b.String())
 }
 
@@ -109,7 +113,7 @@ func trialWords(t trial.Result) string {
 	for _, f := range t.Flaws {
 		c.Forever = c.Forever || f.Forever
 	}
-	words := c.Words()
+	words := cell.Words(c)
 	for i, f := range t.OfProgram() {
 		joint := "; the clients' program: "
 		if i > 0 {

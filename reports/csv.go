@@ -13,6 +13,12 @@ import (
 
 // csvColumns are the columns of results.csv, in their order: other programs rely on it. New
 // columns come last.
+//
+// The matrix shows shown/exercised. exercised are the trials that decided something: those with
+// a violation, and those whose fault struck and whose oracles could tell. shown are those of
+// them with the cell's own verdict and kind. So trials is at least exercised, since it counts
+// undecided trials and those whose fault struck nothing too; and violations is at least shown,
+// since it counts milder violations than the cell's too.
 var csvColumns = []struct {
 	name  string
 	value func(campaign.Cell) string
@@ -32,6 +38,7 @@ var csvColumns = []struct {
 	{"seed", func(c campaign.Cell) string { return strconv.FormatUint(c.Seed, 10) }},
 	{"hash", func(c campaign.Cell) string { return c.Hash }},
 	{"replay", func(c campaign.Cell) string { return c.Replay }},
+	{"shown", func(c campaign.Cell) string { return strconv.Itoa(c.Shown) }},
 }
 
 // bound is the upper end of the 95 % interval of the share of violated trials, from 0 to 1;

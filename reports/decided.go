@@ -1,7 +1,11 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,13 +25,31 @@ const decidedName = "decided"
 // beside it.
 const DecidedFile = decidedName + ".svg"
 
-// Decided writes the plot and the figures of a decision into the trial's folder.
+// decidedSection is the end of a counterexample's page whose folder has the plot of a decision.
+const decidedSection = "\n## When it became certain\n\n![Continuations that avert the violation, by the instant from which they go on](" + DecidedFile + ")\n\n" +
+	"Figures: [" + decidedName + ".csv](" + decidedName + ".csv)\n"
+
+// Decided writes the plot and the figures of a decision into the trial's folder. The page of
+// the counterexample there, if there is one, then shows the plot.
 func Decided(folder string, d decision.Decision, e history.Evidence) error {
 	p, err := plots.New(decidedName, "", plots.Decision(d, e, registries().faultColor), decidedTable(d, e))
 	if err != nil {
 		return err
 	}
-	return savePlot(folder, p)
+	if err := savePlot(folder, p); err != nil {
+		return err
+	}
+	name := filepath.Join(folder, CounterexampleFile)
+	page, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the counterexample: %w", err)
+	case strings.Contains(string(page), decidedSection):
+		return nil
+	}
+	return write(name, append(page, decidedSection...))
 }
 
 // DecidedWords says in sentences when a violation became certain.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/decision"
@@ -60,5 +61,34 @@ func TestADecisionIsDrawnAndTold(t *testing.T) {
 	d.Certain = 0
 	if words := DecidedWords(d, s.Evidence); !strings.Contains(words, "needs no fault") {
 		t.Errorf("certain from the start: %s", words)
+	}
+}
+
+// A counterexample that is told again keeps the plot of its decision.
+func TestCounterexamplesShowThePlotOfTheirDecision(t *testing.T) {
+	dir, trials := storedCampaign(t)
+	folder := filepath.Join(dir, trials[0].Trial.Dir)
+	told := func() int {
+		s, err := campaign.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Report(t.Context(), New); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(folder, CounterexampleFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(page), "]("+DecidedFile+")")
+	}
+	if n := told(); n != 0 {
+		t.Errorf("%d links without a plot", n)
+	}
+	if err := os.WriteFile(filepath.Join(folder, DecidedFile), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if n := told(); n != 1 {
+		t.Errorf("%d links to the plot, want one", n)
 	}
 }

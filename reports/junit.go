@@ -161,17 +161,17 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
+		out.Failure = &junitMessage{Message: cell.Words(c) + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
 	case c.Verdict == trial.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case doubt != "" && r.Info.Config.Expect:
 		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
 	case c.Verdict == trial.NotExercised && r.Info.Config.Expect:
-		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
+		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", cell.Words(c), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == trial.NotExercised || c.Verdict == trial.NotSupported:
-		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+prose.FirstLine(c.Why), ": ")}
+		out.Skipped = &junitMessage{Message: strings.TrimSuffix(cell.Words(c)+": "+prose.FirstLine(c.Why), ": ")}
 	}
-	text := c.Words()
+	text := cell.Words(c)
 	if len(c.Causes) > 0 {
 		causes := slices.Clone(c.Causes)
 		text += " (" + strings.Join(causes, ", ") + ")"

@@ -28,6 +28,9 @@ func markdownReport(r result, drawn []plots.Plot) []byte {
 	}
 	writeFacts(&b, append(facts, v.Versions...))
 	fmt.Fprintf(&b, "%d trials, %d with a violation.", v.TrialCount, v.ViolationCount)
+	if v.ShrunkCount != "" {
+		fmt.Fprintf(&b, " Shrunk: %s.", prose.Escape(v.ShrunkCount))
+	}
 	b.WriteString("\n\n")
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)
@@ -60,7 +63,7 @@ func writeFacts(b *strings.Builder, facts []fact) {
 }
 
 func markdownMatrix(b *strings.Builder, v view) {
-	b.WriteString("## Matrix\n\n| recipe |")
+	b.WriteString("## Matrix\n\nRecipes come in the order of their names.\n\n| recipe |")
 	for _, f := range v.Faults {
 		b.WriteString(" " + f.Name + " |")
 	}
@@ -70,7 +73,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 		for _, c := range row.Cells {
 			text := c.Word
 			switch c.Class {
-			case "new", "bug", "block":
+			case "new", "bug", "block", "blockbug", "ttlbug":
 				text = fmt.Sprintf("[**%s** %s](#%s)", strings.ToUpper(c.Word), c.Count, c.Anchor)
 			case "limit", "ttl":
 				text = fmt.Sprintf("[%s %s](#%s)", c.Word, c.Count, c.Anchor)

@@ -1,11 +1,15 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
@@ -34,4 +38,104 @@ func originWords(s *trial.Shrinking) string {
 		return asItRan + " (" + s.Unfinished + ")"
 	}
 	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, wording.Plural(s.Trials, "trial"), s.Words())
+}
+
+// shrunkWords says how the trial came about whose story a cell shows, and which of the cell's
+// flaws have no shrunk trial, and why.
+func (r result) shrunkWords(c campaign.Cell, dir string) string {
+	x := r.Details[dir]
+	words := cmp.Or(x.Shrunk, asItRan)
+	if words == asItRan {
+		why := r.whyNotShrunk(c)
+		if dir != c.Dir {
+			why = oneIsShrunk
+		}
+		if why != "" {
+			words += " (" + why + ")"
+		}
+	}
+	if dir != c.Minimal {
+		return words
+	}
+	if left := notShownBy(c, x.Flaws); len(left) > 0 {
+		words += ". It does not show " + strings.Join(left, ", ") + ": not shrunk, since " + oneIsShrunk
+	}
+	return words
+}
+
+// oneIsShrunk is why only some flaws of a cell have a shrunk trial.
+const oneIsShrunk = "of each cell one trial is shrunk, for its worst flaw"
+
+// notShownBy names the flaws of a cell that these flaws of a trial lack.
+func notShownBy(c campaign.Cell, flaws []trial.Flaw) (names []string) {
+	if len(flaws) == 0 {
+		return nil
+	}
+	for _, f := range c.Flaws {
+		if !slices.ContainsFunc(flaws, f.Same) {
+			names = append(names, f.Oracle+" by "+f.Cause)
+		}
+	}
+	return names
+}
+
+// whyNotShrunk says why a cell with a violation has no shrunk trial; "" if that is unknown.
+func (r result) whyNotShrunk(c campaign.Cell) string {
+	switch {
+	case r.Details[c.Dir].NotShrunk != "":
+		return r.Details[c.Dir].NotShrunk
+	case !r.Info.Deterministic:
+		return "on real time no trial is shrunk"
+	case r.Info.Config.Shrink <= 0:
+		return "the run had --shrink 0"
+	case r.Matrix.Interrupted:
+		return "the run was interrupted before"
+	}
+	return ""
+}
+
+// mostNotShrunk is how many cells shrunkCount names for each reason.
+const mostNotShrunk = 5
+
+// shrunkCount says how many cells with a violation have a shrunk trial, and names the others
+// with their flaws, by the reason; "" if no cell has a violation.
+func (r result) shrunkCount() string {
+	type reason struct {
+		why   string
+		cells []string
+	}
+	var all []reason
+	violated, shrunk := 0, 0
+	for _, c := range r.Matrix.Cells {
+		if c.Verdict != trial.Violated && c.Verdict != trial.Blocked {
+			continue
+		}
+		violated++
+		if c.Minimal != "" {
+			shrunk++
+			continue
+		}
+		why := cmp.Or(r.whyNotShrunk(c), "why is unknown")
+		i := slices.IndexFunc(all, func(x reason) bool { return x.why == why })
+		if i < 0 {
+			i, all = len(all), append(all, reason{why: why})
+		}
+		all[i].cells = append(all[i].cells, fmt.Sprintf("%s under %s (%s)", c.Lock, c.Fault, strings.Join(c.Causes, ", ")))
+	}
+	if violated == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("the trials of %d of %d violated %s", shrunk, violated, wording.Plural(violated, "cell"))
+	for _, x := range all {
+		if len(x.cells) == violated {
+			text += "; " + x.why
+			continue
+		}
+		more := ""
+		if n := len(x.cells) - mostNotShrunk; n > 0 {
+			x.cells, more = x.cells[:mostNotShrunk], fmt.Sprintf(" and %d more", n)
+		}
+		text += "; not shrunk, since " + x.why + ": " + strings.Join(x.cells, ", ") + more
+	}
+	return text
 }

@@ -71,3 +71,40 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		}
 	}
 }
+
+// Reports name the flaws without a shrunk trial, and say why they have none.
+func TestReportsNameWhatWasNotShrunk(t *testing.T) {
+	cell := func(fault string, causes ...string) campaign.Cell {
+		c := judged("own", fault)
+		c.Verdict, c.Kind, c.Dir = trial.Violated, "bug", "trials/own/"+fault
+		for _, cause := range causes {
+			c.Causes = append(c.Causes, cause)
+			c.Flaws = append(c.Flaws, trial.Flaw{Oracle: "exclusion", Cause: cause, Kind: "bug"})
+		}
+		return c
+	}
+	small, big := cell("delay", "race", "late-command"), cell("reset", "foreign-delete")
+	small.Minimal = small.Dir + "/" + trial.MinimalFolder
+	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: []campaign.Cell{small, big}}, Details: map[string]detail{
+		small.Minimal: {Flaws: small.Flaws[:1], Shrunk: "Shrunk, in 4 trials"},
+		big.Dir:       {Flaws: big.Flaws, Shrunk: asItRan, NotShrunk: "the time budget of 1s was used up"},
+	}}
+	r.Info.Deterministic, r.Info.Config.Shrink = true, 1
+	const count = "the trials of 1 of 2 violated cells; not shrunk, since the time budget of 1s was used up: own under reset (foreign-delete)"
+	for format, text := range map[string]string{"html": formats(t, r)["html"], "md": string(markdownReport(r, nil)), "summary": string(summaryReport(r))} {
+		if !strings.Contains(text, count) {
+			t.Errorf("%s: it lacks %q", format, count)
+		}
+	}
+	if got, want := r.shrunkWords(small, small.Minimal), "Shrunk, in 4 trials. It does not show exclusion by late-command: not shrunk, since of each cell one trial is shrunk, for its worst flaw"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := r.shrunkWords(big, big.Dir), asItRan+" (the time budget of 1s was used up)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Info.Config.Shrink = 0
+	r.Details[big.Dir] = detail{Shrunk: asItRan}
+	if got, want := r.shrunkWords(big, big.Dir), asItRan+" (the run had --shrink 0)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -149,6 +149,9 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
+			if s := whole.Shrinking; s != nil && s.NotShrunk {
+				d.NotShrunk = s.Unfinished
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			details[t.Dir] = d
@@ -207,7 +210,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 	}
-	d.Kept.Timeline = exists(folder, TimelineFile)
+	d.Kept.Timeline, d.Kept.Decided = exists(folder, TimelineFile), exists(folder, DecidedFile)
 	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
 }
 
@@ -238,7 +241,7 @@ func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 	if err != nil {
 		return detail{}, err
 	}
-	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Drawn: data, Title: f.Title,
+	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Drawn: data, Title: f.Title, Flaws: t.Flaws,
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

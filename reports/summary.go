@@ -72,6 +72,9 @@ func summaryHead(v view) string {
 	}
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
+	if v.ShrunkCount != "" {
+		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(prose.Escape(v.ShrunkCount), mostLine))
+	}
 	for _, t := range v.Tally {
 		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
 	}
@@ -98,7 +101,7 @@ func summaryAnswers(r result, v view) boundedSection {
 
 // summaryMatrix is the matrix without links, the worst recipes first.
 func summaryMatrix(v view) boundedSection {
-	s := boundedSection{Head: "## Matrix\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
+	s := boundedSection{Head: "## Matrix\n\nRecipes come worst first; the answers above, best first.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
 	for _, f := range v.Faults {
@@ -115,7 +118,7 @@ func summaryMatrix(v view) boundedSection {
 		text := fmt.Sprintf("| `%s` |", row.Recipe)
 		for _, c := range row.Cells {
 			switch c.Class {
-			case "new", "bug", "block":
+			case "new", "bug", "block", "blockbug", "ttlbug":
 				text += fmt.Sprintf(" **%s** %s |", strings.ToUpper(c.Word), c.Count)
 			default:
 				text += strings.TrimRight(" "+c.Word+" "+c.Count, " ") + " |"

@@ -59,6 +59,9 @@ func cellSymbol(c campaign.Cell) symbol {
 // undeclaredWord is the symbol of a violation that the recipe does not declare.
 const undeclaredWord = "NEW"
 
+// blockBug is the mark after the symbol of a block that the recipe declares as a bug.
+const blockBug = "*"
+
 // undeclared reports whether a cell shows a flaw that its recipe does not declare.
 func undeclared(c campaign.Cell) bool {
 	return slices.ContainsFunc(c.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
@@ -75,10 +78,14 @@ func plainSymbol(c campaign.Cell) symbol {
 		}
 		return symbol{undeclaredWord, text.Colors{text.FgHiRed, text.Bold}}
 	case trial.Blocked:
-		if c.Forever {
-			return symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
+		mark := ""
+		if cell.BlockedByBug(c) {
+			mark = blockBug
 		}
-		return symbol{"ttl", text.Colors{text.FgCyan}}
+		if c.Forever {
+			return symbol{"BLOCK" + mark, text.Colors{text.FgHiMagenta, text.Bold}}
+		}
+		return symbol{"ttl" + mark, text.Colors{text.FgCyan}}
 	case trial.NotExercised:
 		return symbol{"–", text.Colors{text.Faint}}
 	case trial.NotSupported:

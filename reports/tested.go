@@ -23,6 +23,7 @@ func (r result) tested(v view) []fact {
 		{"seed", seedWords(r)},
 		{"testbed", r.testbedWords()},
 		{"topology", r.topologyWords()},
+		{"shrunk", v.ShrunkCount},
 		{"persistence", r.durabilityWords()},
 		{"TTL", ttlWords(r.Info.Config)},
 		{"clients", clientWords(r.Info.Config)},

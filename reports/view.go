@@ -35,9 +35,11 @@ type detail struct {
 	Drawn    json.RawMessage // the timeline; see timeline.Data
 	Title    string
 	// Told is the flaw that the story is about.
-	Told trial.Flaw
-	// Shrunk says how the trial came about (origin); "" if that is unknown.
-	Shrunk string
+	Told  trial.Flaw
+	Flaws []trial.Flaw // of the trial
+	// Shrunk says how the trial came about (origin); "" if that is unknown. NotShrunk says why
+	// a trial that was to be shrunk was not.
+	Shrunk, NotShrunk string
 	// Log has the commands and operations around the violation, without MoreLog earlier
 	// ones.
 	Log     []story.LogLine
@@ -47,8 +49,9 @@ type detail struct {
 	Kept    keptPictures
 }
 
-// keptPictures says which pictures are in a trial's folder: TimelineFile and PorcupineFile.
-type keptPictures struct{ Timeline, Porcupine bool }
+// keptPictures says which pictures are in a trial's folder: TimelineFile, PorcupineFile and
+// DecidedFile.
+type keptPictures struct{ Timeline, Porcupine, Decided bool }
 
 // view is the content of report.html and report.md.
 type view struct {
@@ -70,6 +73,7 @@ type view struct {
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
 	Interrupted                            string // how far the campaign came; "" if it was finished
+	ShrunkCount                            string // how many cells have a shrunk trial, and why others have not
 	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that there is no data for
 	// Progress has the clients' progress, recipe by recipe; Measures explains its
@@ -204,7 +208,9 @@ var verdictWords = []wordText{
 	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept.", "bug"},
 	{"limit", "violated: limit", "No lease on this topology can promise it by itself; the paragraph names the assumption that broke in that trial. " +
 		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter.", "limit"},
+	{"blockbug", "blocked for ever: bug", "Nobody would ever have got in again, and the recipe's own commands are the reason. A post-mortem of the nodes shows it.", "block bug"},
 	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, a renewal that outlives its owner, or one for a holder that never comes back from its work. A post-mortem of the nodes shows it.", "block"},
+	{"ttlbug", "blocked up to TTL: bug", "Others had to wait until an orphaned key expired, and the recipe's own commands are the reason: another recipe would have spared them the wait.", "ttl bug"},
 	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease.", "ttl"},
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass.", "?"},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested.", "–"},
@@ -230,7 +236,7 @@ func newView(r result) view {
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
-		Renewals: r.renewals(recipes),
+		Renewals: r.renewals(recipes), ShrunkCount: r.shrunkCount(),
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")

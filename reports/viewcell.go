@@ -17,7 +17,7 @@ import (
 )
 
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: cell.Class(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words(), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
+	v := viewCell{Class: cell.Class(c), Word: cellWord(c), Title: cell.Words(c), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
 	switch c.Verdict {
 	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
@@ -34,6 +34,15 @@ func newViewCell(c campaign.Cell) viewCell {
 		v.Title += "; " + undecidedWords(c)
 	}
 	return v
+}
+
+// cellWord is a cell's symbol in pages, where there is room to call a bug by name.
+func cellWord(c campaign.Cell) string {
+	word := strings.ToLower(cellSymbol(c).Text)
+	if cell.BlockedByBug(c) {
+		word = strings.Replace(word, blockBug, " bug", 1)
+	}
+	return word
 }
 
 // judgedWords says in sentences what the trials of a cell without a violation showed.
@@ -82,7 +91,7 @@ func shareWords(c campaign.Cell) string {
 
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
-		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
+		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: cell.Words(c),
 		Share: shareWords(c),
 	}
 	stored := func(what, verb string) {
@@ -103,7 +112,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	if d.Dir != "" {
 		stored("judge again what is stored of it", "check")
 		d.Kept = x.Kept
-		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, cmp.Or(x.Shrunk, asItRan)
+		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, r.shrunkWords(c, d.Dir)
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {

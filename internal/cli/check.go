@@ -109,7 +109,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.holdFlags.fit(path, h.Log); err != nil {
+	if err := f.fit(path, h.Log); err != nil {
 		return err
 	}
 	if h.Log != nil {

@@ -87,15 +87,20 @@ func (v durationOr) Type() string { return "duration" }
 // longestDoubt bounds the durations of holdFlags: beyond it nothing would be certain.
 const longestDoubt = 24 * time.Hour
 
-// fit returns an input.Error if the flags do not fit the log; log is nil for a history.
-func (f holdFlags) fit(path string, log *applog.Log) error {
+// fit returns an input.Error if the flags do not fit the log; log is nil for a history. The
+// error about a missing --clock-error also asks for a missing --model.
+func (f checkFlags) fit(path string, log *applog.Log) error {
+	model := ""
+	if f.model == "" && f.export == "" {
+		model = ", and --model " + check.ModelWords()
+	}
 	switch {
 	case f.unended != "" && f.unended != "held" && f.unended != "unknown":
 		return input.Errorf("--unended %q: expected held or unknown", f.unended)
 	case log == nil && (f.clockError != check.Unsaid || f.releaseTakes != check.Unsaid || f.unended != ""):
 		return input.Errorf("%s: --clock-error, --release-takes and --unended are for logs of holds or successes, and this history has invocations: expected none of them", path)
 	case log != nil && f.clockError == check.Unsaid:
-		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the farthest that any of them was from true time (0s if one clock stamped all lines)", path, check.LogWords[log.Kind])
+		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the farthest that any of them was from true time (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
 	}
 	return nil
 }

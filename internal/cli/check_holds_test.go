@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
 )
 
 var updateGolden = flag.Bool("update-holds", false, "write the golden files of logs of holds anew")
@@ -77,6 +79,15 @@ func TestCheckOfApplicationsLogs(t *testing.T) {
 				t.Errorf("%s: got\n%s\nwant\n%s", golden, got, want)
 			}
 		})
+	}
+}
+
+// Both flags that a log of holds lacks are asked for at once.
+func TestALogAsksForAllItLacksInOneLine(t *testing.T) {
+	code, stdout, stderr := lockstorm(t, "check", file(t, "h.csv", holdsCSV))
+	if code != campaign.ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, "expected --clock-error D, ") || !strings.Contains(stderr, ", and --model mutex") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
 

@@ -68,6 +68,8 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		want string
 	}{
 		{"unknown command", []string{"rnu"}, `unknown command "rnu": did you mean run`},
+		{"help of an unknown command", []string{"diff", "--help"}, `unknown command "diff": did you mean `},
+		{"help of an unknown command, asked first", []string{"help", "diff"}, `unknown command "diff": did you mean `},
 		{"unknown flag", []string{"run", "--lokcs", "x"}, `unknown flag "lokcs": did you mean --locks?`},
 		{"malformed value", []string{"run", "--ttl", "soon"}, `--ttl "soon": expected a duration, as 500ms or 2s`},
 		{"a seed that is no number", []string{"replay", "--lock", "set-nx-px", "--seed", "abc"}, `--seed "abc": expected a whole number from 0 to 9007199254740991`},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type app struct {
 	program string
 	// interrupts are the signals that the process gets.
 	interrupts interrupts
+	// noHelp is the error if help was asked of a command that there is not.
+	noHelp error
 }
 
 // run executes the command line and returns the exit code. Errors are one line
@@ -54,7 +57,7 @@ type app struct {
 func (a *app) run(ctx context.Context) int {
 	root := a.root()
 	root.SetArgs(a.args)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), a.noHelp)
 	var code exit
 	var bad *input.Error
 	var why interruption
@@ -100,7 +103,7 @@ waited in vain, and why.`,
 				return nil
 			}
 			if len(args) > 0 {
-				return input.Errorf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -108,7 +111,13 @@ waited in vain, and why.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(a.stdout, a.help(cmd, a.width(a.stdout))) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if name := a.helpOf(); cmd == root && name != "" {
+			a.noHelp = unknownCommand(root, name)
+			return
+		}
+		fmt.Fprint(a.stdout, a.help(cmd, a.width(a.stdout)))
+	})
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := fmt.Fprint(a.stderr, a.usage(cmd, a.width(a.stderr)))
 		return err
@@ -116,6 +125,23 @@ waited in vain, and why.`,
 	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand(), a.serveCommand(), a.exitCodesCommand())
 	a.complete(root)
 	return root
+}
+
+// unknownCommand returns the error that names the commands closest to one that there is not.
+func unknownCommand(root *cobra.Command, name string) error {
+	return input.Errorf("unknown command %q: did you mean %s? (lockstorm help)", name, campaign.Nearest(name, commandNames(root)))
+}
+
+// helpOf returns the name after "lockstorm" or "lockstorm help"; "" if there is none, or a flag.
+func (a *app) helpOf() string {
+	args := a.args
+	if len(args) > 0 && args[0] == "help" {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || args[0] == "version" {
+		return ""
+	}
+	return args[0]
 }
 
 func commandNames(cmd *cobra.Command) []string {

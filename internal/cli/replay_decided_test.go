@@ -22,6 +22,10 @@ func TestReplaySaysWhenTheViolationBecameCertain(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	page, err := os.ReadFile(filepath.Join(out, reports.CounterexampleFile))
+	if err != nil || strings.Count(string(page), "]("+reports.DecidedFile+")") != 1 || !strings.Contains(string(page), "](decided.csv)") {
+		t.Errorf("the counterexample does not show the plot (%v):\n%s", err, page)
+	}
 	for _, test := range []struct {
 		flags []string
 		want  string

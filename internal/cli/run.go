@@ -281,6 +281,9 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 			a.say(out, "%s", line)
 		}
 		if !asJSON {
+			if err := reports.Answers(out, s, a.screen(out)); err != nil {
+				return err
+			}
 			a.say(out, "report: %s", filepath.Join(s.Dir, reports.HTMLFile))
 		}
 		a.firstLook(out, s)

@@ -117,6 +117,9 @@ func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "look at this first: ") || !strings.Contains(stdout, "\n  bin/lockstorm replay ") {
 		t.Errorf("run: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
+	if !strings.Contains(stdout, "\nuse only if a holder is done before its lease ends") || !strings.Contains(stdout, "\ndo not use: setnx\n") {
+		t.Errorf("run does not tell which lock to use:\n%s", stdout)
+	}
 	fits("run", stdout+stderr)
 	latest := filepath.Join(store, "latest")
 	kept, err := filepath.Glob(filepath.Join(latest, "trials", "setnx", "failover", "*"))

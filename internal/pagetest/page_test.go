@@ -99,10 +99,10 @@ func TestFilters(t *testing.T) {
 	}
 	x.click(`#filter button[type=reset]`)
 	x.until(`document.querySelectorAll(".matrix tbody tr[hidden]").length === 0`)
-	x.choose("verdict", "block")
-	other := eval[int](x, `[...document.querySelectorAll(".matrix tbody td > *")].filter(a => a.checkVisibility({ visibilityProperty: true }) && !a.parentNode.classList.contains("block")).length`)
+	x.choose("verdict", "blockbug")
+	other := eval[int](x, `[...document.querySelectorAll(".matrix tbody td > *")].filter(a => a.checkVisibility({ visibilityProperty: true }) && !a.parentNode.classList.contains("blockbug")).length`)
 	if got := eval[[]string](x, visibleRows); other != 0 || !slices.Contains(got, "setnx") || slices.Contains(got, "fenced") {
-		t.Errorf("blocked for ever: %v, and %d other cells", got, other)
+		t.Errorf("blocked for ever by a bug: %v, and %d other cells", got, other)
 	}
 	x.click(`#filter button[type=reset]`)
 	x.until(`document.querySelectorAll(".matrix tbody tr[hidden]").length === 0`)

@@ -33,7 +33,8 @@ func Of(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
 	return m.Cells[i], true
 }
 
-// Class returns the class of a cell's verdict in the page's style sheet.
+// Class returns the class of a cell's verdict in the page's style sheet. A block that is a bug
+// has another class than one that is a limit.
 func Class(c campaign.Cell) string {
 	switch {
 	case c.Verdict == trial.Violated && c.Kind == "":
@@ -42,6 +43,10 @@ func Class(c campaign.Cell) string {
 		return "bug"
 	case c.Verdict == trial.Violated:
 		return "limit"
+	case BlockedByBug(c) && c.Forever:
+		return "blockbug"
+	case BlockedByBug(c):
+		return "ttlbug"
 	case c.Verdict == trial.Blocked && c.Forever:
 		return "block"
 	case c.Verdict == trial.Blocked:

@@ -1,0 +1,175 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// condition is one condition of "use it only if", as the sentence names it. Broken is empty for
+// the condition that the resource refuses older fencing tokens.
+type condition struct {
+	Text   string
+	Broken []brokenAssumption
+}
+
+// alternative says which recipes to take where some conditions are not sure.
+type alternative struct {
+	Places []int // of the conditions, from 0
+	Picks  []locks.Pick
+	// Only are the faults, of those that break the conditions, that break the picks' too.
+	Only []string
+}
+
+// conditionList returns the conditions of the answer, in order.
+func (a advice) conditionList() (all []condition) {
+	if a.Fenced {
+		all = append(all, condition{Text: "the guarded resource refuses an older fencing token"})
+	}
+	for _, b := range a.Broken {
+		text := b.Cause.Assumption()
+		if text == "" {
+			continue
+		}
+		if i := slices.IndexFunc(all, func(c condition) bool { return c.Text == text }); i >= 0 {
+			all[i].Broken = append(all[i].Broken, b)
+			continue
+		}
+		all = append(all, condition{text, []brokenAssumption{b}})
+	}
+	return all
+}
+
+// namedConditions is how many conditions the sentence names; it counts the others.
+func (a advice) namedConditions() int {
+	most := mostAssumptions
+	if a.Fenced {
+		most++
+	}
+	return min(most, len(a.conditionList()))
+}
+
+// mostStill is the maximum number of faults that may break an alternative, too.
+const mostStill = 2
+
+// alternatives returns the recipes to take where a condition is not sure: those that do not need
+// it, else those that need it under the fewest faults. Of the first condition they are Instead,
+// if there are such.
+func alternatives(known locks.Recipe, claims history.Claims, a advice) (all []alternative) {
+	if a.Answer != useOnlyIf {
+		return nil
+	}
+	if len(a.Instead) > 0 {
+		all = append(all, alternative{Places: []int{0}, Picks: a.Instead})
+	}
+	for i, c := range a.conditionList()[:a.namedConditions()] {
+		if len(c.Broken) == 0 || i == 0 && len(a.Instead) > 0 {
+			continue
+		}
+		x := alternativeTo(known, claims, c)
+		if len(x.Picks) == 0 {
+			continue
+		}
+		same := func(y alternative) bool {
+			return slices.Equal(x.Only, y.Only) && slices.EqualFunc(x.Picks, y.Picks, func(a, b locks.Pick) bool { return a.ID == b.ID })
+		}
+		if at := slices.IndexFunc(all, same); at >= 0 {
+			all[at].Places = append(all[at].Places, i)
+			continue
+		}
+		x.Places = []int{i}
+		all = append(all, x)
+	}
+	return all
+}
+
+func alternativeTo(known locks.Recipe, claims history.Claims, c condition) alternative {
+	least, own := mostStill, 0
+	for _, b := range c.Broken {
+		own = max(own, len(b.Faults))
+	}
+	var best alternative
+	for _, p := range locks.Picks() {
+		promised, ok := promises(p)
+		if !ok || !likePick(known, claims, p) || !promised.Fenced && slices.ContainsFunc(c.Broken, func(b brokenAssumption) bool { return b.Cause == checker.FenceRegressed }) {
+			continue
+		}
+		only := breaks(p, c.Broken...)
+		switch {
+		case len(only) > least || len(only) > 0 && len(only) >= own:
+		case len(only) < least || len(best.Picks) == 0:
+			least, best = len(only), alternative{Picks: []locks.Pick{p}, Only: only}
+		case slices.Equal(only, best.Only):
+			best.Picks = append(best.Picks, p)
+		}
+	}
+	return best
+}
+
+// promises returns what a pick claims; false if no such recipe is registered.
+func promises(p locks.Pick) (history.Claims, bool) {
+	r, ok := locks.ByID(p.ID)
+	if !ok {
+		return history.Claims{}, false
+	}
+	return r.Claims(pageLease, pageNodes), true
+}
+
+// likePick reports whether a pick is of a recipe's kind, and another recipe.
+func likePick(known locks.Recipe, claims history.Claims, p locks.Pick) bool {
+	promised, ok := promises(p)
+	return ok && p.ID != known.ID && promised.ReadWrite == claims.ReadWrite
+}
+
+// breaks returns the faults of broken assumptions under which a pick declares the same.
+func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
+	other, ok := locks.ByID(p.ID)
+	if !ok {
+		return nil
+	}
+	promised := other.Claims(pageLease, pageNodes)
+	for _, b := range broken {
+		for _, f := range other.Flaws {
+			if f.Cause != string(b.Cause) || !matters(promised, f.Oracle, f.Kind, false) {
+				continue
+			}
+			for _, fault := range b.Faults {
+				if (slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault)) && !slices.Contains(faults, fault) {
+					faults = append(faults, fault)
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// ordinals name the conditions of a sentence.
+var ordinals = []string{"first", "second", "third", "fourth", "fifth"}
+
+// elseWords says what to take where a condition is not sure: the end of a sentence.
+func (a advice) elseWords() string {
+	text := ""
+	for _, x := range a.Else {
+		var places []string
+		for _, i := range x.Places {
+			places = append(places, "the "+ordinals[i])
+		}
+		text += "; where " + orWords(places) + " is not sure, take " + takeWords(x.Picks)
+		if len(x.Only) > 0 {
+			text += ", which needs it only under " + strings.Join(x.Only, " and ")
+		}
+		text += a.reentrantWords()
+	}
+	return text
+}
+
+// orWords joins words with commas and a last "or".
+func orWords(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+}

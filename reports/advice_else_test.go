@@ -1,0 +1,39 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Every condition of an answer says what to take where it is not sure, as far as a pick needs it
+// less.
+func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
+	shows := func(lock, cause string, faults ...string) (cells []campaign.Cell) {
+		for _, fault := range faults {
+			cells = append(cells, judged(lock, fault, trial.Flaw{Oracle: "resource", Cause: cause, Kind: locks.Limit}))
+		}
+		return cells
+	}
+	losing := []string{"node-restart", "failover", "eviction", "split-brain"}
+	for lock, want := range map[string]string{
+		"fenced":         "; where the first is not sure, take `set-nx-px-wait`; where the second is not sure, take `redlock-delayed-restart`, which needs it only under eviction",
+		"set-nx-px-wait": "; where the first is not sure, take `redlock-delayed-restart`, which needs it only under eviction; where the second, the third or the fourth is not sure, take `fenced`",
+	} {
+		r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows(lock, "server-lost-key", losing...), judged(lock, "client-pause"))}}
+		a := r.advise(lock, append([]string{"client-pause"}, losing...))
+		if text := a.Words(); a.Answer != useOnlyIf || !strings.Contains(text, want) {
+			t.Errorf("%s: got %q, want %q in it", lock, text, want)
+		}
+		if rows := takenIf([]adviceRow{{Recipe: lock, Advice: a}}); len(rows) < 2 {
+			t.Errorf("%s: the conditions of %v alone are explained", lock, rows)
+		}
+	}
+	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows("set-nx-px", "lease-outlived", "client-pause"), shows("set-nx-px", "server-clock", "node-clock")...)}}
+	if text, want := r.advise("set-nx-px", []string{"client-pause", "node-clock"}).Words(), "; where the first or the second is not sure, take `fenced`"; !strings.Contains(text, want) {
+		t.Errorf("the same picks for two conditions: got %q, want %q in it", text, want)
+	}
+}

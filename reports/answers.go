@@ -1,0 +1,76 @@
+package reports
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
+)
+
+// Answers writes in a few lines which locks of a campaign to use: the answers of report.html,
+// recipes with the same answer together. A part of a campaign has none. The error is w's.
+func Answers(w io.Writer, c campaign.Stored, s Screen) error {
+	if c.Matrix.Shard.Part() {
+		return nil
+	}
+	r := result{Info: c.Info, Matrix: c.Matrix, Trials: c.Trials, Glossary: registries()}
+	recipes, faults := cell.Axes(r.Matrix)
+	var rows []viewRow
+	for _, recipe := range recipes {
+		row, _ := r.row(recipe, faults)
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	for _, line := range answerLines(r.adviceRows(rows, faults)) {
+		b.WriteString(wording.Fill(line, "  ", s.Width) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// answerLines puts together the recipes with the same answer, and of those to be used under
+// conditions the ones with the same first condition. Best first.
+func answerLines(rows []adviceRow) (lines []string) {
+	type class struct {
+		answer answer
+		first  string // condition
+	}
+	type recipes struct {
+		class
+		names []string
+		more  bool // conditions than the first
+	}
+	var all []recipes
+	for _, x := range rows {
+		of := class{answer: x.Advice.Answer}
+		more := false
+		if of.answer == useOnlyIf {
+			of.first = undecidedCondition
+			if conditions := x.Advice.conditionList(); len(conditions) > 0 {
+				of.first, more = conditions[0].Text, len(conditions) > 1
+			}
+		}
+		i := slices.IndexFunc(all, func(y recipes) bool { return y.class == of })
+		if i < 0 {
+			i, all = len(all), append(all, recipes{class: of})
+		}
+		all[i].names, all[i].more = append(all[i].names, x.Recipe), all[i].more || more
+	}
+	for _, x := range all {
+		line := answerWords[x.answer].Brief
+		switch x.answer {
+		case useIt:
+			line = "use, as far as these faults go"
+		case useOnlyIf:
+			line = "use only if " + x.first
+			if x.more {
+				line += ", and more (" + HTMLFile + ")"
+			}
+		}
+		lines = append(lines, line+": "+strings.Join(x.names, ", "))
+	}
+	return lines
+}

@@ -1,0 +1,52 @@
+package reports
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// The terminal's answers are those of report.html, in a line for each class.
+func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
+	outlived := trial.Flaw{Oracle: "resource", Cause: "lease-outlived", Kind: locks.Limit}
+	lost := trial.Flaw{Oracle: "resource", Cause: "server-lost-key", Kind: locks.Limit}
+	race := trial.Flaw{Oracle: "exclusion", Cause: "race", Kind: locks.Bug}
+	blank := judged("nobodys-recipe", "delay")
+	blank.Exercised, blank.Verdict = 0, trial.NotExercised
+	s := campaign.Stored{Matrix: campaign.Matrix{Cells: []campaign.Cell{
+		judged("a-recipe", "delay"), judged("b-recipe", "delay"), judged("c-recipe", "delay", outlived), judged("d-recipe", "delay", outlived, lost),
+		judged("e-recipe", "delay", lost), judged("f-recipe", "delay", race), blank,
+	}}}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, `use, as far as these faults go: b-recipe, a-recipe
+use only if Redis keeps a key that it has acknowledged: e-recipe
+use only if a holder is done before its lease ends, and more (report.html): d-recipe, c-recipe
+not judged: nobodys-recipe
+do not use: f-recipe
+`},
+		{60, `use, as far as these faults go: b-recipe, a-recipe
+use only if Redis keeps a key that it has acknowledged:
+  e-recipe
+use only if a holder is done before its lease ends, and more
+  (report.html): d-recipe, c-recipe
+not judged: nobodys-recipe
+do not use: f-recipe
+`},
+	} {
+		var b bytes.Buffer
+		if err := Answers(&b, s, Screen{Width: c.width}); err != nil || b.String() != c.want {
+			t.Errorf("%d columns: %v, got\n%s\nwant\n%s", c.width, err, b.String(), c.want)
+		}
+	}
+	s.Matrix.Shard = campaign.Shard{Index: 1, Count: 2}
+	var b bytes.Buffer
+	if err := Answers(&b, s, Screen{}); err != nil || b.Len() > 0 {
+		t.Errorf("a shard: %v, got %q", err, b.String())
+	}
+}

@@ -1,0 +1,23 @@
+package cell
+
+import (
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// Words returns the cell's verdict in words for a reader. Of a lock that is blocked they say
+// whether that is a bug; a block that is a limit is the price of every lease.
+func Words(c campaign.Cell) string {
+	words := c.Words()
+	switch {
+	case BlockedByBug(c):
+		words += ": bug"
+	case c.Verdict == trial.Blocked && c.Kind == "":
+		words += ": undeclared"
+	}
+	return words
+}
+
+// BlockedByBug reports whether a cell's verdict is a block that the recipe declares as a bug.
+func BlockedByBug(c campaign.Cell) bool { return c.Verdict == trial.Blocked && c.Kind == locks.Bug }
