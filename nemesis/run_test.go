@@ -116,7 +116,7 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 		if !e.done("raise c0-n0 upstream") {
 			t.Error("the client went on before its link was cut")
 		}
-		_, _ = e.clients[0].do("n0", "GET", func(*fakeNode) string { return "" })
+		e.clients[0].get("n0", func(*fakeNode) {})
 	}, nil)
 	w := windows(ops)[1].Window
 	if w.Hits != 1 || w.Target() != "c0→n0" || w.Effect != history.Cut || w.Impact.Messages != 1 {
