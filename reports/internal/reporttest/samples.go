@@ -222,7 +222,7 @@ func quorum(tb testing.TB) Trial {
 	for i, n := range nodes[:4] {
 		c := t.Command(1, n, 1050.4+float64(i)/10, "OK", "SET orders token-b PX 1000 NX")
 		if n == "n3" {
-			c.Served, c.Replied = MS(1400.5), 0
+			c.Arrived, c.Served, c.Replied = MS(1400.5), MS(1400.5), 0
 		}
 	}
 	t.Release(1, 1156, 1160, history.OK)
