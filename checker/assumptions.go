@@ -24,27 +24,12 @@ type suspicion struct {
 	cmds  []int // places in the log of the commands that show it
 }
 
-// assumption returns the broken assumption, or nil if none was broken.
-type assumption func(*replay, suspicion) *account.Assumption
-
-// assumptions maps causes to the functions that find the broken assumption. Causes without
-// an entry are faults of the protocol itself.
-var assumptions = map[Cause]assumption{
-	LeaseOutlived: (*replay).overstayed,
-	HungHolder:    (*replay).leftBehind,
-	RenewalFailed: (*replay).cutFromRenewing,
-	ServerLostKey: (*replay).forgotten,
-	ServerClock:   (*replay).nodeClockWrong,
-	ClientClock:   (*replay).clientClockWrong,
-	OrphanedKey:   (*replay).leftBehind,
-	NoExpiry:      (*replay).leftBehind,
-	LateCommand:   (*replay).late,
-	ForeignDelete: (*replay).deletedAfter,
-}
+// breach returns the broken assumption, or nil if none was broken.
+type breach func(*replay, suspicion) *account.Assumption
 
 // broken returns the assumption that did not hold, or nil if all held.
 func (rp *replay) broken(s suspicion) *account.Assumption {
-	ask := assumptions[s.Cause]
+	ask := s.Cause.row().breach
 	if ask == nil {
 		return nil
 	}

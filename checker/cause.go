@@ -45,49 +45,57 @@ type causeRow struct {
 	// timeless reports whether no stall of the harness can have caused the finding; nil if a
 	// stall can have caused any.
 	timeless func(history.Claims, Finding) bool
+	// replicated reports whether the finding is about replicated data that can be lost with a
+	// primary, such as a counter; nil if this is so for blockages that last for ever.
+	replicated func(history.Claims, Finding) bool
+	// harm is the kind of harm that findings of this cause show; "" if it is their oracle's.
+	harm Harm
+	// breach finds the assumption of leases that the trial broke; nil for faults of the
+	// protocol itself.
+	breach breach
 }
 
 // causes describes all causes, in the order of the documentation.
 var causes = []causeRow{
 	{Cause: Race, timeless: raceIsTimeless,
 		meaning: "two grants by the protocol itself", assumption: "nothing happens between the recipe's own commands"},
-	{Cause: ForeignDelete,
+	{Cause: ForeignDelete, breach: (*replay).deletedAfter,
 		meaning: "somebody else's key was deleted", assumption: "the key that a release deletes is still the caller's own"},
 	{Cause: ForeignRenewal, renewedUnheld: true,
 		meaning: "somebody else's lease was prolonged", assumption: "the key that a renewal prolongs is still the renewer's own"},
-	{Cause: RenewalFailed, ofRenewal: true,
+	{Cause: RenewalFailed, ofRenewal: true, breach: (*replay).cutFromRenewing,
 		meaning: "the renewal failed and nobody noticed", assumption: "renewals keep the lease alive for as long as its holder works"},
-	{Cause: LeaseOutlived,
+	{Cause: LeaseOutlived, breach: (*replay).overstayed,
 		meaning: "the lease ended under its holder", assumption: "a holder is done before its lease ends"},
 	{Cause: ShortLease,
 		meaning: "the key was given less time than the lease that was asked for", assumption: "a key lives for as long as the lease that was asked for"},
 	{Cause: LongLease,
 		meaning: "the key was given more time than the lease that was asked for", assumption: "a key is gone when the lease that was asked for is over"},
-	{Cause: ServerLostKey,
+	{Cause: ServerLostKey, breach: (*replay).forgotten,
 		meaning: "Redis lost a key that it had acknowledged", assumption: "Redis keeps a key that it has acknowledged"},
-	{Cause: ServerClock,
+	{Cause: ServerClock, breach: (*replay).nodeClockWrong,
 		meaning: "a node's clock jumped", assumption: "the nodes' clocks run at the speed of time"},
-	{Cause: ClientClock,
+	{Cause: ClientClock, breach: (*replay).clientClockWrong,
 		meaning: "clients' clocks disagreed", assumption: "the clients' wall clocks agree, and a time that was read is still the time"},
 	{Cause: NoKey,
 		meaning: "the lock put nothing into Redis, where other clients would have seen it", assumption: "whoever holds the lock has a key in Redis that all others find there"},
-	{Cause: NoExpiry, ownerless: true,
+	{Cause: NoExpiry, ownerless: true, breach: (*replay).leftBehind,
 		meaning: "a key without an expiry was left behind", assumption: "whoever takes the lock lives to release it"},
-	{Cause: LateCommand,
+	{Cause: LateCommand, breach: (*replay).late,
 		meaning: "a command of an earlier attempt arrived late", assumption: "a command that was given up does not arrive any more"},
-	{Cause: FenceRegressed, timeless: always,
+	{Cause: FenceRegressed, timeless: always, replicated: always,
 		meaning: "an older fencing token came after a newer one", assumption: "fencing tokens only grow"},
-	{Cause: OrphanedKey, ownerless: true,
+	{Cause: OrphanedKey, ownerless: true, breach: (*replay).leftBehind,
 		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
-	{Cause: HungHolder, ofRenewal: true,
+	{Cause: HungHolder, ofRenewal: true, breach: (*replay).leftBehind,
 		meaning: "a holder that never came back from its work kept its lease alive", assumption: "who renews a lease is still at work under it"},
-	{Cause: FalseAnswer, timeless: always,
+	{Cause: FalseAnswer, timeless: always, harm: HarmAnswer,
 		meaning: "an answer contradicted what the lock's own commands had done", assumption: "what a lock answers is what its commands did"},
 	{Cause: Starved,
 		meaning: "the lock went round among others, and one who waited never got it", assumption: "who asks often enough gets in at some time"},
 	{Cause: LeftFree,
 		meaning: "the lock was free, and one who waited for it never took it", assumption: "who waits for a lock that is free takes it"},
-	{Cause: CrossSlot, timeless: always,
+	{Cause: CrossSlot, timeless: always, replicated: never,
 		meaning: "a Redis Cluster refused a command whose keys are in different slots", assumption: "all keys are on one node"},
 	{Cause: Deadlock, timeless: always,
 		meaning: "the code under test waits for ever", assumption: "every reply comes, and every wait has somebody who ends it"},
@@ -140,6 +148,7 @@ func (c Cause) Ownerless() bool { return c.row().ownerless }
 func (c Cause) RenewedUnheld() bool { return c.row().renewedUnheld }
 
 func always(history.Claims, Finding) bool { return true }
+func never(history.Claims, Finding) bool  { return false }
 
 // raceIsTimeless is true of two grants by the protocol itself: they need no delay, unless the
 // protocol judges by times that clients read. But an overlap of beliefs depends on timing.

@@ -14,110 +14,13 @@ import (
 )
 
 func TestExclusionIsViolatedByStrictOverlapOnly(t *testing.T) {
-	rw := history.Claims{ReadWrite: true}
-	re := history.Claims{Reentrant: true}
-	for _, c := range []struct {
-		name   string
-		claims history.Claims
-		text   string
-		want   []string // summaries; none: it holds
-	}{
-		{"one after another", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c0 release 5-6 ok
-			c1 acquire 6-7 ok
-			c1 release 8-9 ok`, nil},
-		{"a grant before the release was answered, but after it was invoked", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c0 release 5-20 info
-			c1 acquire 6-7 ok`, nil},
-		{"touching", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c0 release 5-6 ok
-			c1 acquire 3-5 ok`, nil},
-		{"an overlap", history.Claims{}, `
-			c0 acquire 310-310 ok
-			c1 acquire 1203-1204 ok
-			c0 release 1512-1513 ok
-			c1 release 1600-1601 ok`,
-			[]string{"c1 was granted L at 1.204s while c0 still believed it held it (since 0.310s, until its release at 1.512s)"}},
-		{"two granted in one instant", history.Claims{}, `
-			c0 acquire 1-5 ok
-			c1 acquire 2-5 ok
-			nemesis crash c0 7`,
-			[]string{"c1 was granted L at 0.005s while c0 still believed it held it (since 0.005s, until it crashed at 0.007s)"}},
-		{"other locks are other locks", history.Claims{}, `
-			c0 acquire 1-2 ok lock=A
-			c1 acquire 3-4 ok lock=B`, nil},
-		{"a deadline that was kept", history.Claims{}, `
-			c0 acquire 1-2 ok deadline=10
-			c1 acquire 9-10 ok
-			c0 release 20-21 ok`, nil},
-		{"a deadline by a slow clock", history.Claims{}, `
-			nemesis clock c0 0 offset=-100
-			c0 acquire 1-2 ok deadline=10
-			c1 acquire 9-11 ok
-			c0 release 200-201 ok`,
-			[]string{"c1 was granted L at 0.011s while c0 still believed it held it (since 0.002s, until its claimed deadline, which its clock showed at 0.110s)"}},
-		{"an info acquire is nobody's hold", history.Claims{}, `
-			c0 acquire 1-2 info
-			c1 acquire 3-4 ok`, nil},
-		{"told in time", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c0 lost 5
-			c1 acquire 4-6 ok`, nil},
-		{"told too late", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c1 acquire 4-6 ok
-			c0 lost 7`,
-			[]string{"c1 was granted L at 0.006s while c0 still believed it held it (since 0.002s, until it learnt of the loss at 0.007s)"}},
-		{"the same owner is not in its own way", re, `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c0 release 7-8 ok
-			c1 acquire 7-9 ok`, nil},
-		{"an owner that released one of two still holds", re, `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c1 acquire 6-7 ok
-			c0 release 8-9 ok`,
-			[]string{"c1 was granted L at 0.007s while c0 still believed it held it (since 0.002s, until its release at 0.008s)"}},
-		{"readers together", rw, `
-			c0 acquire 1-2 ok mode=read
-			c1 acquire 1-3 ok mode=read
-			c2 acquire 1-4 ok mode=read`, nil},
-		{"a writer beside a reader", rw, `
-			c0 acquire 1-2 ok mode=read
-			c1 acquire 1-3 ok mode=read
-			c0 release 4-5 ok mode=read
-			c2 acquire 5-6 ok mode=write`,
-			[]string{"c2 was granted L for writing at 0.006s while c1 still believed it held it for reading (since 0.003s, and never gave it back)"}},
-		{"a reader beside a writer", rw, `
-			c0 acquire 1-2 ok mode=write
-			c1 acquire 1-3 ok mode=read
-			c0 release 4-5 ok mode=write`,
-			[]string{"c1 was granted L for reading at 0.003s while c0 still believed it held it for writing (since 0.002s, until its release at 0.004s)"}},
-		{"an owner's own reading and writing", rw, `
-			c0 acquire 1-2 ok mode=read
-			c0 acquire 2-3 ok mode=write`, nil},
-		{"three at once make three overlaps", history.Claims{}, `
-			c0 acquire 1-2 ok
-			c1 acquire 1-3 ok
-			c2 acquire 1-4 ok`,
-			[]string{
-				"c1 was granted L at 0.003s while c0 still believed it held it (since 0.002s, and never gave it back)",
-				"c2 was granted L at 0.004s while c0 still believed it held it (since 0.002s, and never gave it back)",
-				"c2 was granted L at 0.004s while c1 still believed it held it (since 0.003s, and never gave it back)",
-			}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
+	for _, c := range histories.Cases(t, "testdata/exclusion.txt") {
+		t.Run(c.Name, func(t *testing.T) {
+			v, err := exclusion(context.Background(), newCaseFile(c.Evidence))
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkVerdict(t, v, c.want)
+			checkVerdict(t, v, c.Want)
 		})
 	}
 }

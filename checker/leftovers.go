@@ -131,7 +131,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 			x := rp.whyLeftOverdue(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
 			left.What, left.Span = account.LeftTooLong, k.TTL
-			if x.cause == ServerClock || x.cause == LongLease {
+			if x.why.What != "" {
 				because = append(because, x.why)
 			}
 		}

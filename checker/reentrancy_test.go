@@ -10,99 +10,10 @@ import (
 )
 
 func TestReentrancy(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		text string
-		want []string
-	}{
-		{"n acquires, n releases", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c0 release 7-8 ok
-			c1 acquire 9-10 ok`, nil},
-		{"entering again what expired and another holds, without asking", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 ok
-			c0 acquire 130-131 ok
-			c0 release 132-133 ok
-			c0 release 134-135 ok
-			c1 release 160-161 ok`,
-			[]string{"c0 entered L again at 0.131s while c1 definitely held it (since 0.120s, until its release at 0.160s)"}},
-		{"refused when entering again beside another", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 ok
-			c0 acquire 130-131 fail reason=busy
-			c0 lost 131
-			c0 release 132-133 fail reason=not-held
-			c1 release 160-161 ok`, nil},
-		{"entered again after the other's key had expired too", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 ok
-			c0 acquire 211-212 ok
-			c1 release 260-261 ok`, nil},
-		{"the re-entry may have happened before the other's grant", `
-			c0 acquire 1-2 ok
-			c0 acquire 80-131 ok
-			c1 acquire 110-120 ok
-			c1 release 160-161 ok`, nil},
-		{"the re-entry may have happened after the other's release", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 ok
-			c0 acquire 130-141 ok
-			c1 release 140-141 ok`, nil},
-		{"a node forgot the other's grant", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 ok
-			nemesis node-down 125
-			c0 acquire 130-131 ok
-			c1 release 160-161 ok`, nil},
-		{"a release of unknown outcome may have taken the other's grant away", `
-			c0 acquire 1-2 ok
-			c2 acquire 50-51 ok
-			c2 release 60-61 info
-			c1 acquire 110-120 ok
-			c0 acquire 130-131 ok
-			c1 release 160-161 ok`, nil},
-		{"an info acquire of the other is not definite", `
-			c0 acquire 1-2 ok
-			c1 acquire 110-120 info
-			c0 acquire 130-131 ok`, nil},
-		{"another got in after one release of two", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c1 acquire 7-8 ok
-			c0 release 20-21 ok`,
-			[]string{"c1 was granted L at 0.008s after only 1 of c0's 2 acquires (since 0.002s) had been released"}},
-		{"another got in after one release of two, but the key had expired", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c1 acquire 100-102 ok
-			c0 release 120-121 ok`, nil},
-		{"told at the second of two releases that it was not held", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c0 release 7-8 fail reason=not-held`,
-			[]string{"c0, which had acquired L 2 times since 0.002s, was told at 0.008s that it did not hold it, at its release number 2"}},
-		{"told so after the key's life", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 ok
-			c0 release 5-6 ok
-			c0 release 100-102 fail reason=not-held`, nil},
-		{"an info acquire may count or not", `
-			c0 acquire 1-2 ok
-			c0 acquire 3-4 info
-			c0 acquire 5-6 ok
-			c0 release 7-8 ok
-			c0 release 9-10 ok
-			c1 acquire 11-12 ok`, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			claims := history.Claims{Reentrant: true, TTL: 100 * time.Millisecond}
-			checkVerdict(t, reentrancy(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: claims})), c.want)
+	for _, c := range histories.Cases(t, "testdata/reentrancy.txt") {
+		t.Run(c.Name, func(t *testing.T) {
+			c.Claims = history.Claims{Reentrant: true, TTL: 100 * time.Millisecond}
+			checkVerdict(t, reentrancy(context.Background(), newCaseFile(c.Evidence)), c.Want)
 		})
 	}
 }

@@ -66,7 +66,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 	}
 	var proven, doubtful []Finding
 	for _, f := range v.Findings {
-		if timeless(e.Claims, f) && !(deposed != "" && f.replicated()) {
+		if timeless(e.Claims, f) && !(deposed != "" && replicated(e.Claims, f)) {
 			proven = append(proven, f)
 		} else {
 			doubtful = append(doubtful, f)
@@ -106,9 +106,13 @@ func timeless(c history.Claims, f Finding) bool {
 }
 
 // replicated reports whether the finding is about replicated data that can be lost with a
-// primary: a counter, or the deletion of a key.
-func (f Finding) replicated() bool {
-	return f.Cause == FenceRegressed || f.Forever && f.Cause != CrossSlot
+// primary: its cause says so in the table of causes, or a client is blocked for ever because
+// the deletion of a key was lost.
+func replicated(c history.Claims, f Finding) bool {
+	if data := f.Cause.row().replicated; data != nil {
+		return data(c, f)
+	}
+	return f.Forever
 }
 
 // beyondSlack separates the overlaps that are at least as long as the longest stall from

@@ -116,12 +116,8 @@ const (
 	HarmBlockage Harm = "blockage" // no client got the lock from Finding.From to Finding.To
 )
 
-// harmsOfCauses lists the causes whose findings show another kind of harm than the others of
-// their oracle.
-var harmsOfCauses = map[Cause]Harm{FalseAnswer: HarmAnswer}
-
 // HarmOf returns the kind of harm that the oracle's findings of this cause show.
-func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(harmsOfCauses[c], o.Harm) }
+func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(c.row().harm, o.Harm) }
 
 // ErrDisagree means that the sweep and porcupine gave different answers for one history.
 // The checker is wrong, and no verdict of that trial can be trusted.

@@ -27,7 +27,7 @@ var chaos = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans: chaosPlans,
+	Plans: drawnMixes,
 }
 
 // disturbances returns the faults that can strike in this world.
@@ -52,8 +52,8 @@ func (w World) suits(f Fault) []testbed.Topology {
 	return suits
 }
 
-// chaosPlans draws one plan from r.
-func chaosPlans(w World, r *rand.Rand) []Plan {
+// drawnMixes draws one plan from r.
+func drawnMixes(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault
 	for _, f := range w.disturbances() {

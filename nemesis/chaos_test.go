@@ -131,7 +131,7 @@ func TestActionsNeverShareAnInstant(t *testing.T) {
 }
 
 func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Replicated)
+	w := worldOf(setNXPX, testbed.Replicated)
 	met := map[string]bool{}
 	plans := map[string]bool{}
 	for k := range 60 {
@@ -155,31 +155,8 @@ func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
 	}
 }
 
-func TestChaosRunsInEveryWorld(t *testing.T) {
-	worlds := map[string]testbed.Topology{
-		"get-del": testbed.Single, "takeover": testbed.Single, "set-nx-px": testbed.Replicated, "redlock": testbed.Independent,
-	}
-	for recipe, topology := range worlds {
-		w := worldOf(t, fakeRecipes[recipe], topology)
-		w.Scripts = true
-		for k := range 12 {
-			p, err := New(uint64(k), []string{"chaos"}, w, k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tr := runTrial(t, w, fakeRecipes[recipe], p)
-			if got := len(windows(tr.ops)); got != len(p) {
-				t.Errorf("%s, trial %d: %d windows of %d actions were closed", recipe, k, got, len(p))
-			}
-			if Hits(tr.ops, "chaos") != Hits(tr.ops) {
-				t.Errorf("%s, trial %d: chaos hit %d of %d", recipe, k, Hits(tr.ops, "chaos"), Hits(tr.ops))
-			}
-		}
-	}
-}
-
 func TestChaosNeedsSomethingToDo(t *testing.T) {
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	w := worldOf(setNXPX, testbed.Single)
 	w.Capabilities = nil
 	if _, err := New(1, []string{"chaos"}, w, 0); err == nil {
 		t.Error("New succeeds where nothing can be disturbed, want an error")

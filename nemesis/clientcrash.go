@@ -18,7 +18,7 @@ var clientCrash = Fault{
 	Color:      "#d32f2f",
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
-	Plans:      crashPlans,
+	Plans:      drawnCrashes,
 	named:      namedCrashes,
 	deadly:     true,
 	freezes:    true,
@@ -37,7 +37,7 @@ var clientCrash = Fault{
 	},
 }
 
-func crashPlans(w World, r *rand.Rand) []Plan {
+func drawnCrashes(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	dies := func(spots []spot, idea string) {
 		// The next action waits until the dead client's lock can be acquired again.

@@ -20,7 +20,7 @@ var clientPause = Fault{
 	Color:      "#f57c00",
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
-	Plans:      pausePlans,
+	Plans:      drawnPauses,
 	named:      namedPauses,
 	sweep:      frozen,
 	freezes:    true,
@@ -44,7 +44,7 @@ var clientPause = Fault{
 	},
 }
 
-func pausePlans(w World, r *rand.Rand) []Plan {
+func drawnPauses(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	until := func(step string, spots []spot, idea string) {
 		d.add(spots, idea, func(m *move) {

@@ -20,7 +20,7 @@ var clientSkew = Fault{
 	Color:      "#afb42b",
 	Needs:      []testbed.Capability{testbed.CanClocks},
 	Topologies: sameTopology,
-	Plans:      skewPlans,
+	Plans:      drawnSkews,
 	named:      namedSkews,
 	sweep:      skewed,
 	effect:     history.ClockSet,
@@ -80,7 +80,7 @@ func countAttempts(s *injection) (stop func() int) {
 	}
 }
 
-func skewPlans(w World, r *rand.Rand) []Plan {
+func drawnSkews(w World, r *rand.Rand) []Plan {
 	far := w.far()
 	var plans []Plan
 	for _, offset := range []time.Duration{far, 5 * time.Minute, w.TTL / 10} {

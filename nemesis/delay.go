@@ -16,14 +16,14 @@ var delay = Fault{
 	Color:      "#fbc02d",
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
-	Plans:      delayPlans,
+	Plans:      drawnDelays,
 	named:      namedDelays,
 	effect:     history.Delayed,
 	aim:        aimAtLinks,
 	inject:     linkFault(hold),
 }
 
-func delayPlans(w World, r *rand.Rand) []Plan {
+func drawnDelays(w World, r *rand.Rand) []Plan {
 	d, l := w.draw(), w.crowd()
 	late := func(spots []spot, idea string, atLeast time.Duration, until *Trigger, limit time.Duration, more func(*Action)) {
 		d.add(spots, idea, func(m *move) {

@@ -17,7 +17,7 @@ var eviction = Fault{
 	Color:      "#3949ab",
 	Needs:      []testbed.Capability{testbed.CanMemory},
 	Topologies: sameTopology,
-	Plans:      evictionPlans,
+	Plans:      drawnEvictions,
 	named:      namedEvictions,
 	effect:     history.Evicted,
 	aim:        aimAtNodes,
@@ -42,7 +42,7 @@ var eviction = Fault{
 	},
 }
 
-func evictionPlans(w World, r *rand.Rand) []Plan {
+func drawnEvictions(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	sets := []part{w.together()}
 	if len(w.Nodes) > 1 {

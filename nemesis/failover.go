@@ -27,7 +27,7 @@ var failover = Fault{
 		}
 		return unreplicated(w)
 	},
-	Plans:  failoverPlans,
+	Plans:  drawnFailovers,
 	named:  namedFailovers,
 	effect: history.Promoted,
 	aim:    aimAtNodes,
@@ -112,7 +112,7 @@ func (w World) forgets() (lag time.Duration, ok bool) {
 	return k + w.TTL/10, k > 0 && k <= 2*w.TTL
 }
 
-func failoverPlans(w World, r *rand.Rand) []Plan {
+func drawnFailovers(w World, r *rand.Rand) []Plan {
 	if w.elects() {
 		return w.pack(w.elections(), 1, r)
 	}

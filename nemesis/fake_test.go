@@ -14,9 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeEnv is a world in memory with all capabilities: clients pass points and
-// links, nodes are maps of keys. It runs in a synctest bubble, so that time
-// costs nothing.
+// fakeEnv is a world in memory with all capabilities: clients pass points and links, nodes
+// are maps of keys. It runs in a synctest bubble. Unlike in the simulation, everything happens
+// at the exact instant that a test chose, and a test may replace a capability by one that is
+// slow or fails.
 type fakeEnv struct {
 	t     *testing.T
 	began time.Time
@@ -69,7 +70,7 @@ func newFakeEnv(t *testing.T, clients int, nodes ...string) *fakeEnv {
 		e.nodes[n] = &fakeNode{keys: map[string]fakeKey{}, scripts: 1}
 	}
 	for i := range clients {
-		c := &fakeClient{env: e, id: i, timeout: 500 * time.Millisecond}
+		c := &fakeClient{env: e, id: i}
 		c.locks = &locks.Client{Now: func() time.Time { return time.Now().Add(c.skew()) }}
 		e.clients = append(e.clients, c)
 	}

@@ -31,7 +31,8 @@ type Fault struct {
 	Impossible func(w World) Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones first: trial
 	// k runs variant k. Their order does not depend on r. An action that names no fault is
-	// the fault's own.
+	// the fault's own. A drawn plan strikes as often as a trial of the given Duration has
+	// time for; a named schedule strikes once, and sets its trial's length.
 	Plans func(w World, r *rand.Rand) []Plan
 
 	// named enumerates the fault's schedules (see Named); nil = none. An action that names

@@ -20,7 +20,7 @@ var hungWork = Fault{
 	Color:      "#6d4c41",
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
-	Plans:      hungWorkPlans,
+	Plans:      drawnHungWork,
 	named:      namedHungWork,
 	deadly:     true,
 	freezes:    true,
@@ -46,7 +46,7 @@ var hungWork = Fault{
 // phase: longer than D3's four renewals keep a lease.
 func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
 
-func hungWorkPlans(w World, r *rand.Rand) []Plan {
+func drawnHungWork(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	d.add(believing, "hangs in its work", func(m *move) { m.Nodes, m.For = nil, max(w.outlast(), w.Duration-w.lease()) })
 	// One client must survive to show whether the lock can be acquired again.

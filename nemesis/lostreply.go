@@ -15,14 +15,14 @@ var lostReply = Fault{
 	Color:      "#7b1fa2",
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
-	Plans:      lostReplyPlans,
+	Plans:      drawnLostReplies,
 	named:      namedLostReplies,
 	effect:     history.ReplyLost,
 	aim:        aimAtLinks,
 	inject:     linkFault(cut),
 }
 
-func lostReplyPlans(w World, r *rand.Rand) []Plan {
+func drawnLostReplies(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	lost := func(spots []spot, idea string) {
 		d.add(spots, idea+", its client is not told", func(m *move) {

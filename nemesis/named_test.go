@@ -10,18 +10,18 @@ import (
 func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[012]of[1238]$`)
 	total := 0
-	for id, topology := range map[string]testbed.Topology{
-		"set-nx-px": testbed.Single, "get-del": testbed.Replicated, "redlock": testbed.Independent,
+	for topology, sends := range map[testbed.Topology]commands{
+		testbed.Single: setNXPX, testbed.Replicated: getDel, testbed.Independent: setNXPX,
 	} {
 		for _, f := range All() {
-			all, err := Named(f.Name, worldOf(t, fakeRecipes[id], topology))
+			all, err := Named(f.Name, worldOf(sends, topology))
 			if err != nil {
 				continue // it cannot strike there
 			}
 			seen := map[string]bool{}
 			for _, s := range all {
 				if !name.MatchString(s.Name) || seen[s.Name] {
-					t.Errorf("%s under %s: %q names a second schedule or no folder", id, f.Name, s.Name)
+					t.Errorf("%s under %s: %q names a second schedule or no folder", topology, f.Name, s.Name)
 				}
 				seen[s.Name] = true
 			}
@@ -37,7 +37,7 @@ func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
 // schedules themselves.
 func schedulesOf(t *testing.T, fault string, readWrite bool) map[string]Schedule {
 	t.Helper()
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	w := worldOf(setNXPX, testbed.Single)
 	w.Claims.ReadWrite = readWrite
 	all, err := Named(fault, w)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestReadersAndWritersAreLeftUndisturbedMoreThanOnce(t *testing.T) {
 }
 
 func TestAClientFreezesWithinItsLeaseUntilAnotherHasHadTheLock(t *testing.T) {
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	w := worldOf(setNXPX, testbed.Single)
 	s, ok := schedulesOf(t, "client-pause", false)["acquire.n0.1.replied.within-1of2"]
 	if !ok || len(s.Plan) != 1 {
 		t.Fatalf("got %+v, want one action", s)

@@ -31,7 +31,7 @@ var nodeClock = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  nodeClockPlans,
+	Plans:  drawnNodeClocks,
 	named:  namedNodeClocks,
 	sweep:  jumped,
 	effect: history.ClockSet,
@@ -97,7 +97,7 @@ func (w World) jump(nodes []string, offset time.Duration, l lineup) func(*Action
 	}
 }
 
-func nodeClockPlans(w World, r *rand.Rand) []Plan {
+func drawnNodeClocks(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	jumps := func(spots []spot, set part, offset time.Duration, idea string) {
 		way := "forward"

@@ -19,7 +19,7 @@ var nodePause = Fault{
 	Color:      "#00796b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Plans:      nodePausePlans,
+	Plans:      drawnNodePauses,
 	named:      namedNodePauses,
 	// Where nodes elect a primary, the others replace one that stays frozen for too long.
 	// When it resumes, there may be two.
@@ -47,7 +47,7 @@ var nodePause = Fault{
 	},
 }
 
-func nodePausePlans(w World, r *rand.Rand) []Plan {
+func drawnNodePauses(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	sets := []part{w.together()}
 	if n := len(w.Nodes); n > 1 {

@@ -29,7 +29,7 @@ var nodeRestart = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  restartPlans,
+	Plans:  drawnRestarts,
 	named:  namedRestarts,
 	effect: history.Restarted,
 	aim:    aimAtNodes,
@@ -154,7 +154,7 @@ func (s *injection) elsewhere(before snapshot, k history.KeyState) int {
 	return n
 }
 
-func restartPlans(w World, r *rand.Rand) []Plan {
+func drawnRestarts(w World, r *rand.Rand) []Plan {
 	durabilities := []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}
 	var plans, more []Plan
 	for _, d := range durabilities {

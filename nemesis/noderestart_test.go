@@ -13,7 +13,7 @@ import (
 
 func TestNodesThatMayHaveLostSomethingStayAwayIfTheRecipeAsksForIt(t *testing.T) {
 	for _, away := range []time.Duration{0, testTTL} {
-		w := worldOf(t, fakeRecipes["redlock"], testbed.Independent)
+		w := worldOf(setNXPX, testbed.Independent)
 		w.Claims.Away, w.Duration = away, 20*testTTL
 		var plans []Plan
 		for k := range 20 {
@@ -104,7 +104,7 @@ func TestANodeThatDoesNotDieIsAwaitedForAsLongAsAHealMayLast(t *testing.T) {
 }
 
 func TestARestartInTheRingLeavesTimeToStayAway(t *testing.T) {
-	w := worldOf(t, fakeRecipes["redlock"], testbed.Independent)
+	w := worldOf(setNXPX, testbed.Independent)
 	w.Claims.Away = testTTL
 	w.Duration = 10 * testTTL
 	p, ok := w.cutAndRestart(testbed.Volatile, rand.New(rand.NewPCG(1, 1)))

@@ -24,7 +24,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Name: name, Doc: doc, Color: color,
 		Needs:      []testbed.Capability{testbed.CanNetwork},
 		Topologies: sameTopology,
-		Plans:      func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, d) },
+		Plans:      func(w World, r *rand.Rand) []Plan { return drawnPartitions(w, r, d) },
 		named:      func(w World) []Schedule { return namedPartitions(w, d) },
 		effect:     history.Cut,
 		aim:        aimAtLinks,
@@ -32,7 +32,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 	}
 }
 
-func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
+func drawnPartitions(w World, r *rand.Rand, direction testbed.Direction) []Plan {
 	d := w.draw()
 	cutOff := func(spots []spot, idea string, nodes []string, more func(*Action)) {
 		d.add(spots, idea, func(m *move) {

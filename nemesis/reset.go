@@ -17,14 +17,14 @@ var reset = Fault{
 	Color:      "#5d4037",
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
-	Plans:      resetPlans,
+	Plans:      drawnResets,
 	named:      namedResets,
 	effect:     history.Reset,
 	aim:        aimAtLinks,
 	inject:     linkFault(resetLink),
 }
 
-func resetPlans(w World, r *rand.Rand) []Plan {
+func drawnResets(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	breaks := func(spots []spot, idea string) {
 		d.add(spots, idea, func(m *move) {

@@ -23,44 +23,6 @@ func windows(ops []history.Op) map[int]history.Op {
 	return all
 }
 
-func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
-	worlds := []struct {
-		recipe   string
-		topology testbed.Topology
-	}{
-		{"get-del", testbed.Single}, {"takeover", testbed.Single},
-		{"set-nx-px", testbed.Replicated}, {"redlock", testbed.Independent},
-	}
-	for _, world := range worlds {
-		recipe := fakeRecipes[world.recipe]
-		w := worldOf(t, recipe, world.topology)
-		w.Scripts = true
-		for _, f := range All() {
-			if _, is := f.impossible(w); f.Undisturbed || is {
-				continue
-			}
-			hits := 0
-			for k := range 4 {
-				p, err := New(uint64(k), []string{f.Name}, w, k)
-				if err != nil {
-					t.Fatalf("%s under %s: New = %v", world.recipe, f.Name, err)
-				}
-				tr := runTrial(t, w, recipe, p)
-				hits += Hits(tr.ops, f.Name)
-				if _, err := history.Pairs(tr.ops); err != nil {
-					t.Errorf("%s under %s: %v", world.recipe, f.Name, err)
-				}
-				if got := len(windows(tr.ops)); got != len(p) {
-					t.Errorf("%s under %s: %d windows of %d actions were closed", world.recipe, f.Name, got, len(p))
-				}
-			}
-			if hits == 0 {
-				t.Errorf("%s under %s: no hits in four trials", world.recipe, f.Name)
-			}
-		}
-	}
-}
-
 // bubble runs the plan in a fake world of two clients and one node, beside body,
 // and returns the history.
 func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
@@ -154,7 +116,7 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 		if !e.done("raise c0-n0 upstream") {
 			t.Error("the client went on before its link was cut")
 		}
-		_, _ = e.clients[0].get()
+		e.clients[0].get("n0", func(*fakeNode) {})
 	}, nil)
 	w := windows(ops)[1].Window
 	if w.Hits != 1 || w.Target() != "c0→n0" || w.Effect != history.Cut || w.Impact.Messages != 1 {

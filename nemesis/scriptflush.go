@@ -26,7 +26,7 @@ var scriptFlush = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  scriptFlushPlans,
+	Plans:  drawnFlushes,
 	named:  namedFlushes,
 	effect: history.Flushed,
 	aim:    aimAtNodes,
@@ -47,7 +47,7 @@ var scriptFlush = Fault{
 	},
 }
 
-func scriptFlushPlans(w World, r *rand.Rand) []Plan {
+func drawnFlushes(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	gone := func(spots []spot, idea string) {
 		d.add(spots, "scripts are gone "+idea, func(m *move) {

@@ -25,7 +25,7 @@ var slotMigration = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  slotMigrationPlans,
+	Plans:  drawnMigrations,
 	effect: history.SlotMoved,
 	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
@@ -63,7 +63,7 @@ func inCluster(t locks.Topology) []testbed.Topology {
 	return []testbed.Topology{testbed.Cluster}
 }
 
-func slotMigrationPlans(w World, r *rand.Rand) []Plan {
+func drawnMigrations(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	moves := func(spots []spot, idea string) {
 		d.add(spots, "the slot moves "+idea, func(m *move) {

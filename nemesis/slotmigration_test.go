@@ -65,7 +65,7 @@ func TestSlotsMoveInClustersOnly(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrNotSupported)
 		}
 	}
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Cluster)
+	w := worldOf(setNXPX, testbed.Cluster)
 	for k := range 4 {
 		p, err := New(1, []string{"slot-migration"}, w, k)
 		if err != nil || len(p) != 1 || p[0].For <= 0 {

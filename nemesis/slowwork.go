@@ -20,7 +20,7 @@ var slowWork = Fault{
 	Color:      "#cddc39",
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
-	Plans:      slowWorkPlans,
+	Plans:      drawnSlowWork,
 	named:      namedSlowWork,
 	freezes:    true,
 	effect:     history.Slowed,
@@ -58,7 +58,7 @@ func (w World) overruns() []struct {
 	}
 }
 
-func slowWorkPlans(w World, r *rand.Rand) []Plan {
+func drawnSlowWork(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	for _, o := range w.overruns() {
 		d.add(believing, "works "+o.words, func(m *move) {

@@ -31,7 +31,7 @@ var splitBrain = Fault{
 		}
 		return unreplicated(w)
 	},
-	Plans:  splitBrainPlans,
+	Plans:  drawnSplits,
 	named:  namedSplits,
 	effect: history.Parted,
 	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
@@ -71,7 +71,7 @@ var splitBrain = Fault{
 // out.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
-func splitBrainPlans(w World, r *rand.Rand) []Plan {
+func drawnSplits(w World, r *rand.Rand) []Plan {
 	d, l := w.draw(), w.crowd()
 	splits := func(spots []spot, idea string, moved []int, atLeast time.Duration, until *Trigger) {
 		d.add(spots, idea, func(m *move) {

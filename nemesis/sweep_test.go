@@ -13,7 +13,7 @@ import (
 // swept returns the schedules of a fault's sweep of a lock on one node.
 func swept(t *testing.T, fault string, rounds int) []Schedule {
 	t.Helper()
-	all, err := Sweep(fault, worldOf(t, fakeRecipes["set-nx-px"], testbed.Single), rounds)
+	all, err := Sweep(fault, worldOf(setNXPX, testbed.Single), rounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestMoreRoundsOfASweepKeepTheFirstOnes(t *testing.T) {
 }
 
 func TestASweepStrikesWhereItsFaultCan(t *testing.T) {
-	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	w := worldOf(setNXPX, testbed.Single)
 	w.KeyLife, w.Times = 0, false
 	if all, err := Sweep("node-clock", w, 1); !errors.Is(err, ErrNotSupported) || len(all) > 0 {
 		t.Errorf("keys without an expiry: %d schedules, %v; want none, and %v", len(all), err, ErrNotSupported)

@@ -118,10 +118,7 @@ func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed histor
 				<-done
 			}
 			if step == testbed.StepRead {
-				_, _ = c.do("n0", "GET", func(n *fakeNode) string {
-					n.keys["late"] = fakeKey{value: "t", expires: time.Hour}
-					return ""
-				})
+				c.get("n0", func(n *fakeNode) { n.keys["late"] = fakeKey{value: "t", expires: time.Hour} })
 			}
 		}
 	}()

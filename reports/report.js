@@ -17,7 +17,7 @@
   const target = a => a.value || decodeURIComponent(a.hash.slice(1)); // the cell's id
   const controls = all("td a, td button", body);
   const byID = new Map(controls.map(a => [target(a), a]));
-  let exhibits = null; // the page's data, once it is unpacked
+  let pageData = null; // the page's data, once it is unpacked
 
   // One keyboard stop for the whole matrix; arrow keys lead through its cells.
   const stop = a => {
@@ -62,7 +62,7 @@
     const summary = make("summary");
     summary.append(title);
     cell.append(summary);
-    const text = exhibits && exhibits.notes && exhibits.notes[target(a)];
+    const text = pageData && pageData.notes && pageData.notes[target(a)];
     cell.insertAdjacentHTML("beforeend", text || "<p></p>");
     return cell;
   };
@@ -214,23 +214,23 @@
   };
   const draw = cell => {
     const number = cell.dataset.evidence, timeline = cell.querySelector(".timeline"), more = cell.querySelector(".more");
-    if (!exhibits || number === undefined || cell.dataset.drawn) return;
+    if (!pageData || number === undefined || cell.dataset.drawn) return;
     cell.dataset.drawn = "yes";
-    if (exhibits.timelines[number]) drawTimeline(timeline, exhibits.timelines[number], exhibits);
+    if (pageData.timelines[number]) drawTimeline(timeline, pageData.timelines[number], pageData);
     else timeline.append(make("p", { className: "note", textContent: "This page has no room for the timeline: lockstorm check draws it, with --timeline timeline.svg." }));
-    more.insertAdjacentHTML("afterbegin", exhibits.entries[number]);
-    more.insertAdjacentHTML("beforeend", exhibits.stored[number]);
+    more.insertAdjacentHTML("afterbegin", pageData.entries[number]);
+    more.insertAdjacentHTML("beforeend", pageData.stored[number]);
     for (const place of all(".picture", more)) place.addEventListener("toggle", () => { if (place.open) picture(place, number); });
   };
   const show = data => {
-    exhibits = data;
+    pageData = data;
     const plots = one("plots");
     if (plots) plots.addEventListener("toggle", () => {
-      for (const figure of all("[data-plot]", plots)) figure.innerHTML = exhibits.plots[figure.dataset.plot];
+      for (const figure of all("[data-plot]", plots)) figure.innerHTML = pageData.plots[figure.dataset.plot];
     }, { once: true });
     for (const cell of all("details[data-evidence]")) {
       const story = cell.querySelector(".story");
-      const text = exhibits.stories[cell.dataset.evidence];
+      const text = pageData.stories[cell.dataset.evidence];
       if (text) story.innerHTML = text; // those that are not declared stand in the page itself
       for (const x of all("[data-from]", story)) x.innerHTML = one(x.dataset.from).innerHTML;
       cell.addEventListener("toggle", () => { if (cell.open) draw(cell); });

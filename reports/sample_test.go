@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -47,23 +48,40 @@ var testGlossary = glossary{
 	}},
 }
 
-// sampleTrial is a hand-made trial as a campaign stores it.
+// sampleTrial is a trial as a campaign stores it.
 type sampleTrial struct {
 	Name  string
 	Trial trial.Result
 	history.Evidence
 }
 
-// sampleTrials are the hand-made trials, one per cause.
+// alsoSampled are recorded trials of causes that no hand-made trial shows.
+var alsoSampled = []string{"foreign-delete", "renewal-failed", "no-expiry"}
+
+// sampleTrials are the hand-made trials and some of the recorded ones.
 func sampleTrials(tb testing.TB) []sampleTrial {
 	var all []sampleTrial
 	for _, s := range reporttest.Trials(tb) {
 		all = append(all, sampleOf(s))
 	}
+	for _, name := range alsoSampled {
+		all = append(all, recordedSample(tb, name))
+	}
 	return all
 }
 
-// sampleOf wraps a hand-made trial into the trial of a cell.
+// recordedSample is a recorded trial as a sample.
+func recordedSample(tb testing.TB, name string) sampleTrial {
+	tb.Helper()
+	all := reporttest.Recorded(tb, "testdata/recorded")
+	i := slices.IndexFunc(all, func(s reporttest.Trial) bool { return s.Name == name })
+	if i < 0 {
+		tb.Fatalf("no recorded trial %q", name)
+	}
+	return sampleOf(all[i])
+}
+
+// sampleOf wraps a trial into the trial of a cell.
 func sampleOf(s reporttest.Trial) sampleTrial {
 	t := trial.Result{
 		Spec: trial.Spec{
@@ -92,10 +110,11 @@ func sampleOf(s reporttest.Trial) sampleTrial {
 	for _, v := range s.Verdicts {
 		for _, f := range v.Findings {
 			t.Flaws = append(t.Flaws, trial.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: s.Kind, Forever: f.Forever})
-			if v.Oracle == "liveness" && len(s.Verdicts) == 1 {
-				t.Outcome = trial.Blocked
-			}
 		}
+	}
+	t.Flaws = trial.Distinct(t.Flaws)
+	if !slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle != "liveness" }) {
+		t.Outcome = trial.Blocked
 	}
 	return sampleTrial{s.Name, t, s.Evidence}
 }

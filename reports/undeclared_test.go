@@ -56,7 +56,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 
 // The cell's verdict is a bug's that another trial shows best.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
-	s, bug := alsoRenewal(t), sampleOf(reporttest.ForeignDelete(t))
+	s, bug := alsoRenewal(t), recordedSample(t, "foreign-delete")
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault
 	s.Trial.Dir = strings.Replace(bug.Trial.Dir, "mutex-0", "mutex-2", 1)
 	cell := cellOfTrial(bug.Trial)

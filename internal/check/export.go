@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 // exports write a history, by format.
@@ -47,22 +48,22 @@ func Export(w io.Writer, format string, e history.Evidence) error {
 // claims. Knossos has no other way to express a hold that ends by a deadline or a crash.
 func writeKnossos(w io.Writer, e history.Evidence) error {
 	if e.Claims.ReadWrite || e.Claims.Permits > 1 {
-		return fmt.Errorf("--export knossos: Knossos has a model of a mutex only, expected a lock with one owner at a time")
+		return input.Errorf("%s knossos: Knossos has a model of a mutex only, expected a lock with one owner at a time", input.Setting("export"))
 	}
 	holds, err := checker.Holds(e)
 	if err != nil {
-		return fmt.Errorf("--export knossos: %w", err)
+		return input.Errorf("%s knossos: %w", input.Setting("export"), err)
 	}
 	names := map[string]bool{}
 	for _, h := range holds {
 		names[h.Lock] = true
 	}
 	if len(names) > 1 {
-		return fmt.Errorf("--export knossos: Knossos judges one lock at a time, and this history has %d: %v", len(names), slices.Sorted(maps.Keys(names)))
+		return input.Errorf("%s knossos: Knossos judges one lock at a time, and this history has %d: %v", input.Setting("export"), len(names), slices.Sorted(maps.Keys(names)))
 	}
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil {
-		return fmt.Errorf("--export knossos: %w", err)
+		return input.Errorf("%s knossos: %w", input.Setting("export"), err)
 	}
 	invoked := map[int]time.Duration{} // when an operation was invoked, by the index of its completion
 	for _, p := range pairs {

@@ -265,8 +265,8 @@ func TestCheckRefusesInOneLine(t *testing.T) {
 		"out without export":         {[]string{edn, "--model", "mutex", "--out", "x"}, "--out x: expected --export"},
 		"a picture of an export":     {[]string{edn, "--export", "edn", "--timeline", "x.svg"}, "expected neither --json nor --timeline"},
 		"another kind of picture":    {[]string{edn, "--model", "mutex", "--timeline", "x.png"}, "expected a name that ends in .svg or .html"},
-		"several locks for Knossos":  {[]string{sample("independent-fenced-holds.edn"), "--export", "knossos"}, "this history has 2: [0 1]"},
-		"a read-write for Knossos":   {[]string{sample("read-write-holds.edn"), "--model", "read-write", "--export", "knossos"}, "Knossos has a model of a mutex only"},
+		"several locks for Knossos":  {[]string{sample("independent-fenced-holds.edn"), "--export", "knossos"}, "--export knossos: Knossos judges one lock at a time, and this history has 2: [0 1]"},
+		"a read-write for Knossos":   {[]string{sample("read-write-holds.edn"), "--model", "read-write", "--export", "knossos"}, "--export knossos: Knossos has a model of a mutex only"},
 		"no place for the picture":   {[]string{edn, "--model", "mutex", "--timeline", "/nonexistent/x.html"}, "/nonexistent/x.html"},
 		"cut short, without clients": {[]string{file(t, "h.jsonl", `{"time":1,"process":0,"type":"invoke","f":"acquire"}`+"\n{"), "--model", "mutex"}, "expected a whole file"},
 	}

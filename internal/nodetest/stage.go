@@ -19,7 +19,7 @@ import (
 // Stage runs its commands on simulated nodes to find the key changes that Redis would make.
 type Play struct {
 	Ops []history.Op
-	// Commands in the order in which they arrived; those with an Exec reached their node.
+	// Commands of clients; those with an Exec reached their node.
 	Commands []history.Command
 	Foreign  []ForeignCommand
 	// Conns maps the event of a node's kill, by its index, to the last connection before
@@ -72,6 +72,31 @@ type part struct {
 	replica bool
 	down    int // the last connection before the node was killed; 0 = the node is up
 	lost    *history.Lost
+}
+
+// Evidence lets simulated nodes run the play, and returns it with the key changes that they
+// make. Commands may be in any order: they are numbered as they were sent, and run as they
+// arrived. If no node replies as the play says, the test fails.
+func (p Play) Evidence(tb testing.TB, claims history.Claims) history.Evidence {
+	tb.Helper()
+	p.Commands = slices.Clone(p.Commands)
+	slices.SortStableFunc(p.Commands, func(a, b history.Command) int { return cmp.Compare(a.Arrived, b.Arrived) })
+	ran := map[string]int{}
+	for i := range p.Commands {
+		if c := &p.Commands[i]; c.Exec > 0 {
+			ran[c.Node]++
+			c.Exec = ran[c.Node]
+		}
+	}
+	slices.SortStableFunc(p.Commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
+	for i := range p.Commands {
+		p.Commands[i].Index = i
+	}
+	played := Stage(tb, p)
+	if played.Wrong != "" {
+		tb.Errorf("no Redis does as the play says: %s", played.Wrong)
+	}
+	return history.Evidence{Ops: played.Ops, Commands: p.Commands, Keys: played.Keys, Watched: true, Claims: claims}
 }
 
 // Stage finds the staging in which the nodes reply as the play says; if nodes may have

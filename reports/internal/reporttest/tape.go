@@ -175,7 +175,7 @@ func (t *Tape) Crash(client int, at float64) {
 
 // Command adds a command that took 1.8 ms. reply is the node's reply; "" = not observed.
 func (t *Tape) Command(client int, node string, sent float64, reply, text string) *history.Command {
-	c := history.Command{Client: client, Node: node, Conn: 1, Op: -1, Sent: MS(sent), Arrived: MS(sent + 0.6), Served: MS(sent + 1), Replied: MS(sent + 1.8), Reply: history.Bytes(reply)}
+	c := history.Command{Client: client, Node: node, Conn: 1, Op: -1, Sent: MS(sent), Arrived: MS(sent + 1), Served: MS(sent + 1), Replied: MS(sent + 1.8), Reply: history.Bytes(reply)}
 	for _, f := range strings.Fields(text) {
 		c.Args = append(c.Args, history.Bytes(f))
 	}
@@ -190,47 +190,22 @@ func (t *Tape) Evidence() history.Evidence {
 	for i := range t.ops {
 		t.ops[i].Index = i
 	}
-	slices.SortStableFunc(t.commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
 	pairs, err := history.Pairs(t.ops)
 	if err != nil {
 		panic("impossible hand-made history: " + err.Error())
 	}
 	for i := range t.commands {
 		c := &t.commands[i]
-		c.Index = i
+		if c.Served > 0 {
+			c.Exec = 1
+		}
 		for _, p := range pairs {
 			if p.Invoke.Client == c.Client && p.Invoke.Time <= c.Sent && (p.Complete == nil || c.Sent <= p.Complete.Time) {
 				c.Op = p.Invoke.Index
 			}
 		}
 	}
-	played := nodetest.Stage(t.tb, nodetest.Play{Ops: t.ops, Commands: t.run()})
-	if played.Wrong != "" {
-		t.tb.Errorf("no Redis does as the hand-made trial says: %s", played.Wrong)
-	}
-	return history.Evidence{Ops: played.Ops, Commands: t.commands, Keys: played.Keys, Watched: true, Claims: t.claims}
-}
-
-// run sets Exec of the commands that ran, and returns all commands in the order of their
-// replies.
-func (t *Tape) run() []history.Command {
-	var all []*history.Command
-	for i := range t.commands {
-		all = append(all, &t.commands[i])
-	}
-	slices.SortStableFunc(all, func(a, b *history.Command) int { return cmp.Compare(a.Served, b.Served) })
-	ran := map[string]int{}
-	var played []history.Command
-	for _, c := range all {
-		if c.Served > 0 {
-			ran[c.Node]++
-			c.Exec = ran[c.Node]
-		}
-		p := *c
-		p.Arrived = c.Served
-		played = append(played, p)
-	}
-	return played
+	return nodetest.Play{Ops: t.ops, Commands: t.commands}.Evidence(t.tb, t.claims)
 }
 
 // Trial is a hand-made trial with its evidence.
