@@ -111,7 +111,7 @@ type Discrepancy struct {
 	// Hidden: the flaw may be missed only because trials are undecided, due to a stall of
 	// the harness, an election that no fault provoked, or an unseen reply. Never set where
 	// trials are deterministic.
-	Hidden bool
+	Hidden bool `json:"hidden,omitempty"`
 }
 
 // Sink receives results as they come, and makes pictures and pages of them.
