@@ -30,11 +30,10 @@ type Merged struct {
 	Short []string
 }
 
-// Merge makes one campaign of shards, the directories of which it is given, or directories
-// that have them in it, such as a store. Of two runs of a shard the one that was cut short is
-// left out. It stores it as name below root; command is the
-// command line, for the record. Its matrix is that of the undivided campaign. The shards'
-// directories stay as they are. A shard that is missing or did not run to its end leaves
+// Merge makes one campaign of shards. Each of dirs is a shard's directory, or has such
+// directories in it, as a store has. If a shard was run twice, Merge leaves out the run that
+// was cut short. The campaign is stored as name below root, with command as its command line,
+// and its matrix is that of the undivided campaign. The shards' directories stay as they are. A shard that is missing or did not run to its end leaves
 // Matrix.Interrupted. An input.Error says why the shards are not parts of one campaign, or
 // which file cannot be read; then, and when ctx ends, nothing is stored.
 func Merge(ctx context.Context, dirs []string, root, name, command string, newSink func(dir string) (Sink, error)) (Merged, error) {
@@ -347,8 +346,7 @@ func (m *merging) holes(merged *Merged) {
 	}
 }
 
-// copyFolders copies folders from one campaign to another, those that are there already
-// excepted; "" is no folder.
+// copyFolders copies those folders that the campaign at to lacks. It skips the empty name.
 func copyFolders(from, to string, folders ...string) error {
 	for _, folder := range folders {
 		target := filepath.Join(to, folder)

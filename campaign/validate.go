@@ -55,8 +55,8 @@ func testsSomething(cells []plannedCell) error {
 	return testsNothing(whys)
 }
 
-// testsSomething is like the function of that name, for reasons that only running trials
-// showed.
+// testsSomething returns an input.Error with the reasons if no cell was tested, for reasons
+// that only running trials showed.
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {

@@ -161,10 +161,10 @@ func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 	}
 }
 
-// happened returns bounds of the time at which the acquire was granted. If one node grants
-// the lock and its keys were seen, both are the last instant, before the acquire was
-// answered, at which it put something there that keeps others out. Otherwise they are the entries of the acquire.
-// The counter of the fences keeps nobody out, so it does not count.
+// happened returns bounds of the instant at which the acquire was granted. If one node grants
+// the lock and its keys were seen, both bounds are the last grant that keeps others out and
+// that the acquire made before its reply. Otherwise they are the acquire's invocation and
+// completion. The counter of the fences keeps nobody out and does not count.
 func (rp *replay) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant

@@ -136,8 +136,8 @@ type dispute struct {
 // conflict.
 const mostSilent = 4
 
-// finding returns the finding about the conflict. It includes the releases that silent
-// returns, since a reader will ask for them.
+// finding returns the finding about the conflict. It also lists the releases without effect
+// (see silent): a reader will ask for them.
 func (c dispute) finding(f *caseFile) Finding {
 	last := c.all[c.Last].pair
 	told := Finding{

@@ -139,11 +139,11 @@ func oracles() []Oracle {
 		{Name: "reentrancy", Rank: 4, Harm: HarmReentry, judge: agreed(reentrancy),
 			Doc: "n acquires need n releases, and nobody re-enters what another definitely holds"},
 		{Name: "extension", Rank: 5, judge: agreed(extension),
-			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's"},
+			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since its holder had got it"},
 		{Name: "conduct", Rank: 8, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
 			Doc: "the code under test neither deadlocks nor panics, comes to an end, and denies nothing that its own commands certainly did"},
 		{Name: "draws", Rank: 10, OfProgram: true, judge: agreed(draws),
-			Doc: "who gets the lock later does not do again what is to be done once"},
+			Doc: "work that is to be done once is not repeated by a later holder of the lock"},
 	}
 }
 

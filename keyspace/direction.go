@@ -136,7 +136,7 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	return step > 0 && is > 0
 }
 
-// setUp marks the earlier grants of p that are no shares, since they only set up the count.
+// setUp marks the earlier grants of p that only initialised the count: they are no shares.
 // A grant by another successful acquire stays a share: one command may have set up the
 // count and taken a share.
 func (r *reader) setUp(p *placeState, g *Grant) {

@@ -9,7 +9,8 @@ import (
 // redisson-lease is redisson with an explicit lease time, as in lock(leaseTime, unit): D3
 // says that the lock is taken for just that long. There is no watchdog: the key is gone
 // after the lease, counted from the last entry or partial release, whether the work is done
-// or not. The library tells the holder neither that nor a deadline, and so none is claimed.
+// or not. The library reports neither the loss nor a deadline, so the recipe claims no
+// deadline.
 func init() {
 	Register(Recipe{
 		ID:       "redisson-lease",

@@ -220,7 +220,7 @@ func until(late time.Duration) locktest.Subject {
 	}
 }
 
-// lease is what a library returns beside an error as nil.
+// lease is the lock object of a library that returns a nil lease beside an error.
 type lease struct {
 	release func(context.Context) error
 	end     time.Time

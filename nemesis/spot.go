@@ -173,8 +173,8 @@ func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	return all
 }
 
-// struck reports whether schedules strike at a point; they skip points that are like
-// others.
+// struck reports whether schedules strike at p. They skip points that are equivalent to one
+// at which they already strike.
 func (w World) struck(p testbed.Point) bool {
 	if len(w.Nodes) == 1 {
 		return p.Node == w.Nodes[0] && p.N <= most[p.Step]

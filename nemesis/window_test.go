@@ -19,7 +19,7 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// told is what a window should tell but for its times.
+// told is the expected window of a fault, without its times.
 type told struct {
 	act    Action
 	nodes  []string // of the world

@@ -56,8 +56,8 @@ func plural(n int, word string, words ...string) string {
 	return wording.Plural(n, word)
 }
 
-// inFolder says where a file is that the page has not. It is no link: a page that was sent
-// by itself would lead nowhere.
+// inFolder names the place of a file that is not in the page. It is no link, which would lead
+// nowhere from a page that was sent by itself.
 func inFolder(name string) string { return "in the campaign's folder, " + path.Clean(name) }
 
 // pageRow is a recipe's row of the page's matrix, with the answer.

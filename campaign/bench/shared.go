@@ -54,9 +54,8 @@ type Keeping struct {
 	Held     time.Duration // from the grant to the beginning of the release
 }
 
-// Held measures the first hold of the trial's first holder: the commands that no operation of
-// the client sent, but its lock in the background. The error says why the history is
-// impossible.
+// Held measures the background commands, such as renewals, during the first hold of the
+// trial's first holder. The error says why the history is impossible.
 func Held(e history.Evidence) (Keeping, error) {
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil || len(e.Ops) == 0 {

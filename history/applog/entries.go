@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// entries reads invocations and completions. Numbers for processes, clients and times stay
-// as they are, names get numbers, and dates count from the first one.
+// entries reads invocations and completions. Numeric processes, clients and times are kept.
+// Named processes and clients are numbered. Dates become offsets from the first entry.
 func (r *reader) entries() error {
 	processes := map[string]int{}
 	byName := false // some process or client is no number

@@ -3,7 +3,8 @@
 // are verdicts, the Counterexample that shows the most direct harm, a picture (Draw), or the
 // same history in another format (Export). Package cli has the flags and the exit codes.
 //
-// A log has holds, or completions without invocations, as applications write them. Its
-// Doubts say how far its times can be trusted: what is certain may be violated, what is
-// possible must hold. A model is a kind of lock by which recorded replies are judged.
+// A log has holds, or completions without invocations, as applications write them. Its Doubts
+// bound the errors of its times. A violation counts only if it shows under every possible
+// error, and a property holds only if it holds under every possible error. A model is a kind
+// of lock by which recorded replies are judged.
 package check

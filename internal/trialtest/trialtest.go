@@ -72,7 +72,7 @@ func Verdict(oracle string, r checker.Result) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: r}
 }
 
-// BlockedForEver makes a verdict's findings those of locks that nobody gets any more.
+// BlockedForEver marks all findings of v as Forever.
 func BlockedForEver(v checker.Verdict) checker.Verdict {
 	for i := range v.Findings {
 		v.Findings[i].Forever = true

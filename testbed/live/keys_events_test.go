@@ -26,7 +26,7 @@ var befalls = map[string]trial{
 		if serr == nil {
 			_, serr = resume(ctx)
 		}
-		// Back to the first one, by way of the third.
+		// n1 is the primary now. Write once more, then promote the third node.
 		return errors.Join(err, serr, again(ctx, c, "k"), c.Wait(ctx, 1, time.Minute).Err(), nodes.Promote(ctx, "n2"), again(ctx, c, "k"))
 	}},
 	"eviction": {setup: testbed.Setup{Topology: testbed.Single}, body: func(ctx context.Context, e testbed.Env) error {

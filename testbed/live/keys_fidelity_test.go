@@ -79,7 +79,7 @@ func same(t *testing.T, tr trial, got, want []history.KeyChange) {
 	}
 }
 
-// unrenewed leaves out renewals that come at once: "renewals".
+// unrenewed removes the changes of renewals that follow at once.
 func unrenewed(changes []history.KeyChange) []history.KeyChange {
 	return slices.DeleteFunc(changes, func(c history.KeyChange) bool {
 		return c.By == history.ByCommand && c.Before.SameValue(c.After) && c.Before.Expires > 0 && c.After.Expires > 0 &&

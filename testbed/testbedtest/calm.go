@@ -32,7 +32,7 @@ func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history
 	}
 }
 
-// hearing runs body once, for calm.
+// hearing runs body once in a new world and records the elections that the world reports.
 func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*world, *election)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())

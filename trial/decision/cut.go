@@ -53,7 +53,7 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	return p
 }
 
-// rounding is by how much later than its By an action may still begin.
+// rounding is the tolerance by which an action may begin after its By.
 const rounding = 101 * time.Microsecond
 
 // start returns when the clients started: the zero of a plan's times.

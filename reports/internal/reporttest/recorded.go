@@ -32,7 +32,7 @@ func Recorded(tb testing.TB, dir string) []Trial {
 	return all
 }
 
-// Unrecorded returns the hand-made trials of what no recorded trial shows.
+// Unrecorded returns the hand-made trials whose names no recorded trial has.
 func Unrecorded(tb testing.TB, recorded []Trial) []Trial {
 	return slices.DeleteFunc(Trials(tb), func(t Trial) bool {
 		return slices.ContainsFunc(recorded, func(r Trial) bool { return r.Name == t.Name })

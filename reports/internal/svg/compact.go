@@ -87,8 +87,8 @@ func (s *Sheet) classOf(style string) string {
 	return name
 }
 
-// halo returns what surrounds a text so that it can be read on any colour, of a light or a
-// dark page; "" for what is no text.
+// halo returns the CSS of an outline that keeps text readable on light and dark pages. It
+// returns "" for styles of shapes.
 func halo(style string) string {
 	switch {
 	case !strings.Contains(style, "font-"):

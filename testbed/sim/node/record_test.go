@@ -198,7 +198,7 @@ func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	}
 }
 
-// recordStep does something, and is told something.
+// recordStep is one step of a script, with the changes that the node must report.
 type recordStep struct {
 	do   func(r *onRecord) string
 	want string
