@@ -13,7 +13,8 @@ import (
 // ownership decides whether every command left the grants of other owners alone. A command
 // violates this if it ended a grant that certainly still stood on that node, or changed
 // its TTL. It does not matter whether the command deleted the key, field or member of the
-// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant.
+// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant; nor
+// does the removal of an entry that only waited in a queue: see onlyWaited.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
 // its owner stops believing in it: the owner's release, its claimed deadline, the loss
@@ -113,6 +114,9 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		}
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
 			continue // the overwriting is reported
+		}
+		if rp.onlyWaited(s, g) {
+			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
 			continue // ownership itself reports this as unknown
