@@ -141,6 +141,9 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
 	}
+	if r, lost := rp.putOffElsewhere(first, pos); lost {
+		return r, true
+	}
 	cause := LeaseOutlived
 	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.lastWriteAt(first, at.Lo)), at.Lo) {
 		cause = RenewalFailed // its owner ran, and its renewals failed
