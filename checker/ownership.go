@@ -142,13 +142,13 @@ func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 		return false
 	}
 	_, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
-	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
+	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedFor(g, s.Cmd, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
 }
 
 // reaped reports whether a reaper sent the command: it belongs to no operation, and the
 // grant had lapsed by its node's clock.
 func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
-	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, at)
+	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedFor(g, cmd, at)
 }
 
 // sharesReading reports whether the strike is a reader's acquire on another reader's grant
