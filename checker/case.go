@@ -227,7 +227,7 @@ type replay struct {
 	copies     map[*keyspace.Grant]time.Duration // see copiedAsOf
 	asking     map[owner][]interval              // see asks
 	waiting    map[string]bool                   // see waitingKeys
-	asked      map[asker][]int                   // see timesAsked
+	times      map[asker][]int                   // see timesAsked
 	handed     map[int][]*keyspace.Grant         // the grants that were handed to others, by the place of the command
 }
 

@@ -36,14 +36,14 @@ type asker struct {
 
 // timesAsked returns the places of the commands that asked a node for the time, in order.
 func (rp *replay) timesAsked() map[asker][]int {
-	if rp.asked == nil {
-		rp.asked = map[asker][]int{}
+	if rp.times == nil {
+		rp.times = map[asker][]int{}
 		for pos, c := range rp.Commands {
 			if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
 				by := asker{c.Client, c.Op, c.Node}
-				rp.asked[by] = append(rp.asked[by], pos)
+				rp.times[by] = append(rp.times[by], pos)
 			}
 		}
 	}
-	return rp.asked
+	return rp.times
 }
