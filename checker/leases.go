@@ -199,7 +199,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, forgot := rp.renewalLost(first, last, granted); forgot {
 		return r
 	}
-	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
+	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) && !rp.gaveFirst(first, last.Cmd) {
 		return because(ForeignRenewal, cmds, rp.deed(account.LifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
 	if rp.deadlineDelayed(first, granted) {

@@ -115,7 +115,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
 			continue // the overwriting is reported
 		}
-		if rp.onlyWaited(s, g) {
+		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
