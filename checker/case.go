@@ -228,6 +228,7 @@ type replay struct {
 	asking     map[owner][]interval              // see asks
 	waiting    map[string]bool                   // see waitingKeys
 	times      map[asker][]int                   // see timesAsked
+	passing    map[string]bool                   // see passages
 	handed     map[int][]*keyspace.Grant         // the grants that were handed to others, by the place of the command
 }
 

@@ -170,7 +170,7 @@ func (rp *replay) waitingKeys() map[string]bool {
 	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
 		switch p, isAcquire := rp.acquired(g.Op); {
-		case waited[g]:
+		case waited[g] || rp.isPassage(g) && isAcquire && p.Done() == history.OK:
 		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
 			barred[g.Key] = true
 		case isAcquire && p.Done() == history.Fail:

@@ -14,7 +14,7 @@ import (
 // violates this if it ended a grant that certainly still stood on that node, or changed
 // its TTL. It does not matter whether the command deleted the key, field or member of the
 // grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant; nor
-// does the removal of an entry that only waited in a queue: see onlyWaited.
+// does the removal of an entry that only waited in a queue: see onlyWaited and passages.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
 // its owner stops believing in it: the owner's release, its claimed deadline, the loss
@@ -109,7 +109,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 	}
 	for _, g := range s.On {
 		until := rp.grantedUntil(g)
-		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) {
+		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) || rp.isPassage(g) {
 			continue
 		}
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {

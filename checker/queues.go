@@ -45,6 +45,67 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	return again && (len(ahead) > 0 || rp.believes(g.Lock, g.Mode, s.At.Lo, g.Client))
 }
 
+// isPassage reports whether the grant is in a key through which clients only pass: see
+// passages.
+func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
+
+// passages returns the keys out of which acquires take their own entries before they succeed,
+// such as queues beside the lock. No hold rests on such a key: each acquire that succeeded and
+// had put something there had taken it out again, on the node on which it got in, and had a
+// grant in another key. In a quorum, acquires also take back what is of no use to them, so that
+// no key is a passage.
+func (rp *replay) passages() map[string]bool {
+	if rp.passing != nil {
+		return rp.passing
+	}
+	rp.passing = map[string]bool{}
+	if rp.quorum() > 1 {
+		return rp.passing
+	}
+	barred := map[string]bool{}
+	for i := range rp.pairing.all {
+		p := &rp.pairing.all[i]
+		if _, isAcquire := rp.acquired(p.Invoke.Index); !isAcquire || p.Done() != history.OK {
+			continue
+		}
+		taken, left := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
+		for _, g := range rp.Of(p.Invoke.Index) {
+			switch {
+			case rp.leftAtOnce(g) && g.End.At.Lo <= p.Complete.Time:
+				taken[g.NodeKey()] = true
+			case !g.Copied && g.Until() > p.Complete.Time:
+				left[g.NodeKey()] = true
+			}
+		}
+		for at := range left {
+			barred[at.Key] = barred[at.Key] || taken[at] || !tookFrom(taken, at.Key)
+		}
+		for at := range taken {
+			elsewhere := false
+			for other := range left {
+				elsewhere = elsewhere || other.Key != at.Key && other.Node == at.Node
+			}
+			rp.passing[at.Key] = rp.passing[at.Key] || elsewhere
+		}
+	}
+	for key := range barred {
+		if barred[key] {
+			delete(rp.passing, key)
+		}
+	}
+	return rp.passing
+}
+
+// tookFrom reports whether the key is among these, on whichever node.
+func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
+	for at := range taken {
+		if at.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // waitedInVain returns the grants that another client removed while their clients only waited.
 func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 	waited := map[*keyspace.Grant]bool{}

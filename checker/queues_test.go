@@ -58,6 +58,35 @@ func TestAnEntryThatWaitsIsNoGrant(t *testing.T) {
 			s.done(712, 1, history.OK)
 			s.give(720, 1, "1", s.cad("t1")...)
 		}, nil},
+		{"removed at the head of a queue beside a lock that is free", "set-nx-px", func(s *story) {
+			s.invoke(19, 1, history.FAcquire)
+			s.cmd(20, 1, "1", "RPUSH", "queue", "owner-1")
+			s.cmd(600, 2, "1", "LREM", "queue", "0", "owner-1")
+			s.cmd(710, 1, "1", "RPUSH", "queue", "owner-1")
+			s.cmd(711, 1, "OK", setPX("t1")...)
+			s.cmd(712, 1, quoted("owner-1"), "LPOP", "queue")
+			s.done(713, 1, history.OK)
+			s.give(720, 1, "1", s.cad("t1")...)
+		}, nil},
+		{"a lock of two keys, one of which is removed and put there again", "set-nx-px", func(s *story) {
+			s.invoke(19, 1, history.FAcquire)
+			s.cmd(20, 1, "1", "SETNX", "one", "t1")
+			s.cmd(30, 2, "1", "DEL", "one")
+			s.cmd(40, 1, "1", "SETNX", "one", "t1")
+			s.cmd(41, 1, "1", "SETNX", "two", "t1")
+			s.done(42, 1, history.OK)
+			s.give(50, 1, "2", "DEL", "one", "two")
+		}, []string{"ownership: foreign-delete"}},
+		{"a key that is taken back and put there again", "set-nx-px", func(s *story) {
+			s.invoke(19, 1, history.FAcquire)
+			s.cmd(20, 1, "1", "SETNX", "one", "t1")
+			s.cmd(21, 1, "1", "DEL", "one")
+			s.cmd(22, 1, "1", "SETNX", "two", "t1")
+			s.cmd(23, 1, "1", "SETNX", "one", "t1")
+			s.done(42, 1, history.OK)
+			s.cmd(45, 2, "1", "DEL", "one")
+			s.give(50, 1, "1", "DEL", "one", "two")
+		}, []string{"ownership: foreign-delete"}},
 		{"removed at its turn", "set-nx-px", func(s *story) {
 			joins(s)
 			s.give(700, 0, quoted("owner-0"), "LPOP", "lock")
