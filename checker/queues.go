@@ -73,7 +73,7 @@ func (rp *replay) passages() map[string]bool {
 			switch {
 			case rp.leftAtOnce(g) && g.End.At.Lo <= p.Complete.Time:
 				taken[g.NodeKey()] = true
-			case !g.Copied && g.Until() > p.Complete.Time:
+			case !g.Copied && g.At.Lo <= p.Complete.Time && g.Until() > p.Complete.Time:
 				left[g.NodeKey()] = true
 			}
 		}
