@@ -134,7 +134,7 @@ func fairPatient(c *locks.Client) maker {
 					if err = granted(join.Run(ctx, l.node(), keys, me, l.life(), token, milliseconds(l.ttl/4))); err == nil {
 						return held, nil
 					}
-					time.Sleep(l.ttl / 20)
+					time.Sleep(min(l.ttl/20, 50*time.Millisecond))
 				}
 				return held, err
 			},
