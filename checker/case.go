@@ -214,19 +214,22 @@ type replay struct {
 	*keyspace.Keys
 	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
-	byOp       map[int][]int              // places in the log, by operation
-	nodeClocks map[string]clock           // the jumps of nodes' wall clocks
-	units      int                        // see countUnits
-	renewing   []int                      // see renewals
-	renewed    *renewalLog                // see renewalLog
-	shared     map[keyspace.KeyPlace]bool // see sharedSpots
-	lastRan    map[int]int                // see lastOf
-	recorded   map[keyspace.KeyPlace]bool // see records
-	blurred    *untoldGrants              // see untold
-	writes     map[keyWriter][]keyWrite   // see keyWrites
-	asking     map[owner][]interval       // see asks
-	waiting    map[string]bool            // see waitingKeys
-	handed     map[int][]*keyspace.Grant  // the grants that were handed to others, by the place of the command
+	byOp       map[int][]int                     // places in the log, by operation
+	nodeClocks map[string]clock                  // the jumps of nodes' wall clocks
+	units      int                               // see countUnits
+	renewing   []int                             // see renewals
+	renewed    *renewalLog                       // see renewalLog
+	shared     map[keyspace.KeyPlace]bool        // see sharedSpots
+	lastRan    map[int]int                       // see lastOf
+	recorded   map[keyspace.KeyPlace]bool        // see records
+	blurred    *untoldGrants                     // see untold
+	writes     map[keyWriter][]keyWrite          // see keyWrites
+	copies     map[*keyspace.Grant]time.Duration // see copiedAsOf
+	asking     map[owner][]interval              // see asks
+	waiting    map[string]bool                   // see waitingKeys
+	times      map[asker][]int                   // see timesAsked
+	passing    map[string]bool                   // see passages
+	handed     map[int][]*keyspace.Grant         // the grants that were handed to others, by the place of the command
 }
 
 func replayOf(ix *historyIndex) *replay {

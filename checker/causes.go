@@ -312,7 +312,7 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	if r, stale := rp.tookOver(first, over.Cmd); stale {
 		return r
 	}
-	if first.Copied {
+	if first.Copied && rp.lostInPart(first) {
 		if r := rp.lostBy(first, &keyspace.End{Event: -1}); r.cause != Unclassified {
 			return r
 		}

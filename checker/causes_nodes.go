@@ -77,12 +77,12 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 	return reason{}, false
 }
 
-// carrying drops the grants that the party's own acquire removed again, and those that
-// keep nobody out. It keeps all grants if none would be left.
+// carrying drops the grants that the party's own acquire removed again, those that keep
+// nobody out, and those in keys through which clients only pass. It keeps all grants if none would be left.
 func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
-		return own || rp.keepsNobodyOut(g)
+		return own || rp.keepsNobodyOut(g) || rp.isPassage(g)
 	})
 	if len(left) == 0 {
 		return all

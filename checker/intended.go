@@ -160,15 +160,17 @@ func (rp *replay) asks(o owner, t time.Duration) bool {
 }
 
 // waitingKeys returns the keys in which only refused attempts left anything, and by which no
-// client was refused that found nothing but its own entries.
+// client was refused that found nothing but its own entries. What another client removed of an
+// acquire that still waited does not count.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {
 		return rp.waiting
 	}
 	rp.waiting = map[string]bool{}
-	barred := map[string]bool{}
+	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
 		switch p, isAcquire := rp.acquired(g.Op); {
+		case waited[g] || rp.isPassage(g) && isAcquire && p.Done() == history.OK:
 		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
 			barred[g.Key] = true
 		case isAcquire && p.Done() == history.Fail:

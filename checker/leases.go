@@ -96,17 +96,35 @@ func wrote(g *keyspace.Grant, value string) bool {
 const termSlack = 2 * time.Millisecond
 
 // aged returns the age of the grant at that time, counted from its owner's last renewal:
-// the true age, and the age by its node's wall clock.
+// the true age, and the age by its node's wall clock. If the owner had read that clock before
+// it renewed, the age by the clock counts from the reading, if that makes it greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
-	since := g.At.Lo
+	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Lives() {
-		if t.Client == g.Client && t.At.Lo <= at {
-			since = max(since, t.At.Lo)
+		if t.Client == g.Client && t.At.Lo <= at && t.At.Lo > since {
+			since, by = t.At.Lo, t.Cmd
 		}
 	}
-	since = max(since, rp.lastWriteAt(g, at))
+	if last, found := rp.lastWrite(g, at); found && last.at > since {
+		since, by = last.at, last.cmd
+	}
 	really = at - since
-	return really, really + rp.nodeAhead(g.Node, at) - rp.nodeAhead(g.Node, since)
+	byNode = really + rp.nodeAhead(g.Node, at) - rp.nodeAhead(g.Node, since)
+	if read, ok := rp.readTime(by, g.Node); ok {
+		byNode = max(byNode, at-read+rp.nodeAhead(g.Node, at)-rp.nodeAhead(g.Node, read))
+	}
+	return really, byNode
+}
+
+// agedFor is aged for the command at place pos, whose sender may have read the node's clock
+// before: the age by the clock is that of the reading, if that is greater.
+func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
+	really, byNode = rp.aged(g, at)
+	if read, ok := rp.readTime(pos, g.Node); ok {
+		_, then := rp.aged(g, read)
+		byNode = max(byNode, then)
+	}
+	return really, byNode
 }
 
 // nodeAhead returns how far the node's wall clock was ahead at that time.
@@ -126,11 +144,17 @@ func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
+// lapsedFor is lapsedByNode for the command at place pos: see agedFor.
+func (rp *replay) lapsedFor(g *keyspace.Grant, pos int, at time.Duration) bool {
+	_, byNode := rp.agedFor(g, pos, at)
+	return byNode >= rp.Claims.TTL-termSlack
+}
+
 // tookOver explains a command that ended a grant whose lease was over by its node's clock.
 // Locks that keep times in values let grants lapse in this way.
 func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos)
-	really, byNode := rp.aged(first, at.Lo)
+	really, byNode := rp.agedFor(first, pos, at.Lo)
 	c, cmds := rp.Commands[pos], []int{first.Cmd, pos}
 	switch {
 	// A lock without a recovery time lets nothing lapse.
@@ -140,6 +164,9 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 		why := rp.deed(account.NodeClockTook, c.Client, pos, at.Lo, first)
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
+	}
+	if r, lost := rp.putOffElsewhere(first, pos); lost {
+		return r, true
 	}
 	cause := LeaseOutlived
 	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.lastWriteAt(first, at.Lo)), at.Lo) {
@@ -172,7 +199,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, forgot := rp.renewalLost(first, last, granted); forgot {
 		return r
 	}
-	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) {
+	if own := ownLife(first); last.Client != first.Client && own != nil && (!own.Mortal || own.Fair.Lo > granted) && !rp.gaveFirst(first, last.Cmd) {
 		return because(ForeignRenewal, cmds, rp.deed(account.LifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
 	if rp.deadlineDelayed(first, granted) {

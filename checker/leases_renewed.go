@@ -227,11 +227,17 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 		if t.at > before {
 			break
 		}
-		if (t.node == g.Node || g.Copied && t.at <= g.Came) && t.at >= g.At.Lo && (t.op < 0 || t.op == g.Op || rp.operation(t.op).Invoke.F == history.FExtend) {
+		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.tends(t, g) {
 			last, found = t, true
 		}
 	}
 	return last, found
+}
+
+// tends reports whether a change by the grant's owner belongs to the grant: its acquire made
+// it, an extension did, or no operation.
+func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
+	return w.op < 0 || w.op == g.Op || rp.operation(w.op).Invoke.F == history.FExtend
 }
 
 // keyWriter identifies a key and a client that changed it.

@@ -78,10 +78,26 @@ func (rp *replay) orphans() []Finding {
 		}
 	}
 	var findings []Finding
-	for _, as := range order {
-		findings = append(findings, rp.orphaned(found[as]))
+	for i, as := range order {
+		since := found[as].first.At.Lo
+		for _, earlier := range order[:i] {
+			if earlier.op == as.op && earlier.handed == as.handed {
+				since = min(since, found[earlier].first.At.Lo)
+			}
+		}
+		if as.cause != NoExpiry || !rp.takenInTime(found[as], since) {
+			findings = append(findings, rp.orphaned(found[as]))
+		}
 	}
 	return findings
+}
+
+// takenInTime reports whether an acquire took over the orphan, within the time that the recipe
+// claims after the first client was kept out. The end of such a lease is in the value, so that
+// the lack of a TTL kept nobody out.
+func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
+	until, ended := o.end()
+	return ended == account.WasTakenOver && until-since < rp.Claims.Recovery
 }
 
 // blocker is one orphan that an attempt met.

@@ -13,7 +13,8 @@ import (
 // ownership decides whether every command left the grants of other owners alone. A command
 // violates this if it ended a grant that certainly still stood on that node, or changed
 // its TTL. It does not matter whether the command deleted the key, field or member of the
-// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant.
+// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant; nor
+// does the removal of an entry that only waited in a queue: see onlyWaited and passages.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
 // its owner stops believing in it: the owner's release, its claimed deadline, the loss
@@ -108,11 +109,14 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 	}
 	for _, g := range s.On {
 		until := rp.grantedUntil(g)
-		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) {
+		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) || rp.isPassage(g) {
 			continue
 		}
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
 			continue // the overwriting is reported
+		}
+		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
+			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
 			continue // ownership itself reports this as unknown
@@ -138,13 +142,13 @@ func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 		return false
 	}
 	_, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
-	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
+	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedFor(g, s.Cmd, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
 }
 
 // reaped reports whether a reaper sent the command: it belongs to no operation, and the
 // grant had lapsed by its node's clock.
 func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
-	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedByNode(g, at)
+	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedFor(g, cmd, at)
 }
 
 // sharesReading reports whether the strike is a reader's acquire on another reader's grant

@@ -19,10 +19,13 @@ type Known struct {
 // works for longer than a lease that nobody renews. A violation that Limits does not list
 // breaks a promise, or a property that the lock's own commands could have kept.
 //
+// A node's clock that is set back may be enough to keep others out for longer, if a lock keeps
+// the ends of its leases in values and leaves it to the next client to take what is over.
+//
 // All flaws are of kind Limit. They may show under the faults in Also, and need not show
 // under any.
 func Limits(k Known) []Flaw {
-	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), prolongedKey(), lostRenewals(), extendedByOldPrimary()}
+	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), may([]string{"node-clock"}, prolongedKey()), lostRenewals(), extendedByOldPrimary()}
 	if k.Deadlines {
 		groups = append(groups, deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"),
 			orphanedUnder(append(slowClocks, frozenOrStranded...)))

@@ -63,6 +63,8 @@ func TestWhatIsKnownOfALockNarrowsItsLimits(t *testing.T) {
 		{locks.Known{Renews: true}, "exclusion", "renewal-failed", "partition", true},
 		{locks.Known{}, "liveness", "orphaned-key", "client-crash", true},
 		{locks.Known{}, "liveness", "orphaned-key", "none", false},
+		{locks.Known{}, "liveness", "server-clock", "node-clock", true},
+		{locks.Known{}, "liveness", "server-clock", "client-pause", false},
 		{locks.Known{}, "fencing", "fence-regressed", "failover", false},
 		{locks.Known{Fenced: true}, "fencing", "fence-regressed", "failover", true},
 		{locks.Known{Fenced: true}, "fencing", "fence-regressed", "delay", false},

@@ -31,6 +31,9 @@ const (
 	Expired           What = "expired"
 	RenewalLost       What = "renewal-lost"
 	ExpiredApart      What = "expired-on-one-primary"
+	ExtensionLost     What = "extension-lost"
+	ExtendedApart     What = "extended-on-one-primary"
+	TurnApart         What = "turn-on-one-primary"
 	RenewalNotArrived What = "renewal-unarrived"
 	RenewalNoAnswer   What = "renewal-unanswered"
 	RenewalRefused    What = "renewal-refused"
@@ -130,6 +133,9 @@ var whyWords = map[What]string{
 	Expired:           "{who}'s {key} had expired at {at}, {age} after it was given its life",
 	RenewalLost:       "{node} had lost {who}'s {command} of {at} since {since}, so that {key} expired at {until}",
 	ExpiredApart:      "{node} and {node1} both served as primaries since {since}, and {key}, which {who} prolonged on {node2}, expired on {node3} at {at}",
+	ExtensionLost:     "{node} had lost {who}'s {command} of {at} since {since}, so that the lease in {key} was over there",
+	ExtendedApart:     "{node} and {node1} both served as primaries since {since}, and the lease in {key}, which {who}'s {command} of {at} put off on {node2}, was over on {node3}",
+	TurnApart:         "{node} and {node1} both served as primaries since {since}, and {who}, whose turn came on {node2} at {at}, still waited in {key} on {node3}",
 	RenewalNotArrived: "{who}'s {command}, sent at {sent}, never reached {node}, and {key} expired at {at}",
 	RenewalNoAnswer:   "{who} never got the reply to its {command} of {sent}, no other renewal came in time, and {key} expired at {at}",
 	RenewalRefused:    "{who}'s {command} of {sent} was answered {reply} at {replied}, and {key} expired at {at}",

@@ -2,6 +2,7 @@ package strangers
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -46,7 +47,7 @@ return 0`)
 // KEYS[1] the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
 // the client, ARGV[2] milliseconds, ARGV[3] the token of the attempt, ARGV[4] milliseconds
 // for which the client's place is kept.
-var queueWithTimeouts = redis.NewScript(`
+const queueWithTimeouts = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 while true do
@@ -71,7 +72,11 @@ if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
   redis.call('zrem', KEYS[3], ARGV[1])
   return 1
 end
-return 0`)
+return 0`
+
+// queueWithTimeoutsAgain is the same for an attempt that asks again until it knows.
+const queueWithTimeoutsAgain = `
+if redis.call('get', KEYS[1]) == ARGV[3] then return 1 end` + queueWithTimeouts
 
 // queues are locks that are handed out in the order in which they were asked for.
 func queues() []Stranger {
@@ -81,7 +86,10 @@ func queues() []Stranger {
 		{ID: "fair-timeouts", Doc: "a queue whose heads are waited for no longer than half a lease", Right: true,
 			// A dead holder's key, and then each dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
-			bind:     fair(queueWithTimeouts)},
+			bind:     fair(redis.NewScript(queueWithTimeouts))},
+		{ID: "fair-patient", Doc: "the same, but an attempt goes on asking, also when it got no answer", Right: true,
+			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
+			bind:     fairPatient},
 		{ID: "handed-over", Doc: "who releases gives the lock to the head of a queue; a release that is late gives away the client's next lease",
 			// A dead holder's lease, and then that of the dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
@@ -106,6 +114,33 @@ func fair(join *redis.Script) func(*locks.Client) maker {
 			l.unlock,
 		}
 	})
+}
+
+// fairPatient is fair with attempts that ask several times, under one token.
+func fairPatient(c *locks.Client) maker {
+	join := redis.NewScript(queueWithTimeoutsAgain)
+	me, err := c.Token()
+	return func(key string, ttl time.Duration) (locks.Lock, error) {
+		l := lease{c, key, ttl}
+		keys := []string{l.key, l.key + ":queue", l.key + ":timeouts"}
+		return steps{
+			func(ctx context.Context) (locks.Lease, error) {
+				token, err := c.Token()
+				if err != nil {
+					return locks.Lease{}, err
+				}
+				held := locks.Lease{Token: token}
+				for range 20 {
+					if err = granted(join.Run(ctx, l.node(), keys, me, l.life(), token, milliseconds(l.ttl/4))); err == nil {
+						return held, nil
+					}
+					time.Sleep(min(l.ttl/20, 50*time.Millisecond))
+				}
+				return held, err
+			},
+			l.unlock,
+		}, err
+	}
 }
 
 // Scripts of a lock that is handed over: who is refused joins the queue, and the release gives

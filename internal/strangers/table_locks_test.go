@@ -124,6 +124,7 @@ var table = map[string]promised{
 		rows: []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
 	},
 	"fair-timeouts": plain(),
+	"fair-patient":  plain(),
 	"handed-over":   {may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: shown()},
 
 	"fence-before-lock": {

@@ -1,0 +1,112 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file judges leases whose ends are in values, on nodes that have copies of the keys: a
+// replica that became a primary, or a node that restarted, may lack the last writes.
+
+// copiedAsOf returns the time of the last write of its key that the copy of a grant reflects.
+// If the content that the copy came with was never seen on a node before, that is the time at
+// which the copy came.
+func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
+	if asOf, known := rp.copies[g]; known {
+		return asOf
+	}
+	asOf := g.Came
+	came := slices.IndexFunc(rp.Steps, func(s keyspace.Step) bool {
+		k := rp.Evidence.Keys[s.Change]
+		return s.Cmd < 0 && s.At.Lo == g.Came && k.Node == g.Node && string(k.Key) == g.Key && k.After != nil
+	})
+	if came >= 0 {
+		with, exact := rp.Evidence.Keys[rp.Steps[came].Change].After, false
+		for _, s := range slices.Backward(rp.Steps[:came]) {
+			k := rp.Evidence.Keys[s.Change]
+			if string(k.Key) != g.Key || s.Cmd < 0 || s.At.Lo > g.Came || !k.After.SameValue(with) {
+				continue
+			}
+			if !exact {
+				asOf, exact = s.At.Lo, true
+			}
+			if k.After.Expires == with.Expires {
+				asOf = s.At.Lo
+				break
+			}
+		}
+	}
+	if rp.copies == nil {
+		rp.copies = map[*keyspace.Grant]time.Duration{}
+	}
+	rp.copies[g] = asOf
+	return asOf
+}
+
+// putOffElsewhere explains a grant whose lease was over on the node of the command at place
+// pos, while it ran on where another node had it: the owner had put off the end of the lease
+// there, or its turn in a queue had come there after the nodes were parted.
+func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool) {
+	at := rp.Ran(pos).Lo
+	runs := func(since time.Duration) bool { return since <= at && at-since < rp.Claims.TTL-termSlack }
+	if first.Copied {
+		asOf := rp.copiedAsOf(first)
+		for _, w := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
+			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.tends(w, first) {
+				continue
+			}
+			return because(ServerLostKey, []int{first.Cmd, w.cmd}, account.Fact{
+				What: account.ExtensionLost, Nodes: []string{first.Node}, Clients: []int{first.Client}, Command: rp.call(w.cmd),
+				At: w.at, Since: first.Came, Key: first.Key,
+			}), true
+		}
+	}
+	for _, l := range rp.Of(first.Op) {
+		p := rp.Parted(first.Node, l.Node, rp.endSeq(first))
+		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= at {
+			continue
+		}
+		why := account.Fact{Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since, Key: first.Key, Clients: []int{first.Client}}
+		if w, written := rp.lastWrite(l, at); written && w.node == l.Node && runs(w.at) {
+			why.What, why.Command, why.At = account.ExtendedApart, rp.call(w.cmd), w.at
+			return because(ServerLostKey, []int{first.Cmd, w.cmd}, why), true
+		}
+		if h := rp.hold(l); h != nil && h.From > p.Since && runs(h.From) && rp.askedAfter(l, p.Since) {
+			why.What, why.At = account.TurnApart, h.From
+			return because(ServerLostKey, []int{first.Cmd}, why), true
+		}
+	}
+	return reason{}, false
+}
+
+// lostInPart reports whether the node that has the copy of a grant lacks another part of what
+// the grant's acquire put there.
+func (rp *replay) lostInPart(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.Of(g.Op), func(part *keyspace.Grant) bool {
+		return part.Node == g.Node && part.End != nil && part.End.How == keyspace.Lost
+	})
+}
+
+// askedAfter reports whether the acquire of the grant sent a command to the grant's node
+// after that time.
+func (rp *replay) askedAfter(g *keyspace.Grant, at time.Duration) bool {
+	return slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > at
+	})
+}
+
+// endSeq returns the Seq at which the grant ended or was overwritten, whichever came first;
+// that of the trial's end if neither did.
+func (rp *replay) endSeq(g *keyspace.Grant) int {
+	seq := rp.Last
+	if g.Over != nil {
+		seq = min(seq, g.OverSeq)
+	}
+	if g.End != nil {
+		seq = min(seq, g.End.Seq)
+	}
+	return seq
+}

@@ -1,0 +1,178 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file tells a client's place in a queue from its grant. A place counts as a grant from
+// the command that joined the queue. It brings the lock only when its turn has come.
+
+// onlyWaited reports whether the strike removed an entry with which its client had not got
+// the lock yet. The removal came before the client's hold began, and the client asked again
+// within the same acquire. Besides, one of two things is true:
+//
+//   - The entry stood behind another client's in a list or a sorted set, and the lease of that
+//     other entry was not over by its node's clock.
+//   - The client joined again within the same acquire, so that its hold rests on the later
+//     entry. Meanwhile another client had the lock, or an entry of another client was ahead,
+//     even if its lease was over.
+//
+// If a lock has several permits, or if the modes are compatible, an entry behind another may
+// have brought the lock.
+func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
+	h := rp.hold(g)
+	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {
+		return false
+	}
+	asked := slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > s.At.Hi
+	})
+	if !asked {
+		return false
+	}
+	ahead := rp.aheadOf(s, g)
+	if slices.ContainsFunc(ahead, func(o *keyspace.Grant) bool { return !rp.lapsedByNode(o, s.At.Lo) }) {
+		return true
+	}
+	again := slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
+		return o.NodeKey() == g.NodeKey() && o.Place == g.Place && o.Seq > s.Seq && !o.Copied && o.At.Hi <= h.From
+	})
+	return again && (len(ahead) > 0 || rp.believes(g.Lock, g.Mode, s.At.Lo, g.Client))
+}
+
+// isPassage reports whether the grant is in a key through which clients only pass: see
+// passages.
+func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
+
+// passages returns the keys out of which acquires take their own entries before they succeed,
+// such as queues beside the lock. No hold rests on such a key: each acquire that succeeded and
+// had put something there had taken it out again, on the node on which it got in, and had a
+// grant in another key. In a quorum, acquires also take back what is of no use to them, so that
+// no key is a passage.
+func (rp *replay) passages() map[string]bool {
+	if rp.passing != nil {
+		return rp.passing
+	}
+	rp.passing = map[string]bool{}
+	if rp.quorum() > 1 {
+		return rp.passing
+	}
+	barred := map[string]bool{}
+	for i := range rp.pairing.all {
+		p := &rp.pairing.all[i]
+		if _, isAcquire := rp.acquired(p.Invoke.Index); !isAcquire || p.Done() != history.OK {
+			continue
+		}
+		taken, left := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
+		for _, g := range rp.Of(p.Invoke.Index) {
+			switch {
+			case rp.leftAtOnce(g) && g.End.At.Lo <= p.Complete.Time:
+				taken[g.NodeKey()] = true
+			case !g.Copied && g.At.Lo <= p.Complete.Time && g.Until() > p.Complete.Time:
+				left[g.NodeKey()] = true
+			}
+		}
+		for at := range left {
+			barred[at.Key] = barred[at.Key] || taken[at] || !tookFrom(taken, at.Key)
+		}
+		for at := range taken {
+			elsewhere := false
+			for other := range left {
+				elsewhere = elsewhere || other.Key != at.Key && other.Node == at.Node
+			}
+			rp.passing[at.Key] = rp.passing[at.Key] || elsewhere
+		}
+	}
+	for key := range barred {
+		if barred[key] {
+			delete(rp.passing, key)
+		}
+	}
+	return rp.passing
+}
+
+// tookFrom reports whether the key is among these, on whichever node.
+func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
+	for at := range taken {
+		if at.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// waitedInVain returns the grants that another client removed while their clients only waited.
+func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
+	waited := map[*keyspace.Grant]bool{}
+	for _, s := range rp.Strikes {
+		for _, g := range s.On {
+			if g.Client != rp.Commands[s.Cmd].Client && rp.onlyWaited(s, g) {
+				waited[g] = true
+			}
+		}
+	}
+	return waited
+}
+
+// aheadOf returns the grants of other clients that stood ahead of this one in its key, just
+// before the strike, and whose modes exclude this one's.
+func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspace.Grant) {
+	var before []string
+	for _, i := range rp.Effects[s.Cmd] {
+		if k := rp.Evidence.Keys[i]; k.Node == s.Node && string(k.Key) == s.Key {
+			line := inLine(k.Before)
+			before = line[:max(0, slices.Index(line, g.Place))]
+			break
+		}
+	}
+	for _, m := range rp.Contacts {
+		if m.Cmd != s.Cmd || m.On[0].Key != s.Key {
+			continue
+		}
+		for _, o := range m.On {
+			_, isAcquire := rp.acquired(o.Op)
+			if isAcquire && o.Client != g.Client && o.Lock == g.Lock && !compatible(o.Mode, g.Mode) && slices.Contains(before, o.Place) {
+				ahead = append(ahead, o)
+			}
+		}
+	}
+	return ahead
+}
+
+// inLine returns the places of a list in their order, and those of a sorted set by score. No
+// other key has an order.
+func inLine(k *history.KeyContent) (line []string) {
+	switch {
+	case k == nil:
+	case k.Type == "list":
+		seen := map[history.Bytes]int{}
+		for _, m := range k.Members {
+			name := string(m)
+			if seen[m]++; seen[m] > 1 { // as package keyspace numbers them
+				name += "#" + strconv.Itoa(seen[m])
+			}
+			line = append(line, name)
+		}
+	case k.Type == "zset":
+		fields := slices.Clone(k.Fields)
+		slices.SortStableFunc(fields, func(a, b history.Field) int { return cmp.Compare(score(a), score(b)) })
+		for _, f := range fields {
+			line = append(line, string(f.Name))
+		}
+	}
+	return line
+}
+
+// score returns the score of a member of a sorted set.
+func score(f history.Field) float64 {
+	n, err := strconv.ParseFloat(string(f.Value), 64)
+	if err != nil {
+		return 0 // Redis writes no such score
+	}
+	return n
+}
