@@ -162,6 +162,10 @@ func (a advice) elseWords() string {
 			text += ", which needs it only under " + strings.Join(x.Only, " and ")
 		}
 		text += a.reentrantWords()
+		if a.Fenced && slices.Contains(x.Places, 0) {
+			// Of locks without a fencing token, none protects from a holder that is late.
+			text += ", if " + checker.LeaseOutlived.Assumption() + "; where neither is sure, no lease will do: the resource itself has to compare and set"
+		}
 	}
 	return text
 }

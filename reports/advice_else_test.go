@@ -20,7 +20,7 @@ func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 	}
 	losing := []string{"node-restart", "failover", "eviction", "split-brain"}
 	for lock, want := range map[string]string{
-		"fenced":         "; where the first is not sure, take `set-nx-px-wait`; where the second is not sure, take `redlock-delayed-restart`, which needs it only under eviction",
+		"fenced":         "; where the first is not sure, take `set-nx-px-wait`, if a holder is done before its lease ends; where neither is sure, no lease will do: the resource itself has to compare and set; where the second is not sure, take `redlock-delayed-restart`, which needs it only under eviction",
 		"set-nx-px-wait": "; where the first is not sure, take `redlock-delayed-restart`, which needs it only under eviction; where the second, the third or the fourth is not sure, take `fenced`",
 	} {
 		r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows(lock, "server-lost-key", losing...), judged(lock, "client-pause"))}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
@@ -132,6 +133,21 @@ func takenIf(rows []adviceRow) []locks.Pick {
 			return slices.ContainsFunc(x.Advice.taken(), func(y locks.Pick) bool { return y.ID == p.ID })
 		})
 	})
+}
+
+// takenPick is a recipe that answers name. Untried: the campaign did not run it.
+type takenPick struct {
+	locks.Pick
+	Untried bool
+}
+
+// takenPicks is takenIf, with what the campaign did not run.
+func (r result) takenPicks(rows []adviceRow) (all []takenPick) {
+	for _, p := range takenIf(rows) {
+		ran := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Lock == p.ID })
+		all = append(all, takenPick{p, !ran})
+	}
+	return all
 }
 
 // taken returns the recipes that the answer names.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
@@ -86,7 +85,7 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 		return nil, err
 	}
 	content := pageContent{
-		view: v, Rows: rows, Answers: answers, TakenIf: takenIf(answers), Tested: r.tested(v), Remedies: told.remedies(),
+		view: v, Rows: rows, Answers: answers, TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
 		Style: template.CSS(pageStyle + timelinepage.Style + told.sheet.Rules()), Script: cdata(pageScript + timelinepage.Script),
 		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
@@ -105,7 +104,7 @@ type pageContent struct {
 	view
 	Rows               []pageRow
 	Answers            []adviceRow
-	TakenIf            []locks.Pick
+	TakenIf            []takenPick
 	Tested             []fact
 	Remedies           []sharedText
 	Style              template.CSS

@@ -20,13 +20,14 @@
   let pageData = null; // the page's data, once it is unpacked
 
   // One keyboard stop for the whole matrix; arrow keys lead through its cells.
+  let stopsAt = null;
   const stop = a => {
+    stopsAt = a;
     for (const other of controls) other.tabIndex = other === a ? 0 : -1;
   };
   const shown = cell => control(cell) && !cell.hidden && !cell.classList.contains("off") && !cell.parentNode.hidden;
   const firstStop = () => {
-    const current = controls.find(a => a.tabIndex === 0);
-    if (!current || !shown(current.parentNode)) stop(control(rows().flatMap(row => [...row.cells]).find(shown)));
+    if (!stopsAt || !shown(stopsAt.parentNode)) stop(control(rows().flatMap(row => [...row.cells]).find(shown)));
   };
   controls.forEach(a => a.setAttribute("aria-expanded", "false"));
   firstStop();

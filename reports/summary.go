@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
@@ -92,11 +93,25 @@ func summaryAnswers(r result, v view) boundedSection {
 	for i, row := range rows {
 		text := fmt.Sprintf("- `%s`: **%s** %s\n", row.Recipe, row.Advice.Label(), row.Advice.Words())
 		if i == len(rows)-1 {
-			text += "\n"
+			text += r.untriedWords(rows) + "\n"
 		}
 		s.Items = append(s.Items, boundedItem{Whole: text})
 	}
 	return s
+}
+
+// untriedWords names the recipes to take instead that the campaign did not run; "" = it ran all.
+func (r result) untriedWords(rows []adviceRow) string {
+	var absent []locks.Pick
+	for _, p := range r.takenPicks(rows) {
+		if p.Untried {
+			absent = append(absent, p.Pick)
+		}
+	}
+	if len(absent) == 0 {
+		return ""
+	}
+	return "\nNot in this run: " + strings.ReplaceAll(takeWords(absent), " or ", ", ") + ".\n"
 }
 
 // summaryMatrix is the matrix without links, the worst recipes first.

@@ -193,6 +193,9 @@ func TestKeyboardAlone(t *testing.T) {
 	if got := focused(); got != "fenced--none" {
 		t.Errorf("the first cell is %q", got)
 	}
+	if n := eval[int](x, `[...document.querySelectorAll(".matrix td a, .matrix td button")].filter(a => a.tabIndex === 0).length`); n != 1 {
+		t.Errorf("the matrix is %d stops, not one", n)
+	}
 	x.press(kb.ArrowDown)
 	x.press(kb.ArrowRight)
 	if got := focused(); got != "#set-nx-px--client-crash" {
