@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
@@ -50,7 +51,11 @@ func judgedWords(c campaign.Cell) string {
 	text := ""
 	switch c.Verdict {
 	case trial.Holds:
-		text = fmt.Sprintf("None of %d %s that the fault struck showed a violation.", c.Exercised, wording.Plural(c.Exercised, "trial"))
+		struck := " that the fault struck"
+		if c.Fault == nemesis.Undisturbed().Name {
+			struck = ""
+		}
+		text = fmt.Sprintf("None of %d %s%s showed a violation.", c.Exercised, wording.Plural(c.Exercised, "trial"), struck)
 		if c.Enumerated > 0 {
 			text += fmt.Sprintf(" %d of them were named schedules, each of which strikes at one certain place of the protocol.", c.Enumerated)
 		}

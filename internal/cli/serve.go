@@ -58,7 +58,7 @@ func (a *app) serve(ctx context.Context, store, address string) error {
 	if err != nil {
 		return input.Errorf("--listen %s: %w", address, errors.Unwrap(err))
 	}
-	a.say(a.stdout, "store %s on http://%s; Ctrl-C ends it", filepath.Clean(store), listener.Addr())
+	a.say(a.stdout, "%s is served on http://%s (Ctrl-C ends it)", filepath.Clean(store), listener.Addr())
 	server := &http.Server{Handler: storePages(store, root), ReadHeaderTimeout: parted}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
