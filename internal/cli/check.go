@@ -72,9 +72,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
 		Long:  checkHelp,
-		Example: `  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
-  lockstorm check history.edn --model fenced-mutex --timeline picture.html
-  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2 --export edn --out history.edn`,
+		Example: `  lockstorm check docs/counterexamples/set-nx-ex-delay
+  lockstorm check h.edn --model mutex --timeline h.html
+  lockstorm check DIR --export edn --out history.edn`,
 		Args: expectArgs(1, 1, "one history file or trial folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.check(cmd.Context(), args[0], f)

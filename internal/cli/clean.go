@@ -23,7 +23,7 @@ other key is touched. A campaign that is running is refused.
 
 Servers, user and database are the campaign's, if they are not given.`,
 		Example: `  lockstorm clean store/compare/20260301T123000Z
-  lockstorm clean store/latest --addr 10.0.0.7:6379 --password-file secret`,
+  lockstorm clean store/latest --password-file secret`,
 		Args: expectArgs(1, 1, "the directory of a stored campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := campaign.LoadInfo(args[0])

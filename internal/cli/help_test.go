@@ -30,7 +30,10 @@ func everyCommand(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-// TestEveryCommandHasTwoExamplesThatCanBeCalled: their commands and flags exist.
+// narrowest is the width of the narrowest terminal, in columns, for which output is laid out.
+const narrowest = 60
+
+// TestEveryCommandHasTwoExamplesThatCanBeCalled: their commands and flags exist, and they fit.
 func TestEveryCommandHasTwoExamplesThatCanBeCalled(t *testing.T) {
 	for path, cmd := range everyCommand(t) {
 		examples := strings.Split(cmd.Example, "\n")
@@ -38,6 +41,9 @@ func TestEveryCommandHasTwoExamplesThatCanBeCalled(t *testing.T) {
 			t.Errorf("%s has fewer than two examples:\n%s", path, cmd.Example)
 		}
 		for _, line := range examples {
+			if len(line) > narrowest {
+				t.Errorf("%s: %q has more than %d columns", path, line, narrowest)
+			}
 			a := app{testbeds: testbeds, stdout: io.Discard, stderr: io.Discard}
 			line, _, _ = strings.Cut(strings.ReplaceAll(line, "'", ""), " | ")
 			words := strings.Fields(line)

@@ -91,7 +91,7 @@ func (a *app) root() *cobra.Command {
 		Long: `Lockstorm runs Redis lock recipes under faults, records what every client and
 every command did, and judges it: who held a lock that somebody else held, who
 waited in vain, and why.`,
-		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
+		Example: `  lockstorm run --locks set-nx-px,redlock --faults delay
   lockstorm list locks`,
 		Version:       versions().Lockstorm,
 		SilenceUsage:  true,

@@ -23,7 +23,7 @@ the same version, configuration and seed, and that each trial comes once. The
 shards stay as they are. Missing shards, and shards that did not run to their end,
 are named, and leave cells undecided.`,
 		Example: `  lockstorm merge shards/*/store/latest
-  lockstorm merge --name nightly --json a/store/latest b/store/latest`,
+  lockstorm merge --name nightly a/latest b/latest`,
 		Args: expectArgs(1, -1, "the directories of stored shards"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			return a.merge(cmd.Context(), dirs, c.Store, c.Name, asJSON, f)

@@ -53,7 +53,7 @@ func (a *app) newProgress(v volume) *progress {
 
 // barWidth is the number of columns of the bar itself, aroundBar that of what stands around it
 // beside the counts: spaces, a percentage, brackets.
-const barWidth, aroundBar = 16, 14
+const barWidth, aroundBar = 10, 14
 
 // show displays the state after a trial.
 func (p *progress) show(s campaign.Progress) {
@@ -138,7 +138,7 @@ func (p *progress) news(s campaign.Progress) (lines []string) {
 
 // text returns the texts beside the trial counts of a campaign.
 func (p *progress) text(s campaign.Progress) []string {
-	words := []string{fmt.Sprintf("%d with violations", s.Violations)}
+	words := []string{fmt.Sprintf("%d violated", s.Violations)}
 	if s.ToShrink > 0 {
 		return append(words, fmt.Sprintf("of the %d to be shown %d are shrunk", s.ToShrink, s.Shrunk))
 	}

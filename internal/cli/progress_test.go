@@ -26,8 +26,8 @@ func TestProgressWithoutATerminalIsAPlainLineNowAndThen(t *testing.T) {
 			p.show(campaign.Progress{Done: done, Total: 10, Violations: done / 2, Failed: done / 4, Virtual: time.Duration(done) * 3 * time.Second})
 		}
 		p.end()
-		want := "2 of 10 trials: 1 with violations, 1m20s left, 0.1 trials/s, 0.3 virtual s/s\n" +
-			"4 of 10 trials: 2 with violations, 1 failed, 1m0s left, 0.1 trials/s, 0.3 virtual s/s\n"
+		want := "2 of 10 trials: 1 violated, 1m20s left, 0.1 trials/s, 0.3 virtual s/s\n" +
+			"4 of 10 trials: 2 violated, 1 failed, 1m0s left, 0.1 trials/s, 0.3 virtual s/s\n"
 		if out.String() != want {
 			t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 		}
@@ -82,9 +82,9 @@ func TestViolationsAreToldOnceWithTheirStories(t *testing.T) {
 func TestTheLineOfTheBarFitsTheTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for width, want := range map[int]string{
-			60:  "55 with violations",
-			80:  "55 with violations, 10s left",
-			120: "55 with violations, 10s left, 90 trials/s, 180 virtual s/s",
+			60:  "55 violated, 10s left",
+			80:  "55 violated, 10s left, 90 trials/s",
+			120: "55 violated, 10s left, 90 trials/s, 180 virtual s/s",
 		} {
 			a := app{stderr: new(bytes.Buffer)}
 			p := a.newProgress(normal)

@@ -54,10 +54,9 @@ are alike: the plan is the same, what comes of it may differ.
 
 With a folder, its verdict.json holds the hash to compare with, also with that
 of the files stored beside it; else --hash.`,
-		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
-  lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
-  lockstorm replay --lock setnx-expire --fault client-crash --schedule acquire.n0.1.replied-1of2
-  lockstorm replay --lock redlock --fault chaos --seed 7 --trial 3 --verbose`,
+		Example: `  lockstorm replay docs/counterexamples/redlock-client-pause
+  lockstorm replay --lock set-nx-px --fault client-pause
+  lockstorm replay --lock redlock --fault chaos --seed 7`,
 		Args: expectArgs(0, 1, "the folder of a stored trial, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd.Flags(), args); err != nil {

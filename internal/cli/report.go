@@ -45,7 +45,7 @@ With --bundle it also writes the campaign to a zip archive in which every link o
 the pages works. With --recipes it writes a page instead: every recipe with its
 algorithm, its claims and its flaws, each with the command that shows it.`,
 		Example: `  lockstorm report store/latest
-  lockstorm report store/release/20260301T123000Z store/latest
+  lockstorm report store/v1/20260301T123000Z store/latest
   lockstorm report --bundle campaign.zip store/latest`,
 		Args: expectArgs(0, 2, "the directory of a stored campaign, or of two to compare"),
 		RunE: func(cmd *cobra.Command, args []string) error {

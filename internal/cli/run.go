@@ -64,7 +64,7 @@ is not chosen.
 Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
 workloads "standard" is. Of locks, "libraries" are other projects' libraries, which
 "all" leaves out.`,
-		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
+		Example: `  lockstorm run --locks set-nx-px,redlock --faults delay
   lockstorm run --locks 'rw-*' --faults none --json
   lockstorm run --testbed process --expect
   lockstorm run --config campaign.yaml --seed 7`,

@@ -29,7 +29,7 @@ all their files. It only reads. It listens on a loopback address, and answers
 requests that name this machine; its pages load nothing from elsewhere. Files
 that are stored compressed are shown unpacked. Ctrl-C ends it.`,
 		Example: `  lockstorm serve
-  lockstorm serve --store /srv/lockstorm --listen localhost:0`,
+  lockstorm serve --store /srv/locks --listen localhost:0`,
 		Args: expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serve(cmd.Context(), store, address)

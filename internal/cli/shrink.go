@@ -45,8 +45,8 @@ lockstorm replay runs, and told.
 
 Run shrinks the one trial of each violated cell that its report shows by itself.
 Only trials on virtual time can be shrunk: no other is the same again.`,
-		Example: `  lockstorm shrink store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
-  lockstorm shrink store/latest/trials/redlock/chaos/mutex-3 --budget 5m`,
+		Example: `  lockstorm shrink docs/counterexamples/set-nx-ex-delay
+  lockstorm shrink DIR --budget 5m`,
 		Args: expectArgs(1, 1, "the folder of a stored trial"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if budget <= 0 {
