@@ -70,7 +70,7 @@ func (f *fared) add(t trial.Result) {
 		f.medians, f.p95s = append(f.medians, p.WaitMedian), append(f.p95s, p.WaitP95)
 	}
 	f.longest, f.bypasses = max(f.longest, p.WaitMax), max(f.bypasses, p.BypassesMax)
-	if shared(*p) {
+	if cell.Shared(*p) {
 		f.fairness = append(f.fairness, p.Jain)
 	}
 	f.losses.add(p.Losses, p.LossLagSum, p.LossLagMax)
@@ -85,10 +85,6 @@ func (f *fared) add(t trial.Result) {
 		f.whileHeld = append(f.whileHeld, p.HeldRate())
 	}
 }
-
-// shared reports whether a trial's fairness means anything: there were several clients,
-// and enough grants for all of them.
-func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
 // faredIn sums up the measurable trials of each cell.
 func faredIn(trials []trial.Result) map[cell.Key]*fared {

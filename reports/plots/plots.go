@@ -45,6 +45,7 @@ var all = []campaignPlot{
 	{Name: "overlap", Title: "How long two clients held the lock at once", Draw: plotOverlaps, Table: overlapTable},
 	{Name: "acquire", Title: "Time of an acquire, undisturbed", Draw: plotLatency, Needs: "No undisturbed trial in which somebody got the lock was run here."},
 	{Name: "recovery", Title: "Longest time until somebody got in after a fault, in any workload", Draw: plotRecovery, Needs: "No client asked for a lock after a fault."},
+	{Name: "fairness", Title: "How evenly the lock was shared", Draw: plotFairness, Needs: fairnessNeeds},
 }
 
 // Draw draws every plot for which the campaign has something to show.

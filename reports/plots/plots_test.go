@@ -18,7 +18,7 @@ import (
 func everyPlot(t *testing.T) []Plot {
 	t.Helper()
 	updating := sweptTrials("plain", 0, 1)
-	updating[0].Progress = &checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second, Recoveries: 1, RecoveryMax: time.Second}
+	updating[0].Progress = &checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second, Recoveries: 1, RecoveryMax: time.Second, Clients: 3, Grants: 12, Jain: 0.75}
 	var overlaps []trial.Result
 	for range leastOverlaps {
 		overlaps = append(overlaps, overlapping("plain", 30))
