@@ -38,7 +38,7 @@ type campaignPlot struct {
 
 // all are the plots, in the report's order.
 var all = []campaignPlot{
-	{Name: "violations", Title: "Share of violated trials", Draw: plotViolations},
+	{Name: "violations", Title: "Trials that show each verdict", Draw: plotViolations},
 	{Name: "verdicts", Title: "Verdicts of each recipe", Draw: plotVerdicts},
 	{Name: "breaks", Title: "Where each recipe breaks", Draw: plotBreaks, Table: breaksTable, Needs: breaksNeed},
 	{Name: "damage", Title: "What a broken lock costs", Draw: plotDamage, Table: damageTable, Needs: damageNeeds},

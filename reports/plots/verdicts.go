@@ -11,17 +11,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// plotViolations draws a heat map of the share of violated trials.
+// plotViolations draws a heat map of the share of trials that show each cell's verdict, as the
+// matrix counts them.
 func plotViolations(c Campaign) *svg.Picture {
 	if len(c.Matrix.Cells) == 0 {
 		return nil
 	}
-	return heatMap(c.Matrix, "Violated trials of each cell, in percent", "red: violated · purple: only blocked · hatched: not judged · blank: not supported", heat)
+	return heatMap(c.Matrix, "Trials that show the cell's verdict, in percent", "red: a bug · amber: a limit, which no lease can promise by itself · purple: blocked · hatched: not judged", heat)
 }
 
 // heat paints one cell of the heat map; hatched if it was not judged.
@@ -34,10 +36,16 @@ func heat(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 		return
 	}
-	share := float64(c.Violations) / float64(c.Exercised)
+	share := 0.0
+	if c.Violations > 0 {
+		share = float64(c.Shown) / float64(c.Exercised)
+	}
 	col := svg.Alarm
-	if c.Verdict == trial.Blocked {
+	switch {
+	case c.Verdict == trial.Blocked:
 		col = svg.ClientInks[3]
+	case c.Kind == locks.Limit:
+		col = svg.Doubt
 	}
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
 	if share > 0 {
