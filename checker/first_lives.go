@@ -5,7 +5,8 @@ import "github.com/lockstorm/lockstorm/keyspace"
 // gaveFirst reports whether the term, which the command at place pos gave the key of another
 // client's grant, took nothing from that grant: the key had no TTL before, and either the owner
 // gave it another one in time, or it lives for as long as the lease that the owner had asked
-// for. A lock that promises no end of its leases relies on a key without a TTL.
+// for, or prolonged in a value. A lock that promises no end of its leases relies on a key
+// without a TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
@@ -19,7 +20,13 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 		if g.Life(i-1).Mortal || g.AnyLife(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
 			return false
 		}
-		if t.Fair.Hi >= p.Invoke.Time+rp.Claims.TTL-termSlack {
+		asked := p.Invoke.Time
+		for _, w := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
+			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.tends(w, g) {
+				asked = max(asked, w.at)
+			}
+		}
+		if t.Fair.Hi >= asked+rp.Claims.TTL-termSlack {
 			return true
 		}
 		for j := i + 1; j < g.LifeCount(); j++ {

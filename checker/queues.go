@@ -17,7 +17,8 @@ import (
 // within the same acquire. Besides, one of two things is true:
 //
 //   - The entry stood behind another client's in a list or a sorted set, and the lease of that
-//     other entry was not over by its node's clock.
+//     other entry was not over by its node's clock. The client put something there afterwards
+//     on which its hold can rest, or another client did for it.
 //   - The client joined again within the same acquire, so that its hold rests on the later
 //     entry. Meanwhile another client had the lock, or an entry of another client was ahead,
 //     even if its lease was over.
@@ -35,8 +36,12 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	if !asked {
 		return false
 	}
+	// Else its hold rests on the entry that was removed, wherever the queue has its head.
+	onLater := slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
+		return o.Client == g.Client && o.Lock == g.Lock && o.Seq > s.Seq && !o.Copied && o.At.Hi <= h.From
+	})
 	ahead := rp.aheadOf(s, g)
-	if slices.ContainsFunc(ahead, func(o *keyspace.Grant) bool { return !rp.lapsedByNode(o, s.At.Lo) }) {
+	if onLater && slices.ContainsFunc(ahead, func(o *keyspace.Grant) bool { return !rp.lapsedByNode(o, s.At.Lo) }) {
 		return true
 	}
 	again := slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
@@ -52,8 +57,9 @@ func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key
 // passages returns the keys out of which acquires take their own entries before they succeed,
 // such as queues beside the lock. No hold rests on such a key: each acquire that succeeded and
 // had put something there had taken it out again, on the node on which it got in, and had a
-// grant in another key. In a quorum, acquires also take back what is of no use to them, so that
-// no key is a passage.
+// grant in another key. A string that several clients set, one after another, is no queue: it
+// guards the acquires against each other. In a quorum, acquires also take back what is of no
+// use to them, so that no key is a passage.
 func (rp *replay) passages() map[string]bool {
 	if rp.passing != nil {
 		return rp.passing
@@ -87,6 +93,16 @@ func (rp *replay) passages() map[string]bool {
 			}
 			rp.passing[at.Key] = rp.passing[at.Key] || elsewhere
 		}
+	}
+	first := map[string]int{}
+	for _, g := range rp.Grants {
+		if _, isAcquire := rp.acquired(g.Op); !isAcquire || g.Place != "" {
+			continue
+		}
+		if client, known := first[g.Key]; known && client != g.Client {
+			barred[g.Key] = true
+		}
+		first[g.Key] = g.Client
 	}
 	for key := range barred {
 		if barred[key] {

@@ -27,12 +27,15 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
 	}
+	if rp.groundless(false).What != "" {
+		return f, false // that no key stands somewhere does not say that the lock is free
+	}
 	from, ok = rp.freeSince(f.Lock, from, until)
 	if !ok {
 		return f, false
 	}
 	asked, ok := rp.askedInVain(f, from, until)
-	if len(asked) >= oftenEnough*len(f.Clients) {
+	if rp.eachAskedOften(f.Clients, asked) {
 		turn = rp.Claims.Recovery // nobody holds it, so that nobody has to come first
 	}
 	if !ok || until-from < turn {
@@ -63,6 +66,25 @@ var unable = []string{
 	"NOREPLICAS ", "OOM ", "READONLY ", "TRYAGAIN ",
 }
 
+// unableTo reports whether the reply tells that the node is unable to serve the command, or a
+// command of the script that it ran. Redis before version 7 puts the error of such a command
+// into one of its own.
+func unableTo(reply string) bool {
+	inScript := strings.HasPrefix(reply, "ERR ")
+	return slices.ContainsFunc(unable, func(code string) bool {
+		return strings.HasPrefix(reply, code) || inScript && strings.Contains(reply, ": -"+code)
+	}) || inScript && strings.Contains(reply, "Unknown Redis command called from ")
+}
+
+// eachAskedOften reports whether each of the clients sent often enough of these commands.
+func (rp *replay) eachAskedOften(clients, asked []int) bool {
+	count := map[int]int{}
+	for _, pos := range asked {
+		count[rp.Commands[pos].Client]++
+	}
+	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
+}
+
 // freeSince returns from when on, at or after from, the lock was free until that time: nobody
 // believed to hold it, and no node had a key that might be of it. ok is false if there is no
 // such time, or not everything was seen.
@@ -82,9 +104,19 @@ func (rp *replay) freeSince(lock string, from, until time.Duration) (since time.
 			return 0, false
 		}
 	}
+	later := map[keyspace.NodeKey]bool{}
 	for _, c := range rp.Evidence.Keys {
-		if _, up := examined[c.Node]; up && c.From < until && rp.keepsOut(lock, c.Node, string(c.Key)) {
+		if _, up := examined[c.Node]; !up || !rp.keepsOut(lock, c.Node, string(c.Key)) {
+			continue
+		}
+		at := keyspace.NodeKey{Node: c.Node, Key: string(c.Key)}
+		switch {
+		case c.From < until:
 			since = max(since, c.To)
+		case !later[at] && c.Before != nil:
+			return 0, false // it stood there until then, and went before the post-mortem
+		default:
+			later[at] = true
 		}
 	}
 	return since, since < until && len(examined) > 0
@@ -112,8 +144,7 @@ func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int
 		if !acquiring || p.Invoke.Lock != f.Lock || !slices.Contains(f.Clients, c.Client) || c.Sent < from || c.Sent >= until {
 			continue
 		}
-		serves := !slices.ContainsFunc(unable, func(code string) bool { return strings.HasPrefix(string(c.Reply), code) })
-		if c.Replied == 0 || len(rp.Effects[pos]) > 0 || !serves {
+		if c.Replied == 0 || len(rp.Effects[pos]) > 0 || unableTo(string(c.Reply)) {
 			return nil, false
 		}
 		asked = append(asked, pos)
