@@ -49,7 +49,10 @@ var exitCodes = []struct {
 		{"2", "It cannot be told."},
 		{"254", "There is no history that can be read."},
 	}},
-	{"serve", []exitCode{{"0", "Ctrl-C or SIGTERM ended it."}}},
+	{"serve", []exitCode{
+		{"0", "Ctrl-C or SIGTERM ended it."},
+		{"130, 143", "A second SIGINT or SIGTERM ended it at once."},
+	}},
 	{"bench", []exitCode{{"0", "The costs were measured. Whether a lock is safe is what run tells."}}},
 }
 
