@@ -19,9 +19,9 @@ const oftenEnough = 3
 
 // untaken completes a finding about clients that never got into a lock although nothing stood
 // in their way for at least the turn of every client, or for the recovery time if they went on
-// asking: nobody believed to hold it, no node had a key of it,
-// no command of theirs changed a key, and Redis answered all that they asked. ok is false if
-// any of that is not so or was not seen.
+// asking: nobody believed to hold it, no node had a key of it, no command of theirs changed a
+// key, and Redis answered all that they asked. Somebody must have got the lock in the trial. ok
+// is false if any of that is not so or was not seen.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
@@ -29,6 +29,11 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	}
 	if rp.groundless(false).What != "" {
 		return f, false // that no key stands somewhere does not say that the lock is free
+	}
+	if !slices.ContainsFunc(rp.pairing.all, func(p history.Pair) bool {
+		return p.Invoke.F == history.FAcquire && p.Invoke.Lock == f.Lock && p.Done() == history.OK
+	}) {
+		return f, false // nothing shows that anybody ever could get it: it may be set up wrongly
 	}
 	from, ok = rp.freeSince(f.Lock, from, until)
 	if !ok {

@@ -34,8 +34,9 @@ func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
 			s.keys(3100)
 		}, []string{"liveness: left-free for ever"}},
 		{"an orphan first, then nothing for long enough", "set-nx-px", func(s *story) {
-			s.stranger(3, setPX("t0")...)
-			s.healed(5)
+			s.hold(1, 3, 0, "t0")
+			s.stranger(5, setPX("t0")...)
+			s.healed(6)
 			for at := 10.0; at < 5000; at += 100 {
 				s.busy(at, 1, forgotten, evalsha()...)
 			}
