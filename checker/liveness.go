@@ -30,11 +30,11 @@ import (
 //   - left free: a living client never got the lock in sufficient time, although no key of it
 //     stood anywhere and Redis answered what the client asked.
 //
-// The verdict is unknown in three cases: a client got in late and no key explains it;
-// nobody got in, no key was in the way and not all was seen or answered; the run ended before it healed. Late means
-// later than the recovery time plus a turn for every client, counted from the last of
-// these events: the healing of the last fault, the last crash, the last arrival of a command
-// of a dead client. A client that hangs in its work may keep others out for as long again
+// The verdict is unknown in three cases: a client got in late and no key explains it; nobody
+// got in, no key was in the way, and not all was seen or answered; the run ended before it
+// healed. Late means later than the recovery time plus a turn for every client, counted from
+// the last of these events: the healing of the last fault, the last crash, the last arrival of
+// a command of a dead client. A client that hangs in its work may keep others out for as long again
 // after its last command.
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. A wait before

@@ -94,10 +94,10 @@ func (rp *replay) orphans() []Finding {
 
 // takenInTime reports whether an acquire took over the orphan, within the time that the recipe
 // claims after the first client was kept out. The end of such a lease is in the value, so that
-// the lack of a TTL kept nobody out.
+// the lack of a TTL kept nobody out. Of a quorum, keys on other nodes may still stand.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
-	return ended == account.WasTakenOver && until-since < rp.Claims.Recovery
+	return rp.quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery
 }
 
 // blocker is one orphan that an attempt met.

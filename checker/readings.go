@@ -11,18 +11,23 @@ import (
 // This file finds when clients read the nodes' clocks, by which some locks count their leases.
 
 // readTime returns when the sender of the command at place pos had last asked that node for
-// the time, in the same operation; ok is false if it did not, or if the node's clock never
-// jumped, so that it does not matter.
+// the time: in the same operation or, outside of operations, within the last lease. ok is false
+// if it did not, or if the node's clock never jumped, so that it does not matter.
 func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
 		return 0, false
 	}
 	c := rp.Commands[pos]
+	// Outside of operations, a client that asked long ago has no use for that answer any more.
+	oldest := time.Duration(0)
+	if c.Op < 0 {
+		oldest = c.Sent - rp.Claims.TTL
+	}
 	asked := rp.timesAsked()[asker{c.Client, c.Op, node}]
 	i, _ := slices.BinarySearch(asked, pos)
 	for _, earlier := range slices.Backward(asked[:i]) {
-		if rp.Ran(earlier).Hi < c.Sent {
-			return rp.Ran(earlier).Lo, true
+		if ran := rp.Ran(earlier); ran.Hi < c.Sent {
+			return ran.Lo, ran.Lo >= oldest
 		}
 	}
 	return 0, false

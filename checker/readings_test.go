@@ -93,5 +93,21 @@ func TestTimesThatWereReadBeforeAJump(t *testing.T) {
 			s.give(600, 1, "1", "DEL", "lock")
 			s.give(650, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: race", "ownership: race"}},
+		{"at the start, outside of any operation", "set-nx-px-watchdog", func(s *story) {
+			s.asksTime(5, 0, 0)
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "2", "HSET", "lock", "owner", "a", "until", millisOf(1010))
+			s.done(15, 0, history.OK)
+			for at := 340.0; at < 2000; at += 330 {
+				s.cmd(at, 0, "0", "HSET", "lock", "until", millisOf(at+1000))
+			}
+			s.nemesis(2000, clockOfNode(5000))
+			s.cmd(2100, 0, "0", "HSET", "lock", "until", millisOf(8100))
+			s.invoke(2149, 1, history.FAcquire)
+			s.cmd(2150, 1, "0", "HSET", "lock", "owner", "b", "until", millisOf(8150))
+			s.done(2151, 1, history.OK)
+			s.give(2200, 1, "1", "DEL", "lock")
+			s.give(2250, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: race", "ownership: race"}},
 	})
 }

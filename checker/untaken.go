@@ -35,7 +35,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	}) {
 		return f, false // nothing shows that anybody ever could get it: it may be set up wrongly
 	}
-	from, ok = rp.freeSince(f.Lock, from, until)
+	from, ok = rp.freeSince(f, from, until)
 	if !ok {
 		return f, false
 	}
@@ -93,25 +93,27 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 // freeSince returns from when on, at or after from, the lock was free until that time: nobody
 // believed to hold it, and no node had a key that might be of it. ok is false if there is no
 // such time, or not everything was seen.
-func (rp *replay) freeSince(lock string, from, until time.Duration) (since time.Duration, ok bool) {
+func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false
 	}
 	since = from
 	for _, h := range rp.holds {
-		if h.Lock == lock && h.From < until {
+		if h.Lock == f.Lock && h.From < until {
 			since = max(since, h.To)
 		}
 	}
+	foreign := rp.foreignKeys(f, from, until)
+	keepsOut := func(node, key string) bool { return !foreign[key] && !rp.harmless(node, key) }
 	examined := rp.postMortems(from)
 	for node, op := range examined {
-		if slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return rp.keepsOut(lock, node, k.Key) }) {
+		if slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return keepsOut(node, k.Key) }) {
 			return 0, false
 		}
 	}
 	later := map[keyspace.NodeKey]bool{}
 	for _, c := range rp.Evidence.Keys {
-		if _, up := examined[c.Node]; !up || !rp.keepsOut(lock, c.Node, string(c.Key)) {
+		if _, up := examined[c.Node]; !up || !keepsOut(c.Node, string(c.Key)) {
 			continue
 		}
 		at := keyspace.NodeKey{Node: c.Node, Key: string(c.Key)}
@@ -127,17 +129,28 @@ func (rp *replay) freeSince(lock string, from, until time.Duration) (since time.
 	return since, since < until && len(examined) > 0
 }
 
-// keepsOut reports whether a key on that node may keep clients out of the lock.
-func (rp *replay) keepsOut(lock, node, key string) bool {
-	return !rp.ofOtherLock(lock, key) && !rp.harmless(node, key)
-}
-
-// ofOtherLock reports whether the key carries another lock's grants and none of this one.
-func (rp *replay) ofOtherLock(lock, key string) bool {
-	if key == lock || slices.Contains(rp.Holding(lock), key) {
-		return false
+// foreignKeys returns the keys that carry grants of other locks and none of the finding's, and
+// that its clients left alone in that time but for what they did with other locks. A key that
+// they look at may keep them out, whatever lock it is of.
+func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
+	foreign := map[string]bool{}
+	for _, g := range rp.Grants {
+		if g.Key != f.Lock && !slices.Contains(rp.Holding(f.Lock), g.Key) {
+			foreign[g.Key] = true
+		}
 	}
-	return slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool { return g.Key == key })
+	for pos, c := range rp.Commands {
+		elsewhere := rp.has(c.Op) && rp.operation(c.Op).Invoke.Lock != f.Lock
+		if elsewhere || c.Sent < from || c.Sent >= until || !slices.Contains(f.Clients, c.Client) {
+			continue
+		}
+		for key := range foreign {
+			if rp.Reaches(pos, key) {
+				delete(foreign, key)
+			}
+		}
+	}
+	return foreign
 }
 
 // askedInVain returns the places of the commands that the clients of the finding sent in that

@@ -1,11 +1,27 @@
 package checker
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
 
 // TestALockThatMayNotBeFreeIsNotCalledFree: that no key stands says nothing of a lock that is
 // held by taking a key out, of a key that went later, or of a Redis that could not serve.
 func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 	tales(t, []tale{
+		{"another lock's key refuses", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
+			s.invoke(5, 0, history.FAcquire)
+			s.openIsOf(0, "other")
+			s.cmd(6, 0, "OK", "SET", "other", "t0", "NX", "PX", "9000")
+			s.done(7, 0, history.OK)
+			s.healed(8)
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, quoted("t0"), "GET", "other")
+			}
+			s.keys(3100)
+		}, []string{"liveness: unknown"}},
 		{"token list", "set-nx-px", func(s *story) {
 			s.stranger(1, "RPUSH", "lock", "token")
 			s.take(3, 0, quoted("token"), "LPOP", "lock")
