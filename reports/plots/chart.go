@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"image/color"
 	"math"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 const (
@@ -107,4 +109,36 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c c
 			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
 		}
 	}})
+}
+
+// shade is how a cell of a figureMap is painted: its ink, none if that is zero, and the figure
+// on it. Dark inks have light text.
+type shade struct {
+	ink  color.NRGBA
+	dark bool
+	text string
+}
+
+// figureMap is a heat map of figures. Cells without a figure are hatched, and those that are
+// not supported blank.
+func figureMap(m campaign.Matrix, title, axis string, figure func(at cell.Key) (s shade, ok bool)) *svg.Picture {
+	return heatMap(m, title, axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Wash, x0, y0, x1, y1)
+		if c.Verdict == trial.NotSupported {
+			return
+		}
+		s, ok := figure(cell.Key{Lock: c.Lock, Fault: c.Fault})
+		if !ok {
+			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
+			return
+		}
+		if s.ink != (color.NRGBA{}) {
+			n.Box(s.ink, x0, y0, x1, y1)
+		}
+		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
+		if s.dark {
+			sty.Color = svg.OnInk
+		}
+		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, s.text)
+	})
 }

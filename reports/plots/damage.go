@@ -5,10 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
@@ -51,25 +47,14 @@ func plotDamage(c Campaign) *svg.Picture {
 		return nil
 	}
 	axis := "by the trials' clock · dark: 10,000 or more · hatched: no update was seen"
-	return heatMap(c.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(n svg.Canvas, at campaign.Cell, x0, y0, x1, y1 vg.Length) {
-		n.Box(svg.Wash, x0, y0, x1, y1)
-		d, ok := cells[cell.Key{Lock: at.Lock, Fault: at.Fault}]
-		switch {
-		case at.Verdict == trial.NotSupported:
-			return
-		case !ok:
-			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-			return
-		}
-		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
+	return figureMap(c.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(at cell.Key) (shade, bool) {
+		d, seen := cells[at]
+		s := shade{text: short(d.perHour())}
 		if d.lost > 0 {
-			shade := min(1, math.Log10(1+d.perHour())/4)
-			n.Box(svg.Alpha(svg.Alarm, 0.1+0.9*shade), x0, y0, x1, y1)
-			if shade > 0.55 {
-				sty.Color = svg.OnInk
-			}
+			many := min(1, math.Log10(1+d.perHour())/4)
+			s.ink, s.dark = svg.Alpha(svg.Alarm, 0.1+0.9*many), many > 0.55
 		}
-		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, short(d.perHour()))
+		return s, seen
 	})
 }
 

@@ -4,10 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
@@ -42,22 +38,9 @@ func plotFairness(c Campaign) *svg.Picture {
 	}
 	title := "How evenly clients got the lock: Jain's index, median of trials"
 	axis := "1: all clients got it as often · 0.5: as if half of them got it always · hatched: too few grants to tell"
-	return heatMap(c.Matrix, title, axis, func(n svg.Canvas, at campaign.Cell, x0, y0, x1, y1 vg.Length) {
-		n.Box(svg.Wash, x0, y0, x1, y1)
-		jain, seen := cells[cell.Key{Lock: at.Lock, Fault: at.Fault}]
-		switch {
-		case at.Verdict == trial.NotSupported:
-			return
-		case !seen:
-			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-			return
-		}
-		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-		shade := min(1, max(0, 2*(1-jain)))
-		n.Box(svg.Alpha(svg.Doubt, 0.1+0.8*shade), x0, y0, x1, y1)
-		if shade > 0.7 {
-			sty.Color = svg.OnInk
-		}
-		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.FormatFloat(jain, 'f', 2, 64))
+	return figureMap(c.Matrix, title, axis, func(at cell.Key) (shade, bool) {
+		jain, seen := cells[at]
+		unfair := min(1, max(0, 2*(1-jain)))
+		return shade{svg.Alpha(svg.Doubt, 0.1+0.8*unfair), unfair > 0.7, strconv.FormatFloat(jain, 'f', 2, 64)}, seen
 	})
 }

@@ -5,10 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
@@ -49,26 +45,13 @@ func plotRecovery(c Campaign) *svg.Picture {
 	}
 	title := "Longest time until somebody got in after a fault, in seconds"
 	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
-	return heatMap(c.Matrix, title, axis, func(n svg.Canvas, at campaign.Cell, x0, y0, x1, y1 vg.Length) {
-		n.Box(svg.Wash, x0, y0, x1, y1)
-		r, seen := cells[cell.Key{Lock: at.Lock, Fault: at.Fault}]
-		switch {
-		case at.Verdict == trial.NotSupported:
-			return
-		case !seen:
-			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-			return
-		}
-		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-		shade, col := slowness(r.longest, ttl), svg.Doubt
+	return figureMap(c.Matrix, title, axis, func(at cell.Key) (shade, bool) {
+		r, seen := cells[at]
+		slow, col := slowness(r.longest, ttl), svg.Doubt
 		if r.never {
-			shade, col = 1, svg.RGB(0x7B2D8B)
+			slow, col = 1, svg.RGB(0x7B2D8B)
 		}
-		n.Box(svg.Alpha(col, 0.1+0.8*shade), x0, y0, x1, y1)
-		if shade > 0.7 {
-			sty.Color = svg.OnInk
-		}
-		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, r.tenths())
+		return shade{svg.Alpha(col, 0.1+0.8*slow), slow > 0.7, r.tenths()}, seen
 	})
 }
 
