@@ -20,7 +20,7 @@ func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testin
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		named := fakeConfig(root, fakebed.Sound)
-		named.Trials, named.Faults = 0, []string{"none", "delay"}
+		named.Named, named.NamedOnly, named.Trials, named.Faults = true, true, 0, []string{"none", "delay"}
 		bed := &fakebed.Bed{Fail: func(testbed.Setup) error { cancel(); return ctx.Err() }}
 		second, err := Campaign{Config: named, Testbed: bed}.Run(ctx)
 		if err != nil || len(second.Trials) != 0 || !second.Matrix.Interrupted {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -47,6 +48,7 @@ func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 			s.keys(3700)
 		}, []string{"liveness: unknown", "ownership: unknown"}},
 		{"a script with a command that this Redis does not have", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
 			s.healed(5)
 			for at := 10.0; at < 3000; at += 100 {
 				s.busy(at, 1, "ERR Unknown Redis command called from script script: 965d07193620285511bc36a47fcef90ba5d5203d, on @user_script:1.", "EVAL", "return redis.call('LOCKUP', KEYS[1])", "1", "lock")
@@ -54,6 +56,7 @@ func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 			s.keys(3100)
 		}, []string{"liveness: unknown"}},
 		{"a key went after the last attempt", "set-nx-px", func(s *story) {
+			s.hold(2, 4, 0, "t0")
 			s.invoke(9, 2, "acquire")
 			s.cmd(10, 2, "OK", "SET", "lock", "t2", "NX", "PX", "5000")
 			s.nemesis(11, crash(2))
@@ -63,6 +66,32 @@ func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 			}
 			s.keys(5200)
 		}, []string{"liveness: long-lease", "liveness: orphaned-key"}},
+		{"nobody ever got it", "set-nx-px", func(s *story) {
+			s.healed(5)
+			for at := 10.0; at < 3000; at += 100 {
+				s.busy(at, 1, forgotten, evalsha()...)
+			}
+			s.keys(3100)
+		}, []string{"liveness: unknown"}},
+		{"attempts change a key", "fenced", func(s *story) {
+			for client := range 2 {
+				at := float64(2 + 10*client)
+				s.invoke(at-1, client, history.FAcquire)
+				s.cmd(at, client, "OK", "SET", "lock", "t", "NX", "PX", "1000")
+				s.cmd(at+1, client, fmt.Sprint(client+1), "INCR", "lock:fence")
+				s.done(at+2, client, history.OK, history.Lease{Token: "t", Fence: int64(client + 1)})
+				s.give(at+5, client, "1", "DEL", "lock")
+			}
+			s.healed(30)
+			for i := range 20 {
+				at := float64(40 + 150*i)
+				s.invoke(at-1, 2, history.FAcquire)
+				s.cmd(at, 2, fmt.Sprint(i+3), "INCR", "lock:fence")
+				s.cmd(at+1, 2, forgotten, evalsha()...)
+				s.done(at+2, 2, history.Fail)
+			}
+			s.keys(3200)
+		}, []string{"liveness: unknown"}},
 		{"one asked often, the other not", "set-nx-px", func(s *story) {
 			s.hold(2, 4, 0, "t0")
 			s.healed(5)

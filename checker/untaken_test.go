@@ -51,6 +51,7 @@ func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
 			s.give(2600, 0, "0", s.cad("t0")...)
 			s.busy(2700, 1, forgotten, evalsha()...)
 			s.busy(2800, 1, forgotten, evalsha()...)
+			s.busy(2900, 1, forgotten, evalsha()...)
 			s.keys(3000)
 		}, []string{"liveness: unknown"}},
 		{"a command got no answer", "set-nx-px", func(s *story) {
@@ -105,5 +106,20 @@ func TestAFreeLockThatNobodyTakesIsToldWithItsReason(t *testing.T) {
 		if got := plain.Summary(v.Findings[0]); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+func TestALockWhoseKeysWereNotWatchedIsNotCalledFree(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.hold(2, 4, 0, "t0")
+	s.healed(5)
+	for at := 10.0; at < 3000; at += 100 {
+		s.busy(at, 1, forgotten, evalsha()...)
+	}
+	s.keys(3100)
+	e := s.evidence()
+	e.Watched, e.Keys = false, nil
+	if v := liveness(t.Context(), newCaseFile(e)); v.Result != Unknown {
+		t.Errorf("got %+v, want unknown", v)
 	}
 }
