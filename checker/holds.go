@@ -62,6 +62,7 @@ func readHolds(f *caseFile) ([]Hold, error) {
 		clocks:  clocksOf(f.Ops),
 		beliefs: map[owner]*belief{},
 		crashed: map[int]bool{},
+		holds:   make([]Hold, 0, len(pairs.all)/2), // acquires and their releases
 	}
 	for i := range f.Ops {
 		var p *history.Pair

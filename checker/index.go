@@ -50,7 +50,7 @@ func newHistoryIndex(f *caseFile) (*historyIndex, error) {
 	ix := &historyIndex{
 		Evidence: e, holds: holds, clocks: clocksOf(e.Ops), pairing: pairs,
 		crashes: map[int]time.Duration{}, hung: map[int]time.Duration{},
-		holdOf: map[int]int{}, attended: map[clientLock][]interval{},
+		latest: make([]time.Duration, 0, len(holds)), holdOf: make(map[int]int, len(holds)), attended: map[clientLock][]interval{},
 	}
 	for _, op := range e.Ops {
 		ix.end = max(ix.end, op.Time)

@@ -109,12 +109,16 @@ func SortCommands(cmds []Command) {
 // ReadLines decodes the JSON Lines in r and passes each value to add. Errors, add's too,
 // start with "name:line: ". A last line that was cut short is left out and reported as
 // truncated, which is not an error. The same holds if r ends with io.ErrUnexpectedEOF, as a
-// compressed file does after a kill.
+// compressed file does after a kill. What an Entry's pointers point to is valid until add
+// returns.
 func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
 	var entries entryLines
+	var line []byte
+	var v T
 	for n := 1; ; n++ {
-		line, rerr := in.ReadBytes('\n')
+		var rerr error
+		line, rerr = appendLine(line[:0], in)
 		if errors.Is(rerr, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("%s:%d: the file is cut short; the %d lines before it are used", name, n, n-1), nil
 		}
@@ -122,7 +126,7 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 			return nil, fmt.Errorf("%s:%d: %w", name, n, rerr)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			var v T
+			v = *new(T)
 			if err := entries.unmarshal(line, &v); err != nil {
 				if rerr == io.EOF {
 					return fmt.Errorf("%s:%d: the last line is cut short; the %d lines before it are used", name, n, n-1), nil
@@ -135,6 +139,17 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 		}
 		if rerr == io.EOF {
 			return nil, nil
+		}
+	}
+}
+
+// appendLine appends the next line, with its end, to line.
+func appendLine(line []byte, in *bufio.Reader) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
 		}
 	}
 }

@@ -7,7 +7,17 @@ import (
 
 // entryLines decodes lines that hold an entry with numbers, plain texts and a lease: nearly all
 // lines of a history. It takes a fifth of encoding/json's time, and keeps each name once.
-type entryLines struct{ names map[string]string }
+type entryLines struct {
+	names   map[string]string
+	numbers entryNumbers // of the line decoded last
+}
+
+// entryNumbers are what an Entry points to.
+type entryNumbers struct {
+	index, client int
+	at            time.Duration
+	process       Process
+}
 
 // mostNames bounds the names that are kept.
 const mostNames = 1 << 12
@@ -27,11 +37,7 @@ func (l *entryLines) unmarshal(line []byte, v any) error {
 // decode decodes a line exactly as encoding/json would. It returns false, with an entry that
 // means nothing, if the line holds anything that it leaves to encoding/json, an error too.
 func (l *entryLines) decode(line []byte) (e Entry, ok bool) {
-	var n struct { // one allocation for all
-		index, client int
-		at            time.Duration
-		process       Process
-	}
+	n := &l.numbers
 	p := plainJSON{text: line}
 	ok = p.object(func(key []byte) bool {
 		switch string(key) {

@@ -3,6 +3,7 @@ package linear
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -78,7 +79,7 @@ func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span
 }
 
 func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span) Answer {
-	for _, c := range chunks(all) {
+	for c := range chunks(all) {
 		if a := decide(ctx, end, m, operations(c)); a != Legal {
 			return a
 		}
@@ -89,7 +90,7 @@ func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span)
 // Merge joins overlapping or adjacent spans of one owner: a model that does not count
 // cannot have an owner acquire twice.
 func Merge(all []Span) []Span {
-	var merged []Span
+	merged := make([]Span, 0, len(all))
 	last := map[int]int{} // by owner: index of its last merged span
 	for _, s := range all {
 		i, ok := last[s.Owner]
@@ -110,24 +111,26 @@ func Merge(all []Span) []Span {
 // point for long, the cut carries the open spans over, as acquired in the instant of the
 // cut. No overlap is lost: it contains some instant, and the chunk with that instant
 // contains both spans.
-func chunks(all []Span) [][]Span {
-	var cut [][]Span
-	var run []Span
-	busy := time.Duration(0) // the time until which some span of the run is open
-	fresh := 0               // spans of the run that were not carried over
-	for _, s := range all {
-		if fresh >= hardCut || fresh >= softCut && busy <= s.OK {
-			cut = append(cut, run)
-			run, fresh = carry(run, s.OK), 0
+func chunks(all []Span) iter.Seq[[]Span] {
+	return func(yield func([]Span) bool) {
+		var run []Span
+		busy := time.Duration(0) // the time until which some span of the run is open
+		fresh := 0               // spans of the run that were not carried over
+		for _, s := range all {
+			if fresh >= hardCut || fresh >= softCut && busy <= s.OK {
+				if !yield(run) {
+					return
+				}
+				run, fresh = carry(run, s.OK), 0
+			}
+			run = append(run, s)
+			fresh++
+			busy = max(busy, s.End)
 		}
-		run = append(run, s)
-		fresh++
-		busy = max(busy, s.End)
+		if len(run) > 0 {
+			yield(run)
+		}
 	}
-	if len(run) > 0 {
-		cut = append(cut, run)
-	}
-	return cut
 }
 
 func carry(run []Span, at time.Duration) []Span {

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -22,7 +23,7 @@ func TestChunksAreCutWhereNothingIsOpenAndCarryWhatIs(t *testing.T) {
 		{"never quiet", busy, []int{512, 1000}, 512},
 	} {
 		var sizes []int
-		cut := chunks(c.spans)
+		cut := slices.Collect(chunks(c.spans))
 		for _, part := range cut {
 			sizes = append(sizes, len(part))
 		}

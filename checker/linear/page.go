@@ -113,7 +113,7 @@ func (p *picture) add(lock string, all []Span) {
 	if !p.counts {
 		all = Merge(all)
 	}
-	cut := chunks(all)
+	cut := slices.Collect(chunks(all))
 	if len(all) > maxPicture {
 		rejected := slices.DeleteFunc(slices.Clone(cut), func(c []Span) bool {
 			return porcupine.CheckOperationsTimeout(p.model, operations(c), pictureLimit) != porcupine.Illegal

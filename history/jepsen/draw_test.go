@@ -38,7 +38,7 @@ func FuzzRead(f *testing.F) {
 		if len(r.Ops) == 0 {
 			return
 		}
-		if _, err := Read(&b, "again.edn", ""); err != nil {
+		if _, err := Read(bytes.NewReader(b.Bytes()), "again.edn", ""); err != nil {
 			t.Fatalf("what was read and written is not read again: %v\n%s", err, b.Bytes())
 		}
 	})

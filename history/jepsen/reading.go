@@ -1,6 +1,7 @@
 package jepsen
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -57,50 +58,105 @@ const (
 // extension (.edn, .jsonl, .ndjson, .json, .csv, .tsv, also with .zst, which r has
 // decompressed) determines the format, else the content. Errors start with "name:line: ".
 //
+// JSON Lines are never held in memory: r is read twice, first to count the lines. It has to
+// seek to its start only.
+//
 // Ambiguous input is an error. The index, the time or the client may be missing, but only
 // from all entries. Then entries are numbered, placed a millisecond apart, and the client
 // is the process, or Jepsen's thread of successive processes. Notes report that.
-func Read(r io.Reader, name string, values Values) (Reading, error) {
-	text, err := io.ReadAll(r)
-	cut := errors.Is(err, io.ErrUnexpectedEOF)
-	if err != nil && !cut {
+func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
+	start, entries, err := survey(r)
+	if err != nil {
 		return Reading{}, fmt.Errorf("%s: %w", name, err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	var all Reading
-	switch {
-	case isEDN(text, name):
-		return readEDN(text, name, values)
-	case isLog(text, name):
-		return readLog(text, name)
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
-		all.Foreign = true
-		err = all.readArray(text, name)
-	default:
-		lines := io.Reader(bytes.NewReader(text))
-		if cut {
-			lines = io.MultiReader(lines, cutShort{})
+	edn, log := isEDN(start, name), isLog(start, name)
+	all := Reading{Foreign: bytes.HasPrefix(bytes.TrimSpace(start), []byte("["))}
+	if !edn && !log && !all.Foreign {
+		all.Ops = make([]history.Op, 0, entries)
+		if err = all.readLines(r, name); !hasNamesOrDates(err) {
+			return all.ordered(err)
 		}
-		// A guess that is right for almost every file; a line of an entry has 40 bytes or more.
-		all.Ops = make([]history.Op, 0, min(1+bytes.Count(text, []byte{'\n'}), len(text)/40))
-		err = all.readLines(lines, name)
 	}
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName) { // a name or a date where ours have a number
+	text, err := content(r)
+	switch {
+	case err != nil:
+		return Reading{}, fmt.Errorf("%s: %w", name, err)
+	case edn:
+		return readEDN(text, name, values)
+	case log || !all.Foreign:
 		return readLog(text, name)
 	}
+	if err = all.readArray(text, name); hasNamesOrDates(err) {
+		return readLog(text, name)
+	}
+	return all.ordered(err)
+}
+
+// byteOrderMark begins some files in UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
+// survey returns the first 1 MB of r and about how many entries it holds if it is JSON Lines,
+// one of which has 40 bytes or more. Then r is at its start again, after a byte order mark.
+func survey(r io.ReadSeeker) (start []byte, entries int, err error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	start, _ = in.Peek(in.Size()) // what ends it early ends the loop too
+	start = bytes.Clone(start)
+	size := 0
+	for err == nil || errors.Is(err, bufio.ErrBufferFull) {
+		var line []byte
+		line, err = in.ReadSlice('\n')
+		size += len(line)
+		if err == nil {
+			entries++
+		}
+	}
+	if err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, 0, err
+	}
+	skip := 0
+	if bytes.HasPrefix(start, byteOrderMark) {
+		skip = len(byteOrderMark)
+	}
+	return start[skip:], min(entries+1, size/40), restart(r, skip)
+}
+
+// restart goes back to the start of r and skips bytes.
+func restart(r io.ReadSeeker, skip int) error {
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the file again from its start: %w", err)
+	}
+	_, err := io.CopyN(io.Discard, r, int64(skip))
+	return err
+}
+
+// content returns all of r, from its start, without a byte order mark. Of a compressed file that
+// is cut short it returns what is there.
+func content(r io.ReadSeeker) ([]byte, error) {
+	if err := restart(r, 0); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	return bytes.TrimPrefix(text, byteOrderMark), nil
+}
+
+// hasNamesOrDates reports whether an error of reading entries says that a name or a date stands
+// where a history has a number, as in applications' logs.
+func hasNamesOrDates(err error) bool {
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName)
+}
+
+// ordered completes what was read without an error.
+func (r *Reading) ordered(err error) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
-	all.unordered()
-	return all, nil
+	r.unordered()
+	return *r, nil
 }
-
-// cutShort is the end of a compressed file that is cut short.
-type cutShort struct{}
-
-// Read implements io.Reader.
-func (cutShort) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // isEDN reports whether the format is EDN: by the name's extension, else by the first
 // byte after the opening brackets, which in JSON begins a string.

@@ -75,7 +75,7 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 		if err := Write(&b, ops); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Read(&b, "h.edn", "")
+		r, err := Read(bytes.NewReader(b.Bytes()), "h.edn", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestALossBesideAnOpenOperationIsNoCompletion(t *testing.T) {
 			t.Errorf("line %d is %s, want it to begin with %s", i+1, lines[i], want)
 		}
 	}
-	r, err := Read(&b, "h.edn", "")
+	r, err := Read(bytes.NewReader(b.Bytes()), "h.edn", "")
 	if err != nil {
 		t.Fatal(err)
 	}

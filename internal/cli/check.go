@@ -94,9 +94,9 @@ func (a *app) checkCommand() *cobra.Command {
 }
 
 // checkGC is the garbage collector's percentage while a history is judged, unless GOGC says
-// another. Entries are most of the memory: of 1,000,000 operations, 40 instead of 100 takes a
+// another. Entries are most of the memory: of 1,000,000 operations, 30 instead of 100 takes a
 // third less memory, for a tenth more time.
-const checkGC = 40
+const checkGC = 30
 
 func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err := f.contradictions(); err != nil {

@@ -4,6 +4,7 @@ package packed
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -56,6 +57,17 @@ func Open(path string) (*File, error) {
 		f.Reader = f.decoder
 	}
 	return f, nil
+}
+
+// Seek implements io.Seeker for the start of the content, Seek(0, io.SeekStart), alone.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekStart {
+		return 0, fmt.Errorf("%s: seek to %d from %d: expected the start", f.Name, offset, whence)
+	}
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil || f.decoder == nil {
+		return 0, err
+	}
+	return 0, f.decoder.Reset(f.file)
 }
 
 // ReadFile returns the content of the file that Find finds, as it was before compression. The

@@ -85,3 +85,27 @@ func TestAFileThatIsNotCompressedIsRefused(t *testing.T) {
 		t.Errorf("got %q, %v, want an error", got, err)
 	}
 }
+
+func TestAFileIsReadAgainFromItsStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "small")
+	if err := WriteFile(path, []byte("compressed")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for range 2 {
+		data, err := io.ReadAll(f)
+		if err != nil || string(data) != "compressed" {
+			t.Fatalf("%q, %v", data, err)
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Seek(1, io.SeekStart); err == nil {
+		t.Error("a seek past the start is no error")
+	}
+}
