@@ -74,6 +74,8 @@ func TestWhatIsNoLockIsTold(t *testing.T) {
 		"noReaders":      {"locktest: Client.Readers was called with nil", "!panic"},
 		"panickySubject": {"conduct by panic", "panicked: the service has no configuration (in github.com/lockstorm/lockstorm/locktest_test.panicky, broken_test.go:"},
 		"checkedPanicky": {"conduct by panic", "panicked: the service has no configuration (in github.com/lockstorm/lockstorm/locktest_test.panicky, broken_test.go:"},
+		"fatalSubject":   {"conduct by panic", "ended its goroutine, by runtime.Goexit or t.Fatal: expected a returned error (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", scenes_test.go:", "!ErrBusy"},
+		"fatalAcquire":   {"conduct by panic", "ended its goroutine, by runtime.Goexit or t.Fatal: expected a returned error (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", scenes_test.go:", "!ErrBusy"},
 		"checkedNothing": {"locktest: the Subject is nil", "!panic"},
 		"checkedStuck":   {"the trial's clock stands still: github.com/lockstorm/lockstorm/locktest_test.init.func", "waits, not for time but for a lock whose owner waits for time (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", broken_test.go:"},
 		"waits":          {"conduct by deadlock", "will never come (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", broken_test.go:"},

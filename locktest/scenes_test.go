@@ -102,9 +102,16 @@ var scenes = map[string]func(t *testing.T){
 	"reentrantReadWrite": func(t *testing.T) {
 		locktest.Run(t, readWrite, few("none"), locktest.Reentrant)
 	},
-	"noSubject":       func(t *testing.T) { locktest.Run(t, nil, few("none")) },
-	"noAcquire":       func(t *testing.T) { locktest.Run(t, returnsNil, few("none")) },
-	"noReaders":       func(t *testing.T) { locktest.Run(t, nilReaders, few("none")) },
+	"noSubject": func(t *testing.T) { locktest.Run(t, nil, few("none")) },
+	"noAcquire": func(t *testing.T) { locktest.Run(t, returnsNil, few("none")) },
+	"noReaders": func(t *testing.T) { locktest.Run(t, nilReaders, few("none")) },
+	"fatalSubject": func(t *testing.T) {
+		locktest.Run(t, func(c *locktest.Client) (locktest.Acquire, error) {
+			t.Fatal("the service has no configuration")
+			return nil, nil
+		}, few("none"))
+	},
+	"fatalAcquire":    func(t *testing.T) { locktest.Run(t, instead(func() { t.Fatal("no connection") }), few("none")) },
 	"panickySubject":  func(t *testing.T) { locktest.Run(t, panicky, few("none")) },
 	"checkedPanicky":  func(t *testing.T) { check(t, panicky) },
 	"checkedNothing":  func(t *testing.T) { check(t, nil) },

@@ -84,39 +84,52 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 }
 
 // guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which
-// ends the history. It cannot catch a panic in a goroutine that a recipe started.
+// ends the history. If that code ends the goroutine, as t.Fatal does, guard cannot return: the
+// breakdown is then the run's failure. It cannot catch a panic in a goroutine that a recipe
+// started.
 func (r *run) guard(id int, do func() error) (err error) {
+	returned := false
 	defer func() {
 		p := recover()
-		if p == nil {
+		if p == nil && returned {
 			return
+		}
+		did := fmt.Sprintf("panicked: %v", p)
+		if p == nil {
+			did = "ended its goroutine, by runtime.Goexit or t.Fatal: expected a returned error"
 		}
 		b := &testbed.Breakdown{
 			Kind:   history.FPanic,
-			Detail: wording.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", id, r.Claims.Lock, p, culprit())),
+			Detail: wording.OneLine(fmt.Sprintf("client %d: recipe %s %s%s", id, r.Claims.Lock, did, culprit())),
 			Stack:  string(debug.Stack()),
 		}
 		err = b
+		if p == nil {
+			defer func() { r.fail(err) }()
+		}
 		event := b.Event()
 		event.Client = id
 		if rerr := r.Rec.End(event, r.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
 			err = errors.Join(err, rerr)
 		}
 	}()
-	return do()
+	err = do()
+	returned = true
+	return err
 }
 
-// culprit returns the place of the panic that is being recovered.
+// culprit returns the place of the panic that is being recovered, or of the call that ends the
+// goroutine.
 func culprit() string {
 	calls := make([]uintptr, 32)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
 	for panicked := false; ; {
 		f, more := frames.Next()
-		inRuntime := strings.HasPrefix(f.Function, "runtime.")
-		if panicked && !inRuntime {
+		inside := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "testing.")
+		if panicked && !inside {
 			return fmt.Sprintf(" (in %s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
 		}
-		panicked = panicked || f.Function == "runtime.gopanic"
+		panicked = panicked || f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit"
 		if !more {
 			return ""
 		}

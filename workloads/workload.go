@@ -159,11 +159,7 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 		r.Resources = w.Resources(world.Opts, world.Claims)
 	}
 	for _, id := range ids {
-		var s *session
-		err := r.guard(id, func() (err error) {
-			s, err = r.session(ctx, id)
-			return err
-		})
+		s, err := r.begin(ctx, id)
 		if err != nil {
 			return leave, err
 		}
@@ -183,6 +179,19 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	finished()
 	watch.Wait()
 	return leave, r.failure
+}
+
+// begin makes a client's session, in a goroutine that the code under test may end.
+func (r *run) begin(ctx context.Context, id int) (s *session, err error) {
+	var client sync.WaitGroup
+	client.Go(func() {
+		err = r.guard(id, func() (err error) {
+			s, err = r.session(ctx, id)
+			return err
+		})
+	})
+	client.Wait()
+	return s, cmp.Or(err, r.failure)
 }
 
 // leave ends the clients' contexts, and the watches of those that hang in their work.
