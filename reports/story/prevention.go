@@ -48,6 +48,12 @@ func (c clues) unsent() bool {
 	return c.reasons[account.RenewalMissing] || c.reasons[account.RenewalStopped] || c.reasons[account.RenewedInstead]
 }
 
+// ungranted reports whether the key was set by an attempt that its client, which lived on, did
+// not know as a grant.
+func (c clues) ungranted() bool {
+	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
+}
+
 // ownDeadline reports whether only the holder's own clock mattered: the keys' values are
 // no times.
 func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
@@ -323,9 +329,11 @@ var remedies = map[checker.Cause][]remedy{
 		{always, say("a resource that remembers the greatest fencing token it saw, on stable storage")},
 	},
 	checker.OrphanedKey: {
-		{func(c clues) bool { return c.late && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
-		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
-		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
+		{func(c clues) bool { return c.reasons[account.SetInVain] && c.nodes == 1 }, say("a look at the key after each refusal: if it holds the client's own token, an earlier command of the attempt took the lock and its reply was lost. The client then holds the lock, or deletes the key by its token. A Redis client that repeats commands by itself, as go-redis does unless MaxRetries is -1, is refused by its own key")},
+		{func(c clues) bool { return !c.crashed && (c.late || c.reasons[account.SetUnknown]) }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
+		{func(c clues) bool { return !c.ungranted() && !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
+		{func(c clues) bool { return !c.ungranted() && c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
+		{clues.ungranted, say("nothing prevents it altogether: a client that cannot reach Redis cannot take its key back before the TTL is over. A shorter TTL makes the wait shorter")},
 	},
 	checker.HungHolder: {
 		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that it comes back and releases")},

@@ -73,3 +73,30 @@ func TestAdviceOnALostRenewalAsksWhetherAnotherCouldArrive(t *testing.T) {
 		})
 	}
 }
+
+// A client library repeated a SET NX whose reply was lost, and its own key refused it.
+func TestAdviceOnAKeyThatRefusesItsOwnClientIsALookAtTheKey(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Busy(0, 10, 60)
+	lost := tape.Command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
+	lost.Replied = 0
+	tape.Command(0, "n0", 50, "nil", "SET orders token-a PX 1000 NX")
+	tape.Busy(1, 200, 203)
+	tape.Command(1, "n0", 200.4, "nil", "SET orders token-b PX 1000 NX")
+	tape.Acquire(1, 1100, 1103)
+	tape.Command(1, "n0", 1100.4, "OK", "SET orders token-c PX 1000 NX")
+	tape.Release(1, 1200, 1203, history.OK)
+	e := tape.Evidence()
+	verdicts, err := checker.Judge(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := FocusOn(trialOf(tape.Trial("own-refusal", "set-nx-px", "lost-reply", locks.Limit, e, verdicts...)))
+	if !ok || f.Finding.Cause != checker.OrphanedKey {
+		t.Fatalf("got %+v, want an orphaned key", f.Finding)
+	}
+	got := strings.Join(Tell(f).Prevented, "\n")
+	if !strings.Contains(got, "the client's own token") || strings.Contains(got, "a holder that is gone") {
+		t.Errorf("got advice\n%s", got)
+	}
+}
