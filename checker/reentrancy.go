@@ -75,6 +75,9 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 		n.byLock[h.Lock] = append(n.byLock[h.Lock], h)
 	}
 	for _, op := range f.Ops {
+		if op.Process != history.Nemesis || op.Window != nil {
+			continue
+		}
 		n.part(op)
 		switch op.F {
 		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
