@@ -128,7 +128,7 @@ func (w Window) Hangs() bool { return w.Effect == history.Hung && w.Hits > 0 }
 func HungClients(ops []history.Op) []string {
 	var names []string
 	for _, op := range ops {
-		if name := history.ClientName(op.Client); op.F == history.FHung && op.Process == history.Nemesis && !slices.Contains(names, name) {
+		if name := history.ClientName(op.Client); op.Event(history.FHung) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
