@@ -64,8 +64,8 @@ func TestDataHasTheWholeScene(t *testing.T) {
 					} else {
 						got = number(x[1])
 					}
-					if want := micro(m.At); got != want || x[0] != markNames[m.Shape] {
-						t.Errorf("%s: got %v at %d, want %s at %d", l.Label, x, got, markNames[m.Shape], want)
+					if want := micro(m.At); got != want || x[0] != markSamples[m.Shape].name {
+						t.Errorf("%s: got %v at %d, want %s at %d", l.Label, x, got, markSamples[m.Shape].name, want)
 					}
 				}
 			}

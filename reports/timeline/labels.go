@@ -59,7 +59,7 @@ func (p *painter) markLabel(i int, m mark) {
 	}
 	_, top := p.rows(i, 0)
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YTop)
-	if m.Shape == markLost || m.Shape == markCrash || m.Shape == markGone {
+	if markSamples[m.Shape].glyph.bold {
 		sty = svg.Bold(sty)
 	}
 	w := sty.Width(m.Label)

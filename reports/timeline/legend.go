@@ -12,14 +12,16 @@ import (
 
 // sample is one entry of a timeline's legend.
 type sample struct {
-	name string // the look, as in barNames or markNames, or the background that it explains
-	text string
+	name  string // the look as the page's script knows it: of a mark, of a bar as in barNames, or of a background
+	text  string
+	glyph *glyph // of a mark: how the mark is drawn, here too
 	// bar, mark and lane report whether the sample explains that bar, that mark, or the
-	// background of that lane in a picture that ends at the time.
+	// background of that lane in a picture that ends at the time. One with a glyph explains
+	// the marks of its shape.
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	draw func(n svg.Canvas, x, y vg.Length) // draws the symbol around (x, y), 14 points wide
+	draw func(n svg.Canvas, x, y vg.Length) // without a glyph: draws the symbol around (x, y), 14 points wide
 }
 
 func isBar(styles ...barStyle) func(bar) bool {
@@ -33,9 +35,44 @@ func isBar(styles ...barStyle) func(bar) bool {
 	}
 }
 
-func isMark(shape markShape) func(mark) bool {
-	return func(m mark) bool { return m.Shape == shape }
+// glyph is how the marks of one shape are drawn.
+type glyph struct {
+	shape markShape
+	bold  bool // the mark's label is bold
+	// down is how far below its lane's top edge the mark stands; if 0, the mark stands low
+	// below the lane's middle.
+	down, low vg.Length
+	// stem is how far above the mark a line begins that leads to the keys' bars; 0 = no line.
+	stem vg.Length
+	draw func(n svg.Canvas, s spot)
 }
+
+// spot is where a glyph is drawn, in which colours.
+type spot struct {
+	x, y       vg.Length
+	ink, paper color.Color
+	// lane is the lane's height; 0 in the legend, where glyphs are smaller.
+	lane vg.Length
+}
+
+// size returns the size of a glyph that is smaller in the legend.
+func (s spot) size(legend, lane vg.Length) vg.Length {
+	if s.lane == 0 {
+		return legend
+	}
+	return lane
+}
+
+// markSamples maps each shape to its row in samples.
+var markSamples = func() map[markShape]sample {
+	rows := map[markShape]sample{}
+	for _, s := range samples {
+		if s.glyph != nil {
+			rows[s.glyph.shape] = s
+		}
+	}
+	return rows
+}()
 
 // samples are all entries that a legend may have.
 var samples = []sample{
@@ -53,15 +90,19 @@ var samples = []sample{
 		n.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x-7, y-4, x+7, y+4)
 		n.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x-7, y-4, x+7, y+4)
 	}},
-	{name: "read", text: "read", mark: isMark(markRead), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6); n.Disc(svg.Paper, x, y, 1.5) }},
-	{name: "write", text: "write", mark: isMark(markWrite), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6) }},
-	{name: "lost", text: "told that its lease ended", mark: isMark(markLost), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: y + 3.5}, vg.Point{X: x + 4, Y: y + 3.5}, vg.Point{X: x, Y: y - 3.5})
-	}},
-	{name: "event", text: "event", mark: isMark(markEvent), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: y - 5}, vg.Point{X: x, Y: y + 5})
-	}},
-	{name: "crash", text: "crash, kill", mark: isMark(markCrash), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
+	{name: "read", text: "read", glyph: &glyph{shape: markRead, down: 6, draw: func(n svg.Canvas, s spot) {
+		n.Disc(s.ink, s.x, s.y, 2.6)
+		n.Disc(s.paper, s.x, s.y, 1.5)
+	}}},
+	{name: "write", text: "write", glyph: &glyph{shape: markWrite, down: 6, draw: func(n svg.Canvas, s spot) { n.Disc(s.ink, s.x, s.y, 2.6) }}},
+	{name: "lost", text: "told that its lease ended", glyph: &glyph{shape: markLost, bold: true, down: 5.5, draw: func(n svg.Canvas, s spot) {
+		n.Polygon(svg.Doubt, vg.Point{X: s.x - 4, Y: s.y + 3.5}, vg.Point{X: s.x + 4, Y: s.y + 3.5}, vg.Point{X: s.x, Y: s.y - 3.5})
+	}}},
+	{name: "event", text: "event", glyph: &glyph{shape: markEvent, draw: func(n svg.Canvas, s spot) {
+		half := s.size(5, s.lane/2-2)
+		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: s.x, Y: s.y - half}, vg.Point{X: s.x, Y: s.y + half})
+	}}},
+	{name: "crash", text: "crash, kill", glyph: &glyph{shape: markCrash, bold: true, low: 2, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, s.size(4, 5), 2, svg.Alarm) }}},
 	{name: "dead", text: "stopped for ever", lane: func(l lane, to time.Duration) bool { return l.Dead > 0 && l.Dead <= to }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.18), x-7, y-5, x+7, y+5)
 		n.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x - 7, Y: y}, vg.Point{X: x + 7, Y: y})
@@ -70,16 +111,19 @@ var samples = []sample{
 		n.Box(svg.Mix(svg.ClientInks[0], svg.Wash, 0.42), x-7, y-4, x+7, y+4)
 	}},
 	{name: "ever", text: "without expiry", bar: isBar(barKeyEver), draw: func(n svg.Canvas, x, y vg.Length) { n.Frame(svg.Line(svg.Alarm, 1), x-7, y-4, x+7, y+4) }},
-	{name: "set", text: "set", mark: isMark(markSet), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Polygon(svg.Ink, vg.Point{X: x - 3.5, Y: y + 3}, vg.Point{X: x + 3.5, Y: y + 3}, vg.Point{X: x, Y: y - 3})
-	}},
-	{name: "renewed", text: "renewed", mark: isMark(markRenewed), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x - 3, Y: y - 2}, vg.Point{X: x, Y: y + 2}, vg.Point{X: x + 3, Y: y - 2})
-	}},
-	{name: "deleted", text: "deleted", mark: isMark(markDeleted), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Ink) }},
+	{name: "set", text: "set", glyph: &glyph{shape: markSet, down: 6, stem: -3, draw: func(n svg.Canvas, s spot) {
+		n.Polygon(s.ink, vg.Point{X: s.x - 3.5, Y: s.y + 3}, vg.Point{X: s.x + 3.5, Y: s.y + 3}, vg.Point{X: s.x, Y: s.y - 3})
+	}}},
+	{name: "renewed", text: "renewed", glyph: &glyph{shape: markRenewed, down: 6, stem: 2, draw: func(n svg.Canvas, s spot) {
+		n.Lines(svg.Line(s.ink, 1.2), vg.Point{X: s.x - 3, Y: s.y - 2}, vg.Point{X: s.x, Y: s.y + 2}, vg.Point{X: s.x + 3, Y: s.y - 2})
+	}}},
+	{name: "deleted", text: "deleted", glyph: &glyph{shape: markDeleted, down: 6, stem: -3, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, 3, 1.5, s.ink) }}},
 	{name: "foreign", text: "red: done to another client's key", mark: func(m mark) bool { return m.Foreign }, draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Alarm) }},
-	{name: "expired", text: "expired", mark: isMark(markExpired), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 3.6); n.Disc(svg.Paper, x, y, 2.4) }},
-	{name: "removed", text: "lost by its node", mark: isMark(markGone), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
+	{name: "expired", text: "expired", glyph: &glyph{shape: markExpired, low: 3, draw: func(n svg.Canvas, s spot) {
+		n.Disc(svg.Ink, s.x, s.y, 3.6)
+		n.Disc(svg.Paper, s.x, s.y, 2.4)
+	}}},
+	{name: "removed", text: "lost by its node", glyph: &glyph{shape: markGone, bold: true, low: 3, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, s.size(4, 4.5), 2, svg.Alarm) }}},
 	{name: "fault", text: "fault in force, in its colour", bar: isBar(barFault), draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.35), x-7, y-4, x+7, y+4)
 		n.Box(svg.Muted, x-7, y-4, x-5.5, y+4)
@@ -124,7 +168,7 @@ func (s scene) has(x sample) bool {
 			}
 		}
 		for _, m := range l.Marks {
-			if x.mark != nil && x.mark(m) {
+			if x.glyph != nil && x.glyph.shape == m.Shape || x.mark != nil && x.mark(m) {
 				return true
 			}
 		}
@@ -161,7 +205,11 @@ func (p *painter) legend(c draw.Canvas) {
 	for _, row := range p.legendRows() {
 		x := c.Min.X + 8
 		for _, s := range row {
-			s.draw(n, x, y)
+			if s.glyph != nil {
+				s.glyph.draw(n, spot{x: x, y: y, ink: svg.Ink, paper: svg.Paper})
+			} else {
+				s.draw(n, x, y)
+			}
 			n.Text(sty, x+11, y+1, s.text)
 			x += sampleWidth(s)
 		}

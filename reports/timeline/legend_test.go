@@ -31,7 +31,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 		explained(barNames[b], lane{Bars: []bar{{Style: b}}})
 	}
 	for m := markRead; m <= markEvent; m++ {
-		explained(markNames[m], lane{Marks: []mark{{Shape: m}}})
+		explained(markSamples[m].name, lane{Marks: []mark{{Shape: m}}})
 	}
 	explained("shade", lane{Shades: []shade{{To: 1}}})
 	explained("dead", lane{Dead: 1})

@@ -325,31 +325,13 @@ func (p *painter) mark(i int, m mark) {
 	if m.Foreign {
 		c = svg.Alarm
 	}
-	switch m.Shape {
-	case markRead, markWrite:
-		p.pen.Disc(c, x, top-6, 2.6)
-		if m.Shape == markRead {
-			p.pen.Disc(svg.Wash, x, top-6, 1.5)
-		}
-	case markLost:
-		p.pen.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: top - 2}, vg.Point{X: x + 4, Y: top - 2}, vg.Point{X: x, Y: top - 9})
-	case markCrash:
-		cross(p.pen, x, mid-2, 5, 2, svg.Alarm)
-	case markSet:
-		p.pen.Polygon(c, vg.Point{X: x - 3.5, Y: top - 3}, vg.Point{X: x + 3.5, Y: top - 3}, vg.Point{X: x, Y: top - 9})
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
-	case markRenewed:
-		p.pen.Lines(svg.Line(c, 1.2), vg.Point{X: x - 3, Y: top - 8}, vg.Point{X: x, Y: top - 4}, vg.Point{X: x + 3, Y: top - 8})
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 4}, vg.Point{X: x, Y: mid - 8})
-	case markDeleted:
-		cross(p.pen, x, top-6, 3, 1.5, c)
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
-	case markExpired:
-		p.pen.Disc(svg.Ink, x, mid-3, 3.6)
-		p.pen.Disc(svg.Paper, x, mid-3, 2.4)
-	case markGone:
-		cross(p.pen, x, mid-3, 4.5, 2, svg.Alarm)
-	case markEvent:
-		p.pen.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: bottom + 2}, vg.Point{X: x, Y: top - 2})
+	g := markSamples[m.Shape].glyph
+	y := mid - g.low
+	if g.down > 0 {
+		y = top - g.down
+	}
+	g.draw(p.pen, spot{x: x, y: y, ink: c, paper: svg.Wash, lane: top - bottom})
+	if g.stem != 0 {
+		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: y + g.stem}, vg.Point{X: x, Y: mid - 8})
 	}
 }
