@@ -111,7 +111,7 @@ func (s scene) laneData(l lane) laneData {
 			whose = b.Fault
 		}
 		from, long := s.interval(b)
-		d.Bars = append(d.Bars, numbered([]any{barNames[b.Style], from, long, whose, b.Label, b.Times}, b.Rows))
+		d.Bars = append(d.Bars, numbered([]any{barSamples[b.Style].name, from, long, whose, b.Label, b.Times}, b.Rows))
 	}
 	for _, m := range l.Marks {
 		foreign := 0
@@ -168,9 +168,3 @@ func micro(d time.Duration) int64 { return d.Microseconds() }
 
 // length returns the microseconds between two times that are rounded down themselves.
 func length(from, to time.Duration) int64 { return micro(to) - micro(from) }
-
-// barNames are the looks of bars as the page's script knows them.
-var barNames = map[barStyle]string{
-	barWait: "wait", barHold: "hold", barRead: "shared", barGone: "gone", barAttempt: "try", barBusy: "busy",
-	barUnknown: "unknown", barKey: "key", barKeyEver: "ever", barFault: "fault", barFinding: "found", barOther: "other",
-}

@@ -52,8 +52,8 @@ func TestDataHasTheWholeScene(t *testing.T) {
 					default:
 						got = interval{number(x[1]), number(x[1]) + number(x[2])}
 					}
-					if want := (interval{micro(b.From), micro(b.To)}); got != want || x[0] != barNames[b.Style] {
-						t.Errorf("%s: got %v at %v, want %s at %v", l.Label, x, got, barNames[b.Style], want)
+					if want := (interval{micro(b.From), micro(b.To)}); got != want || x[0] != barSamples[b.Style].name {
+						t.Errorf("%s: got %v at %v, want %s at %v", l.Label, x, got, barSamples[b.Style].name, want)
 					}
 				}
 				for j, m := range l.Marks {
