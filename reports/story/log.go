@@ -87,7 +87,7 @@ func nemesisEntry(op history.Op, hung []string) string {
 		if w.Impact == nil && op.Error != "" {
 			what = prose.FirstLine(op.Error)
 		}
-		if w.Effect == history.Hung && w.Hits > 0 {
+		if w.Hangs() {
 			return fmt.Sprintf("%s is over: no more clients are hung from here on; %d hit: %s", name, w.Hits, what)
 		}
 		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, what)

@@ -120,10 +120,6 @@ func windows(ops []history.Op) []Window {
 	return out
 }
 
-// Hangs reports whether the fault hung a client in its work. Its closing entry ends only
-// the time in which clients are hung: a client that hangs does so until the trial's end.
-func (w Window) Hangs() bool { return w.Effect == history.Hung && w.Hits > 0 }
-
 // HungClients returns the names of the clients that hang in their work, in order.
 func HungClients(ops []history.Op) []string {
 	var names []string
