@@ -218,15 +218,10 @@ func (rp *replay) bare(pos int) string {
 	return ""
 }
 
-// upset lists the events after which a node may lack what it had, or nobody may see it.
-var upset = map[string]bool{
-	history.FNodeDown: true, history.FNodeUp: true, history.FPromote: true, history.FSplit: true,
-	history.FEvict: true, history.FMigrate: true, history.FNodeClock: true, history.FElection: true,
-}
-
-// keptFrom reports whether no such event came between the grant and the answer.
+// keptFrom reports whether no event came between the grant and the answer after which a node
+// may lack what it had, or nobody may see it.
 func (rp *replay) keptFrom(g *keyspace.Grant, p *history.Pair) bool {
 	return !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
-		return op.Process == history.Nemesis && op.Window == nil && upset[op.F] && g.At.Lo <= op.Time && op.Time <= p.Complete.Time
+		return g.At.Lo <= op.Time && op.Time <= p.Complete.Time && op.EventKind().Keys != history.KeysKept
 	})
 }

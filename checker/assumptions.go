@@ -260,7 +260,7 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 	var best interval
 	score := func(s interval) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
 	for _, win := range rp.windows {
-		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || livesOn(win.Invoke.Window) {
+		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || win.Invoke.Window.Effect.Prolongs() {
 			continue
 		}
 		s := interval{win.Invoke.Time, rp.end}
@@ -278,12 +278,6 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 		}
 	}
 	return told, froze
-}
-
-// livesOn reports whether the window's clients are alive all the time, although they may
-// record and send nothing.
-func livesOn(win *history.Window) bool {
-	return win.Effect == history.Slowed || win.Effect == history.Hung
 }
 
 // targets reports whether the window names the client and nothing else, or names nothing.
@@ -324,7 +318,7 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assump
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}
-		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo || livesOn(over) {
+		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo || over.Effect.Prolongs() {
 			continue
 		}
 		if but := among(l, over); but.What != "" {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -106,47 +107,57 @@ func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.
 
 // mayLoseKey reports whether the event may have made the node lose that key.
 func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
-	if op.Process != history.Nemesis || op.Window != nil {
-		return false
-	}
-	switch op.F {
-	case history.FPromote, history.FSplit: // in a Cluster: of its shard only
+	switch op.EventKind().Keys {
+	case history.KeysReplaced: // in a Cluster: of its shard only
 		return op.From == "" || op.From == node || op.Node == node
-	case history.FNodeUp:
+	case history.KeysRestored:
 		return op.Node == node
-	case history.FEvict:
+	case history.KeysEvicted:
 		return op.Node == node && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == key })
 	}
 	return false
 }
 
+// loss is how nodes lose keys in one kind of event: what its account says of the grant that
+// ended, and which premise it breaks by what.
+type loss struct {
+	ended   account.What
+	premise account.Premise
+	but     account.What
+}
+
+// losses has the events in which keys are lost, but for restarts.
+var losses = map[string]loss{
+	history.FEvict:   {account.EvictedUnder, account.NodeKeeps, account.EvictedKey},
+	history.FSplit:   {account.SplitWithout, account.OnePrimary, account.ServedBeside},
+	history.FPromote: {account.PromotedWithout, account.ReplicaHas, account.PromotedBehind},
+}
+
+func lossOf(op history.Op) loss {
+	return cmp.Or(losses[op.F], loss{account.RestartedWith, account.NodeKeeps, account.RestartedAndLost})
+}
+
 // loses describes the data loss that the event caused.
 func (rp *replay) loses(op history.Op, key string) *account.Assumption {
-	but := account.Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
-	switch op.F {
-	case history.FEvict:
-		but.What = account.EvictedKey
-		return &account.Assumption{Premise: account.NodeKeeps, But: but}
-	case history.FSplit:
-		but.What = account.ServedBeside
+	l := lossOf(op)
+	but := account.Fact{What: l.but, Nodes: []string{op.Node}, At: op.Time, Key: key}
+	switch l.but {
+	case account.ServedBeside:
 		if old := rp.oldPrimary(op); old != "" {
 			but.Nodes = append(but.Nodes, old)
 		}
-		return &account.Assumption{Premise: account.OnePrimary, But: but}
-	case history.FPromote:
-		but.What = account.PromotedBehind
-		return &account.Assumption{Premise: account.ReplicaHas, But: but}
+	case account.RestartedAndLost:
+		back := rp.backUp(op)
+		but.At, but.Lost = back.Time, back.Lost
 	}
-	back := rp.backUp(op)
-	but.What, but.At, but.Lost = account.RestartedAndLost, back.Time, back.Lost
-	return &account.Assumption{Premise: account.NodeKeeps, But: but}
+	return &account.Assumption{Premise: l.premise, But: but}
 }
 
 // backUp returns the event in which the node came back, or down itself if no return was
 // seen.
 func (rp *replay) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
-		if op.Index >= down.Index && op.F == history.FNodeUp && op.Process == history.Nemesis && op.Node == down.Node {
+		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {
 			return op
 		}
 	}
@@ -172,7 +183,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	ahead := map[string]time.Duration{}
 	told := account.Fact{Nodes: []string{s.first.Node}}
 	for _, op := range rp.Ops {
-		if op.F != history.FNodeClock || op.Process != history.Nemesis || op.Window != nil || op.Time > s.To {
+		if !op.Event(history.FNodeClock) || op.Time > s.To {
 			continue
 		}
 		by := op.Offset - ahead[op.Node]
@@ -207,8 +218,7 @@ func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 		s.Clients = append(slices.Clone(s.Clients), rp.Commands[pos].Client)
 	}
 	for _, op := range rp.Ops {
-		concerned := op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil &&
-			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
+		concerned := op.Event(history.FClock) && op.Time <= s.To && slices.Contains(s.Clients, op.Client)
 		if concerned && op.Offset.Abs() > most && rp.aheadUntil(op) >= s.From-max(rp.Claims.Recovery, rp.Claims.TTL)-op.Offset.Abs() {
 			most = op.Offset.Abs()
 			told = account.Fact{What: account.ClientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
@@ -253,14 +263,14 @@ func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *ac
 	}
 	slices.Sort(cmds)
 	for _, op := range slices.Backward(rp.Ops) {
-		if op.Time > after.entry.Complete.Time || op.Time < before.entry.Invoke.Time || op.Process != history.Nemesis || op.Window != nil {
+		if op.Time > after.entry.Complete.Time || op.Time < before.entry.Invoke.Time {
 			continue
 		}
-		switch {
-		case op.F == history.FPromote, op.F == history.FSplit,
-			op.F == history.FNodeUp && (second < 0 || op.Node == rp.Commands[second].Node):
+		switch keys := op.EventKind().Keys; {
+		case keys == history.KeysReplaced,
+			keys == history.KeysRestored && (second < 0 || op.Node == rp.Commands[second].Node):
 			return cmds, rp.loses(op, "")
-		case op.F == history.FEvict:
+		case keys == history.KeysEvicted:
 			for _, k := range op.Keys {
 				if second < 0 || rp.isCounter(before, k.Key) {
 					return cmds, rp.loses(op, k.Key)

@@ -241,7 +241,7 @@ func replayOf(ix *historyIndex) *replay {
 		}
 	}
 	for _, op := range ix.Ops {
-		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil {
+		if op.Event(history.FNodeClock) {
 			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], offset{op.Time, op.Offset})
 		}
 	}

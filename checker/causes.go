@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
@@ -376,6 +375,3 @@ func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	}
 	return because(ForeignDelete, cmds, did(account.RemovedKey))
 }
-
-// losses maps the event of a node to the way in which it lost keys.
-var losses = map[string]account.What{history.FEvict: account.EvictedUnder, history.FSplit: account.SplitWithout, history.FPromote: account.PromotedWithout}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker/account"
@@ -17,12 +16,12 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 			continue
 		}
 		return because(ServerLostKey, cmds, account.Fact{
-			What: cmp.Or(losses[op.F], account.RestartedWith), Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
+			What: lossOf(op).ended, Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
 			Clients: []int{first.Client}, Since: first.At.Lo,
 		})
 	}
 	if !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
-		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
+		return op.Event(history.FNodeDown) || op.Event(history.FNodeUp) || op.Event(history.FPromote)
 	}) {
 		return unclear // no server lost anything in this trial, so the reason is unknown
 	}

@@ -57,7 +57,7 @@ func brokenOff(op history.Op) Finding {
 // prove nothing: the trial gave them no time.
 func brokeDown(ops []history.Op) (history.Op, bool) {
 	for _, op := range ops {
-		if _, ok := breakdowns[op.F]; ok && op.Process == history.Nemesis && op.Window == nil {
+		if op.EventKind().Breakdown {
 			return op, true
 		}
 	}

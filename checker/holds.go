@@ -120,7 +120,7 @@ func (s *scan) belief(p owner) *belief {
 func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
-		if op.Process == history.Nemesis && op.Window == nil {
+		if op.Event(history.FCrash) {
 			s.endAll(op, account.ByCrash, func(p owner) bool { return p.client == op.Client })
 			s.crashed[op.Client] = true
 		}
@@ -308,7 +308,7 @@ type offset struct{ since, ahead time.Duration }
 func clocksOf(ops []history.Op) map[int]clock {
 	clocks := map[int]clock{}
 	for _, op := range ops {
-		if op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil {
+		if op.Event(history.FClock) {
 			clocks[op.Client] = append(clocks[op.Client], offset{op.Time, op.Offset})
 		}
 	}
@@ -350,7 +350,7 @@ func sound(ops []history.Op) error {
 	inRange := func(d time.Duration) bool { return -keyspace.Lifetime < d && d < keyspace.Lifetime }
 	dead := map[int]bool{}
 	for i, op := range ops {
-		if op.Process == history.Nemesis && op.F == history.FCrash {
+		if op.Event(history.FCrash) {
 			dead[op.Client] = true
 		}
 		switch {

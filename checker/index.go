@@ -54,10 +54,10 @@ func newHistoryIndex(f *caseFile) (*historyIndex, error) {
 	}
 	for _, op := range e.Ops {
 		ix.end = max(ix.end, op.Time)
-		if _, again := ix.crashes[op.Client]; op.F == history.FCrash && op.Process == history.Nemesis && !again {
+		if _, again := ix.crashes[op.Client]; op.Event(history.FCrash) && !again {
 			ix.crashes[op.Client] = op.Time
 		}
-		if _, again := ix.hung[op.Client]; op.F == history.FHung && op.Process == history.Nemesis && !again {
+		if _, again := ix.hung[op.Client]; op.Event(history.FHung) && !again {
 			ix.hung[op.Client] = op.Time
 		}
 	}

@@ -54,7 +54,7 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
 	last := map[string]history.Op{}
 	for _, op := range rp.Ops {
-		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
+		if op.Event(history.FKeys) && op.Time >= start {
 			last[op.Node] = op
 		}
 	}

@@ -141,7 +141,7 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt acc
 
 func (rp *replay) healedAt() (time.Duration, bool) {
 	for _, op := range slices.Backward(rp.Ops) {
-		if op.F == history.FHealed && op.Process == history.Nemesis {
+		if op.Event(history.FHealed) {
 			return op.Time, true
 		}
 	}

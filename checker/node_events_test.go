@@ -367,3 +367,14 @@ func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {
 		}, []string{"exclusion: lease-outlived"}},
 	})
 }
+
+func TestEveryEventThatTakesKeysOrEndsTheTrialHasItsRow(t *testing.T) {
+	for _, k := range history.EventKinds() {
+		if _, ok := losses[k.F]; ok != (k.Keys == history.KeysReplaced || k.Keys == history.KeysEvicted) {
+			t.Errorf("%s has a row in losses: %t", k.F, ok)
+		}
+		if _, ok := breakdowns[k.F]; ok != k.Breakdown {
+			t.Errorf("%s has a row in breakdowns: %t", k.F, ok)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (rp *replay) caredFor(lives []*keyspace.Grant) []interval {
 func (m *measure) recoveries() {
 	var departures []int // indices of entries
 	for _, op := range m.replay.Ops {
-		if (op.F == history.FCrash || op.F == history.FHung) && op.Process == history.Nemesis && op.Window == nil {
+		if op.EventKind().Leaves {
 			departures = append(departures, op.Index)
 			for _, lock := range m.businessOf(op.Client, op.Time) {
 				m.recovery(lock, op.Time)

@@ -76,13 +76,8 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 	}
 	for _, op := range f.Ops {
 		n.part(op)
-		switch op.F {
-		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
+		if op.EventKind().Keys.MayEnd() || f.Claims.ClientClock && op.Event(history.FClock) {
 			n.nodeEvents = append(n.nodeEvents, op.Time)
-		case history.FClock:
-			if f.Claims.ClientClock {
-				n.nodeEvents = append(n.nodeEvents, op.Time)
-			}
 		}
 	}
 	return n, nil
@@ -93,9 +88,9 @@ func (n *nesting) part(op history.Op) {
 	last := len(n.parted) - 1
 	open := last >= 0 && n.parted[last].to == Never
 	switch {
-	case op.F == history.FSplit && !open:
+	case op.Event(history.FSplit) && !open:
 		n.parted = append(n.parted, interval{op.Time, Never})
-	case op.F == history.FPromote && open:
+	case op.Event(history.FPromote) && open:
 		n.parted[last].to = op.Time
 	}
 }

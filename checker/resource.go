@@ -135,7 +135,7 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 		at.mode = op.Mode
 	}
 	switch {
-	case op.Process == history.Nemesis && op.F == history.FCrash && op.Window == nil:
+	case op.Event(history.FCrash):
 		for _, s := range x.inside {
 			if s.client == op.Client {
 				s.over = min(s.over, op.Time)

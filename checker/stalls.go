@@ -42,10 +42,9 @@ func (v Verdict) Unordered() bool {
 func stalls(e history.Evidence) (longest time.Duration, deposed string) {
 	for _, op := range e.Ops {
 		switch {
-		case op.Process != history.Nemesis:
-		case op.F == history.FStall:
+		case op.Event(history.FStall):
 			longest = max(longest, op.Offset)
-		case op.F == history.FElection:
+		case op.Event(history.FElection):
 			deposed = cmp.Or(deposed, op.Node, "a primary")
 		}
 	}

@@ -134,7 +134,7 @@ func (c *comparer) ops(a, b Evidence) {
 		exact(c, "value", fmt.Sprint(x.Value), fmt.Sprint(y.Value))
 		exact(c, "seq", x.Seq, y.Seq)
 		exact(c, "reason", x.Reason, y.Reason)
-		if x.Process == Nemesis && !IsBreakdown(x.F) {
+		if x.Process == Nemesis && !x.EventKind().Breakdown {
 			c.text("error", x.Error, y.Error)
 		}
 		exact(c, "node", x.Node, y.Node)

@@ -7,7 +7,7 @@
 // with completions, and Hash tells whether two runs are the same.
 //
 // The words, and the JSON keys, are Jepsen's. An operation is an invocation that is completed
-// by ok, fail or info. An event is an entry of the nemesis with no invocation (IsEvent). A
+// by ok, fail or info. An event is an entry of the nemesis with no invocation (EventKind). A
 // window is a fault in force: one entry opens it, another closes it. A claim is what a recipe
 // promises.
 package history

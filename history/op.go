@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -56,8 +55,8 @@ const (
 	Info   Type = "info"   // the outcome is unknown; for the nemesis also: an event
 )
 
-// Values of Op.F. In entries of a window (invoke opens it, info closes it), F is the name
-// of the fault instead.
+// Values of Op.F in entries of clients. In entries of a window (invoke opens it, info closes
+// it), F is the name of the fault instead.
 const (
 	FAcquire = "acquire" // take the lock
 	FRelease = "release" // release the lock; fail: the client was told that it did not hold the lock
@@ -65,58 +64,36 @@ const (
 	FRead    = "read"    // read the guarded resource
 	FWrite   = "write"   // write the guarded resource
 	FLost    = "lost"    // a client event (info), also beside an open operation: the holder was told, or saw, that its lease ended
+)
 
-	FCrash     = "crash"      // nemesis event: Op.Client stops for ever
-	FHung      = "hung"       // nemesis event: Op.Client never comes back from its work; its process lives on
-	FClock     = "clock"      // nemesis event: Op.Client's wall clock is off by Op.Offset from now on
-	FNodeDown  = "node-down"  // nemesis event: Op.Node was killed
-	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Lost says what it lost
-	FPromote   = "promote"    // nemesis event: Op.Node is primary from now on
-	FNodeClock = "node-clock" // nemesis event: Op.Node's wall clock is off by Op.Offset from now on
-	FEvict     = "evict"      // nemesis event: Op.Node evicted Op.Keys under memory pressure
-	FSplit     = "split"      // nemesis event: Op.Node serves Op.Client from now on, the old primary the other clients; FPromote of Op.Node ends the split
-	FMigrate   = "migrate"    // nemesis event: Op.Keys moved with their slots from Op.From to Op.Node
-	FHealed    = "healed"     // nemesis event: the last fault is healed; the liveness phase starts
-	FKeys      = "keys"       // nemesis event: a post-mortem found Op.Keys on Op.Node
-	FUnseen    = "unseen"     // nemesis event: Op.Node's keys cannot be observed from now on; Op.Error says why
-	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
+// Values of Op.F in events of the nemesis; see EventKind.
+const (
+	FCrash     = "crash"      // Op.Client stops for ever
+	FHung      = "hung"       // Op.Client never comes back from its work; its process lives on
+	FClock     = "clock"      // Op.Client's wall clock is off by Op.Offset from now on
+	FNodeDown  = "node-down"  // Op.Node was killed
+	FNodeUp    = "node-up"    // Op.Node is back; Op.Lost says what it lost
+	FPromote   = "promote"    // Op.Node is primary from now on
+	FNodeClock = "node-clock" // Op.Node's wall clock is off by Op.Offset from now on
+	FEvict     = "evict"      // Op.Node evicted Op.Keys under memory pressure
+	FSplit     = "split"      // Op.Node serves Op.Client from now on, the old primary the other clients; FPromote of Op.Node ends the split
+	FMigrate   = "migrate"    // Op.Keys moved with their slots from Op.From to Op.Node
+	FHealed    = "healed"     // the last fault is healed; the liveness phase starts
+	FKeys      = "keys"       // a post-mortem found Op.Keys on Op.Node
+	FUnseen    = "unseen"     // Op.Node's keys cannot be observed from now on; Op.Error says why
+	FStall     = "stall"      // the harness itself was not scheduled for Op.Offset
 
-	// FElection is a nemesis event: another node was elected in place of Op.Node, which
+	// FElection: another node was elected in place of Op.Node, which
 	// seemed dead although no fault had struck it: the machine had starved it. No lock
 	// is to blame for the data lost.
 	FElection = "unasked-election"
 
-	// Nemesis events with Op.Error: the code under test itself ended the trial. Only
+	// With Op.Error: the code under test itself ended the trial. Only
 	// entries of the teardown follow. FPanic has the Op.Client that panicked, if it is known.
 	FDeadlock = "deadlock" // every goroutine waits, for ever
 	FPanic    = "panic"    // the code under test panicked
 	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
 )
-
-// The table of the values of Op.F. Every value above is in one of these lists.
-var (
-	operations = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
-	events     = []string{
-		FCrash, FHung, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit,
-		FMigrate, FHealed, FKeys, FUnseen, FStall, FElection,
-	}
-	breakdowns = []string{FDeadlock, FPanic, FRunaway}
-)
-
-// IsOperation reports whether f is a value of Op.F in entries of clients.
-func IsOperation(f string) bool { return slices.Contains(operations, f) }
-
-// IsEvent reports whether f is a value of Op.F in events of the nemesis.
-func IsEvent(f string) bool { return slices.Contains(events, f) || IsBreakdown(f) }
-
-// IsBreakdown reports whether f is an event by which the code under test ends a trial.
-func IsBreakdown(f string) bool { return slices.Contains(breakdowns, f) }
-
-// Event reports whether the entry is the event f of the nemesis. Entries of a window are
-// not events.
-func (op Op) Event(f string) bool {
-	return op.Process == Nemesis && op.Window == nil && op.F == f
-}
 
 // Mode is how a read-write lock is taken; empty for every other lock.
 type Mode string

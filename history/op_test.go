@@ -10,12 +10,15 @@ import (
 	"testing"
 )
 
-func TestEveryValueOfFIsInOneListOfTheTable(t *testing.T) {
+func TestEveryValueOfFHasItsRow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "op.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := slices.Concat(operations, events, breakdowns)
+	listed := slices.Clone(operations)
+	for _, k := range eventKinds {
+		listed = append(listed, k.F)
+	}
 	var declared []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -56,5 +59,53 @@ func TestEvent(t *testing.T) {
 				t.Errorf("got %t, want %t", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestEnds(t *testing.T) {
+	at := func(f string, client int, node string) Op {
+		return Op{Process: Nemesis, Client: client, Type: Info, F: f, Node: node}
+	}
+	tests := map[string]struct {
+		earlier, later Op
+		want           bool
+	}{
+		"the client's clock is set again":  {at(FClock, 1, ""), at(FClock, 1, ""), true},
+		"another client's clock is set":    {at(FClock, 1, ""), at(FClock, 2, ""), false},
+		"the node's clock is set again":    {at(FNodeClock, NoClient, "n0"), at(FNodeClock, NoClient, "n0"), true},
+		"a client's clock is no node's":    {at(FClock, NoClient, "n0"), at(FNodeClock, NoClient, "n0"), false},
+		"the node is back":                 {at(FNodeDown, NoClient, "n0"), at(FNodeUp, NoClient, "n0"), true},
+		"another node is back":             {at(FNodeDown, NoClient, "n0"), at(FNodeUp, NoClient, "n1"), false},
+		"another node replaces it":         {at(FNodeDown, NoClient, "n0"), at(FPromote, NoClient, "n1"), true},
+		"nothing revives a client":         {at(FCrash, 1, ""), at(FCrash, 1, ""), false},
+		"an operation ends nothing":        {at(FClock, 1, ""), Op{Client: 1, Type: Info, F: FClock}, false},
+		"a window is not an event":         {at(FNodeClock, NoClient, ""), Op{Process: Nemesis, Client: NoClient, F: FNodeClock, Window: &Window{}}, false},
+		"an entry of a client has no kind": {Op{Client: 1, F: FClock}, at(FClock, 1, ""), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.later.Ends(tt.earlier); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// The rows refer to each other by name, and to fields that their events have.
+func TestRowsOfEventsAreSound(t *testing.T) {
+	for _, k := range eventKinds {
+		for _, by := range k.EndedBy {
+			if _, ok := EventOf(by); !ok {
+				t.Errorf("%s is ended by %q, which is no event", k.F, by)
+			}
+		}
+		switch {
+		case k.Keys != KeysKept && k.Of != OfNode, len(k.Changes) > 0 && k.Of != OfNode:
+			t.Errorf("%s changes keys of no node", k.F)
+		case k.Leaves && k.Of != OfClient:
+			t.Errorf("%s takes no client away", k.F)
+		case k.Breakdown && (k.Injected || k.Of != OfTrial):
+			t.Errorf("%s is both a fault's event and a breakdown", k.F)
+		}
 	}
 }

@@ -29,6 +29,10 @@ type Window struct {
 	Impact *Impact `json:"impact,omitempty"`
 }
 
+// Hangs reports whether the fault hung a client in its work. Its closing entry ends only
+// the time in which clients are hung: a client that hangs does so until the trial's end.
+func (w *Window) Hangs() bool { return w.Effect == Hung && w.Hits > 0 }
+
 // FaultEffect is what a fault does to clients, nodes or links.
 type FaultEffect string
 
@@ -50,6 +54,9 @@ const (
 	Evicted   FaultEffect = "evicted"    // nodes evict keys
 	SlotMoved FaultEffect = "slot-moved" // keys go to another node of a cluster
 )
+
+// Prolongs reports whether clients, alive, are longer at their work, or for ever.
+func (e FaultEffect) Prolongs() bool { return e == Slowed || e == Hung }
 
 // Direction of a link.
 type Direction string

@@ -13,10 +13,7 @@ import (
 
 // event applies an event of the nemesis to its node.
 func (r *reader) event(op history.Op) {
-	if op.Process != history.Nemesis || op.Window != nil {
-		return
-	}
-	switch op.F {
+	switch op.EventKind().F {
 	case history.FSplit:
 		r.split(op)
 	case history.FPromote:
@@ -244,7 +241,7 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 func (r *reader) eventOf(c history.KeyChange) int {
 	best, gap := -1, Lifetime
 	for _, op := range r.Ops {
-		if op.Process != history.Nemesis || op.Window != nil || op.Node != c.Node || !slices.Contains(events[c.By], op.F) {
+		if op.Node != c.Node || !slices.Contains(op.EventKind().Changes, c.By) {
 			continue
 		}
 		between := (op.Time - c.From).Abs()
@@ -256,14 +253,6 @@ func (r *reader) eventOf(c history.KeyChange) int {
 		}
 	}
 	return best
-}
-
-// events maps the origin of a change to the nemesis events that cause such changes.
-var events = map[history.ChangedBy][]string{
-	history.ByEviction:    {history.FEvict},
-	history.ByRestart:     {history.FNodeDown},
-	history.ByPromotion:   {history.FPromote, history.FSplit},
-	history.ByReplication: {history.FPromote, history.FNodeUp},
 }
 
 // split begins a parting: clients move to a replica, one after the other, while the rest

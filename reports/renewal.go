@@ -142,7 +142,7 @@ func longWork(p nemesis.Plan) (effect history.FaultEffect, lasts time.Duration, 
 	for i, a := range p {
 		e := nemesis.Effect(a.Fault)
 		switch {
-		case e != history.Slowed && e != history.Hung || i > 0 && e != effect:
+		case !e.Prolongs() || i > 0 && e != effect:
 			return "", 0, false
 		case i == 0:
 			effect, lasts = e, a.For

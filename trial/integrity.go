@@ -67,7 +67,7 @@ func (r Record) Missing() account.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
 	// A breakdown of the code under test is the end of the history: nothing follows it.
-	broke := slices.ContainsFunc(ops, func(op history.Op) bool { return op.Process == history.Nemesis && history.IsBreakdown(op.F) })
+	broke := slices.ContainsFunc(ops, func(op history.Op) bool { return op.EventKind().Breakdown })
 	switch {
 	case !slices.ContainsFunc(ops, granted):
 		return account.Fact{What: account.NothingAcquired}

@@ -155,7 +155,7 @@ func (t *running) over(err error) error {
 // t.broken may be a later one.
 func (t *running) firstBroken() *testbed.Breakdown {
 	ops := t.rec.Ops()
-	if len(ops) == 0 || !history.IsBreakdown(ops[len(ops)-1].F) {
+	if len(ops) == 0 || !ops[len(ops)-1].EventKind().Breakdown {
 		return t.broken
 	}
 	last := ops[len(ops)-1]

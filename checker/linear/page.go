@@ -177,7 +177,7 @@ func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]por
 		to, told := end, ""
 		if pair.Complete != nil && pair.Complete.Window != nil {
 			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
-			if closed := pair.Complete.Window; closed.Effect == history.Hung && closed.Hits > 0 {
+			if pair.Complete.Window.Hangs() {
 				to = end // the client hangs on
 			}
 		} else {

@@ -106,11 +106,7 @@ func fatesOf(e history.Evidence) map[int]fate {
 	fates := map[int]fate{}
 	for i := range e.Ops {
 		op := &e.Ops[i]
-		if op.F != history.FLost && op.F != history.FCrash && op.F != history.FClock {
-			continue
-		}
 		f := fates[op.Client]
-		byNemesis := op.Process == history.Nemesis && op.Window == nil
 		switch {
 		case op.F == history.FLost:
 			loss := *op
@@ -118,10 +114,12 @@ func fatesOf(e history.Evidence) map[int]fate {
 				loss.Mode = ""
 			}
 			f.losses = append(f.losses, loss)
-		case op.F == history.FCrash && byNemesis && f.crash == nil:
+		case op.Event(history.FCrash) && f.crash == nil:
 			f.crash = op
-		case op.F == history.FClock && byNemesis:
+		case op.Event(history.FClock):
 			f.changes = append(f.changes, *op)
+		default:
+			continue
 		}
 		fates[op.Client] = f
 	}

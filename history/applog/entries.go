@@ -62,8 +62,15 @@ func (r *reader) fromFirst() {
 	}
 }
 
-// plainEvents are the nemesis's events that a client and a time describe in full.
-var plainEvents = []string{history.FCrash, history.FHung, history.FHealed}
+// plainEvents lists the nemesis's events that a client and a time describe in full.
+func plainEvents() (all []string) {
+	for _, k := range history.EventKinds() {
+		if k.Of != history.OfNode && !k.HasOffset && !k.Breakdown {
+			all = append(all, k.F)
+		}
+	}
+	return all
+}
 
 func (r *reader) entry(w row, processes map[string]int, byName bool) (e history.Entry, err error) {
 	if e.Process, err = r.process(w, processes, byName); err != nil {
@@ -89,8 +96,8 @@ func (r *reader) entry(w row, processes map[string]int, byName bool) (e history.
 	case e.F == "":
 		return e, errors.New("f is missing: expected acquire, release, extend, read or write")
 	case nemesis:
-		if !slices.Contains(plainEvents, e.F) {
-			return e, fmt.Errorf("f of the nemesis is %q, expected one of %s; other events only in a history as Lockstorm writes it, with numbers for processes, clients and times", e.F, strings.Join(plainEvents, ", "))
+		if !slices.Contains(plainEvents(), e.F) {
+			return e, fmt.Errorf("f of the nemesis is %q, expected one of %s; other events only in a history as Lockstorm writes it, with numbers for processes, clients and times", e.F, strings.Join(plainEvents(), ", "))
 		}
 	default:
 		if e.F, err = oneOf(fF, e.F, fWords); err != nil {

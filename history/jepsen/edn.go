@@ -208,7 +208,8 @@ func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {
 		op.Type = history.Info
-		if op.F = cmp.Or(op.F, "nemesis"); history.IsEvent(op.F) || history.IsOperation(op.F) {
+		op.F = cmp.Or(op.F, "nemesis")
+		if _, event := history.EventOf(op.F); event || history.IsOperation(op.F) {
 			op.F = "nemesis " + op.F
 		}
 		return

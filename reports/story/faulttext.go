@@ -62,24 +62,11 @@ func (t *teller) bears(op history.Op) bool {
 	if op.Time >= t.Start {
 		return true
 	}
-	undoes := func(later history.Op) bool {
-		switch op.F {
-		case history.FClock:
-			return later.F == history.FClock && later.Client == op.Client
-		case history.FNodeClock:
-			return later.F == history.FNodeClock && later.Node == op.Node
-		case history.FNodeDown:
-			return later.F == history.FNodeUp && later.Node == op.Node || later.F == history.FPromote
-		}
-		return true
-	}
-	switch op.F {
-	case history.FClock, history.FNodeClock, history.FNodeDown:
-		return (op.Offset != 0 || op.F == history.FNodeDown) && !slices.ContainsFunc(t.Ops, func(later history.Op) bool {
-			return later.Index > op.Index && later.Time < t.Start && undoes(later)
-		})
-	}
-	return false
+	kind := op.EventKind()
+	lasts := len(kind.EndedBy) > 0 && (op.Offset != 0 || !kind.HasOffset)
+	return lasts && !slices.ContainsFunc(t.Ops, func(later history.Op) bool {
+		return later.Index > op.Index && later.Time < t.Start && later.Ends(op)
+	})
 }
 
 // windowWords describes a fault and its effect on commands; "" if the fault's events
@@ -163,66 +150,42 @@ func (t *teller) cutOff(w facts.Window) bool {
 func (t *teller) toldByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
-		if op.Process != history.Nemesis || op.Window != nil || op.Time < w.From-time.Millisecond || op.Time > w.To+time.Millisecond {
+		switch kind := op.EventKind(); {
+		case !kind.Injected || op.Time < w.From-time.Millisecond || op.Time > w.To+time.Millisecond:
 			return false
-		}
-		switch op.F {
-		case history.FCrash, history.FHung, history.FClock:
-			return slices.Contains(clients, op.Client)
-		case history.FPromote:
+		case op.F == history.FPromote:
 			return !w.Lagged()
-		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate:
-			return slices.Contains(nodes, op.Node)
+		case kind.Of == history.OfClient:
+			return slices.Contains(clients, op.Client)
 		}
-		return false
+		return slices.Contains(nodes, op.Node)
 	})
 }
 
 // eventStep describes an event of the nemesis; "" if the event needs no step.
 func (t *teller) eventStep(op history.Op) string {
+	text := eventTexts[op.F].step
 	switch op.F {
 	case history.FCrash:
-		text := fmt.Sprintf("c%d crashed", op.Client)
 		for _, w := range t.Windows {
 			command := w.BeforeSending(op.Client)
 			if command != "" && w.Effect == history.Crashed && w.From <= op.Time && op.Time <= w.To+time.Millisecond {
 				text += " before it could send " + command
 			}
 		}
-		return text
-	case history.FHung:
-		return fmt.Sprintf("c%d never came back from its work, but its process and its timers live on", op.Client)
-	case history.FClock:
-		return fmt.Sprintf("c%d's wall clock %s", op.Client, t.jumpWords(op))
-	case history.FNodeClock:
-		return fmt.Sprintf("the clock of %s %s", op.Node, t.jumpWords(op))
-	case history.FNodeDown:
-		return op.Node + " went down"
-	case history.FNodeUp:
-		text := op.Node + " came back"
-		if lost := op.Lost.String(); lost != "" {
-			text += " and had lost " + lost
-		}
-		return text
 	case history.FPromote:
 		if slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool { return s.To == op.Time && s.Node == op.Node }) {
-			return "the split ended: " + op.Node + " is the one primary, and the other threw away what it alone had"
+			text = "the split ended: {node} is the one primary, and the other threw away what it alone had"
 		}
-		return op.Node + " was made the primary"
-	case history.FMigrate:
-		return fmt.Sprintf("the slot of %s went from %s to %s, and the key with it", keyNames(op.Keys), op.From, op.Node)
-	case history.FEvict:
+	case history.FEvict, history.FMigrate:
 		if len(op.Keys) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s ran short of memory and evicted %s", op.Node, keyNames(op.Keys))
-	case history.FDeadlock, history.FPanic, history.FRunaway:
-		if t.Finding.Breaks() {
-			return ""
-		}
-		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, prose.FirstLine(op.Error))
 	}
-	return ""
+	if op.EventKind().Breakdown && t.Finding.Breaks() {
+		return ""
+	}
+	return filled(text, op, "{jump}", t.jumpWords(op))
 }
 
 // jumpWords says by how much a clock was set wrong, and until when.
@@ -232,7 +195,7 @@ func (t *teller) jumpWords(op history.Op) string {
 	}
 	for _, later := range t.Ops {
 		switch {
-		case later.Index <= op.Index || !sameClock(op, later):
+		case later.Index <= op.Index || !sameClock(later, op):
 			continue
 		case later.Offset != 0:
 		case later.Time-op.Time < time.Millisecond:
@@ -260,13 +223,5 @@ func (t *teller) setsRight(op history.Op) bool {
 	return before.Offset != 0 && t.bears(before)
 }
 
-// sameClock reports whether two events set the same clock.
-func sameClock(a, b history.Op) bool {
-	switch {
-	case a.F != b.F || b.Process != history.Nemesis:
-		return false
-	case a.F == history.FClock:
-		return a.Client == b.Client
-	}
-	return a.F == history.FNodeClock && a.Node == b.Node
-}
+// sameClock reports whether an event sets the same clock as an earlier one.
+func sameClock(op, earlier history.Op) bool { return op.F == earlier.F && op.Ends(earlier) }

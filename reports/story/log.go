@@ -87,63 +87,20 @@ func nemesisEntry(op history.Op, hung []string) string {
 		if w.Impact == nil && op.Error != "" {
 			what = prose.FirstLine(op.Error)
 		}
-		if w.Effect == history.Hung && w.Hits > 0 {
+		if w.Hangs() {
 			return fmt.Sprintf("%s is over: no more clients are hung from here on; %d hit: %s", name, w.Hits, what)
 		}
 		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, what)
 	}
-	switch op.F {
-	case history.FHealed:
-		switch len(hung) {
-		case 0:
-			return "everything is healed"
-		case 1:
-			return "everything is healed, but " + hung[0] + " goes on hanging in its work"
-		}
-		return "everything is healed, but " + prose.List(hung) + " go on hanging in their work"
-	case history.FKeys:
-		return "keys on " + op.Node + ": " + keysWords(op.Keys)
-	case history.FStall:
-		return "the harness itself stood still for " + prose.Length(op.Offset)
+	text := filled(eventTexts[op.F].entry, op)
+	switch {
+	case op.F != history.FHealed:
+	case len(hung) == 1:
+		text += ", but " + hung[0] + " goes on hanging in its work"
+	case len(hung) > 1:
+		text += ", but " + prose.List(hung) + " go on hanging in their work"
 	}
-	return eventWords(op)
-}
-
-// eventWords describes an event of the nemesis; "" for an event that is not listed.
-func eventWords(op history.Op) string {
-	switch op.F {
-	case history.FCrash:
-		return fmt.Sprintf("c%d crashed", op.Client)
-	case history.FHung:
-		return fmt.Sprintf("c%d hangs in its work for ever; its process lives on", op.Client)
-	case history.FClock:
-		return fmt.Sprintf("c%d's wall clock is %s from now on", op.Client, offsetWords(op.Offset))
-	case history.FNodeClock:
-		return fmt.Sprintf("%s's wall clock is %s from now on", op.Node, offsetWords(op.Offset))
-	case history.FNodeDown:
-		return op.Node + " was killed"
-	case history.FNodeUp:
-		if lost := op.Lost.String(); lost != "" {
-			return op.Node + " came back and had lost " + lost
-		}
-		return op.Node + " came back"
-	case history.FElection:
-		return op.Node + " was taken for dead though no fault had struck it"
-	case history.FPromote:
-		return op.Node + " was made the primary"
-	case history.FSplit:
-		return fmt.Sprintf("c%d was moved to %s, a second primary beside the old one", op.Client, op.Node)
-	case history.FMigrate:
-		return fmt.Sprintf("%s went from %s to %s with the slot", keyNames(op.Keys), op.From, op.Node)
-	case history.FEvict:
-		if len(op.Keys) == 0 {
-			return op.Node + " evicted nothing"
-		}
-		return fmt.Sprintf("%s evicted %s", op.Node, keyNames(op.Keys))
-	case history.FDeadlock, history.FPanic, history.FRunaway:
-		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, prose.FirstLine(op.Error))
-	}
-	return ""
+	return text
 }
 
 func keysWords(keys []history.KeyState) string {

@@ -111,7 +111,7 @@ func (s scene) laneData(l lane) laneData {
 			whose = b.Fault
 		}
 		from, long := s.interval(b)
-		d.Bars = append(d.Bars, numbered([]any{barNames[b.Style], from, long, whose, b.Label, b.Times}, b.Rows))
+		d.Bars = append(d.Bars, numbered([]any{barSamples[b.Style].name, from, long, whose, b.Label, b.Times}, b.Rows))
 	}
 	for _, m := range l.Marks {
 		foreign := 0
@@ -122,7 +122,7 @@ func (s scene) laneData(l lane) laneData {
 		if len(m.Rows) > 0 && m.At == s.Rows[m.Rows[0]].To {
 			at = nil
 		}
-		d.Marks = append(d.Marks, numbered([]any{markNames[m.Shape], at, m.Client, foreign, m.Label}, m.Rows))
+		d.Marks = append(d.Marks, numbered([]any{markSamples[m.Shape].name, at, m.Client, foreign, m.Label}, m.Rows))
 	}
 	return d
 }
@@ -168,15 +168,3 @@ func micro(d time.Duration) int64 { return d.Microseconds() }
 
 // length returns the microseconds between two times that are rounded down themselves.
 func length(from, to time.Duration) int64 { return micro(to) - micro(from) }
-
-// barNames and markNames are the looks as the page's script knows them.
-var (
-	barNames = map[barStyle]string{
-		barWait: "wait", barHold: "hold", barRead: "shared", barGone: "gone", barAttempt: "try", barBusy: "busy",
-		barUnknown: "unknown", barKey: "key", barKeyEver: "ever", barFault: "fault", barFinding: "found", barOther: "other",
-	}
-	markNames = map[markShape]string{
-		markRead: "read", markWrite: "write", markLost: "lost", markCrash: "crash", markSet: "set", markRenewed: "renewed",
-		markDeleted: "deleted", markExpired: "expired", markGone: "removed", markEvent: "event",
-	}
-)

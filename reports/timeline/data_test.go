@@ -52,8 +52,8 @@ func TestDataHasTheWholeScene(t *testing.T) {
 					default:
 						got = interval{number(x[1]), number(x[1]) + number(x[2])}
 					}
-					if want := (interval{micro(b.From), micro(b.To)}); got != want || x[0] != barNames[b.Style] {
-						t.Errorf("%s: got %v at %v, want %s at %v", l.Label, x, got, barNames[b.Style], want)
+					if want := (interval{micro(b.From), micro(b.To)}); got != want || x[0] != barSamples[b.Style].name {
+						t.Errorf("%s: got %v at %v, want %s at %v", l.Label, x, got, barSamples[b.Style].name, want)
 					}
 				}
 				for j, m := range l.Marks {
@@ -64,8 +64,8 @@ func TestDataHasTheWholeScene(t *testing.T) {
 					} else {
 						got = number(x[1])
 					}
-					if want := micro(m.At); got != want || x[0] != markNames[m.Shape] {
-						t.Errorf("%s: got %v at %d, want %s at %d", l.Label, x, got, markNames[m.Shape], want)
+					if want := micro(m.At); got != want || x[0] != markSamples[m.Shape].name {
+						t.Errorf("%s: got %v at %d, want %s at %d", l.Label, x, got, markSamples[m.Shape].name, want)
 					}
 				}
 			}

@@ -12,22 +12,13 @@ import (
 func (p *painter) barLabel(i int, b bar) {
 	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
 	bottom, top := p.rows(i, 0)
-	mid := (bottom+top)/2 + 1
+	k := barSamples[b.Style].stroke
+	mid := (bottom+top)/2 + 1 - k.low
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YCenter)
-	beside := false
-	switch b.Style {
-	case barFault, barOther, barFinding:
-		beside = true
-	case barHold, barRead, barGone, barUnknown:
-		mid -= 2
-	case barKey, barKeyEver:
-		mid -= 3
-	default:
-		return
-	}
+	beside := k.low == 0 // the bar fills its lane
 	w := sty.Width(b.Label)
 	switch right, left := x1+3, p.at(b.From)-3-w; {
-	case b.Label == "":
+	case b.Label == "", k.half > 0 && 2*k.half < svg.FontSmall:
 		return
 	case x0+w+1 <= x1:
 		switch b.Style {
@@ -59,7 +50,7 @@ func (p *painter) markLabel(i int, m mark) {
 	}
 	_, top := p.rows(i, 0)
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YTop)
-	if m.Shape == markLost || m.Shape == markCrash || m.Shape == markGone {
+	if markSamples[m.Shape].glyph.bold {
 		sty = svg.Bold(sty)
 	}
 	w := sty.Width(m.Label)

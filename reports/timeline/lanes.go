@@ -131,19 +131,42 @@ func newClientLane(client int, f story.Focus, rows *book) lane {
 		if op.Client != client {
 			continue
 		}
-		switch op.F {
-		case history.FLost:
-			l.event(op, markLost, "told: lost", rows)
-		case history.FCrash:
-			l.event(op, markCrash, "crash", rows)
+		if op.F == history.FLost || op.EventKind().Of == history.OfClient {
+			l.marked(op, rows)
+		}
+		if op.Event(history.FCrash) {
 			l.Dead = op.Time
-		case history.FHung:
-			l.event(op, markEvent, "hangs", rows)
-		case history.FClock:
-			l.event(op, markEvent, fmt.Sprintf("clock %+.4g s", op.Offset.Seconds()), rows)
 		}
 	}
 	return l.within(f.From, f.To)
+}
+
+// eventMarks are the marks of events on the lanes of their clients and nodes. The marks of
+// keys tell what else events did.
+var eventMarks = map[string]struct {
+	shape markShape
+	label string
+}{
+	history.FLost:      {markLost, "told: lost"},
+	history.FCrash:     {markCrash, "crash"},
+	history.FHung:      {markEvent, "hangs"},
+	history.FClock:     {markEvent, "clock"},
+	history.FNodeDown:  {markCrash, "killed"},
+	history.FNodeUp:    {markEvent, "back"},
+	history.FPromote:   {markEvent, "promoted"},
+	history.FNodeClock: {markEvent, "clock"},
+}
+
+// marked adds the mark of an event, if it has one.
+func (l *lane) marked(op history.Op, rows *book) {
+	m, ok := eventMarks[op.F]
+	if !ok {
+		return
+	}
+	if op.EventKind().HasOffset {
+		m.label += fmt.Sprintf(" %+.4g s", op.Offset.Seconds())
+	}
+	l.event(op, m.shape, m.label, rows)
 }
 
 // event adds the mark of an event of the lane's client or node.
@@ -158,7 +181,7 @@ func (l *lane) event(op history.Op, shape markShape, label string, rows *book) {
 // crashOf returns when the client crashed; end if it did not.
 func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	for _, op := range ops {
-		if op.F == history.FCrash && op.Client == client {
+		if op.Event(history.FCrash) && op.Client == client {
 			return op.Time
 		}
 	}
@@ -262,8 +285,8 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 	}
 	for _, op := range f.Ops {
 		for i := range lanes {
-			if lanes[i].Node == op.Node {
-				lanes[i].nodeEvent(op, rows)
+			if lanes[i].Node == op.Node && op.EventKind().Of == history.OfNode {
+				lanes[i].marked(op, rows)
 			}
 		}
 	}
@@ -287,20 +310,6 @@ func (l *lane) split(node string, splits []facts.Split, rows *book) {
 		case s.To > 0:
 			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted", rows)
 		}
-	}
-}
-
-func (l *lane) nodeEvent(op history.Op, rows *book) {
-	op.Client = history.NoClient
-	switch op.F {
-	case history.FNodeDown:
-		l.event(op, markCrash, "killed", rows)
-	case history.FNodeUp:
-		l.event(op, markEvent, "back", rows)
-	case history.FPromote:
-		l.event(op, markEvent, "promoted", rows)
-	case history.FNodeClock:
-		l.event(op, markEvent, fmt.Sprintf("clock %+.4g s", op.Offset.Seconds()), rows)
 	}
 }
 

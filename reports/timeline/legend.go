@@ -10,90 +10,147 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// sample is one entry of a timeline's legend.
+// sample is one entry of a timeline's legend. It explains the bars or the marks whose look it
+// has.
 type sample struct {
-	name string // the look, as in barNames or markNames, or the background that it explains
-	text string
-	// bar, mark and lane report whether the sample explains that bar, that mark, or the
+	name   string // as the page's script knows it
+	text   string
+	stroke *stroke // of a bar
+	glyph  *glyph  // of a mark
+	// bar, mark and lane report whether the sample explains that bar or mark, too, or the
 	// background of that lane in a picture that ends at the time.
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	draw func(n svg.Canvas, x, y vg.Length) // draws the symbol around (x, y), 14 points wide
+	// draw draws the symbol around (x, y), 14 points wide, if that is neither the bar nor the
+	// mark.
+	draw func(n svg.Canvas, x, y vg.Length)
 }
 
-func isBar(styles ...barStyle) func(bar) bool {
-	return func(b bar) bool {
-		for _, s := range styles {
-			if b.Style == s {
-				return true
-			}
-		}
-		return false
+// stroke is how the bars of one style are drawn.
+type stroke struct {
+	style barStyle
+	// half is half the bar's height; if 0, inset is how far the bar's edges are within those of
+	// its lane. The bar's middle is low below the lane's.
+	half, inset, low vg.Length
+	draw             func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length)
+}
+
+// glyph is how the marks of one shape are drawn.
+type glyph struct {
+	shape markShape
+	bold  bool // the mark's label is bold
+	// down is how far below its lane's top edge the mark stands; if 0, the mark stands low
+	// below the lane's middle.
+	down, low vg.Length
+	// stem is how far above the mark a line begins that leads to the keys' bars; 0 = no line.
+	stem vg.Length
+	draw func(n svg.Canvas, s spot)
+}
+
+// spot is where a glyph is drawn, in which colours.
+type spot struct {
+	x, y       vg.Length
+	ink, paper color.Color
+	// lane is the lane's height; 0 in the legend, where glyphs are smaller.
+	lane vg.Length
+}
+
+// size returns the size of a glyph that is smaller in the legend.
+func (s spot) size(legend, lane vg.Length) vg.Length {
+	if s.lane == 0 {
+		return legend
 	}
+	return lane
 }
 
-func isMark(shape markShape) func(mark) bool {
-	return func(m mark) bool { return m.Shape == shape }
-}
+// barSamples and markSamples are the rows of samples by what they explain.
+var barSamples, markSamples = func() (map[barStyle]sample, map[markShape]sample) {
+	bars, marks := map[barStyle]sample{}, map[markShape]sample{}
+	for _, s := range samples {
+		switch {
+		case s.stroke != nil:
+			bars[s.stroke.style] = s
+		case s.glyph != nil:
+			marks[s.glyph.shape] = s
+		}
+	}
+	return bars, marks
+}()
 
 // samples are all entries that a legend may have.
 var samples = []sample{
-	{name: "wait", text: "waits for the lock", bar: isBar(barWait), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.8), x-7, y-0.6, x+7, y+0.6) }},
-	{name: "try", text: "operation", bar: isBar(barAttempt), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.ClientInks[0], 0.55), x-7, y-2.5, x+7, y+2.5) }},
-	{name: "busy", text: "refused", bar: isBar(barBusy), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alpha(svg.Muted, 0.75), x-7, y-2.5, x+7, y+2.5) }},
-	{name: "hold", text: "believes it holds", bar: isBar(barHold), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
-	{name: "shared", text: "holds for reading", bar: isBar(barRead), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Box(svg.Mix(svg.ClientInks[0], svg.Wash, 0.35), x-7, y-4, x+7, y+4)
-		n.Frame(svg.Line(svg.ClientInks[0], 1), x-7, y-4, x+7, y+4)
-	}},
-	{name: "gone", text: "believes it holds, but its key is gone", bar: isBar(barGone), draw: func(n svg.Canvas, x, y vg.Length) { stripedBox(n, svg.ClientInks[0], x-7, y-4, x+7, y+4) }},
-	{name: "unknown", text: "outcome unknown", bar: isBar(barUnknown), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Box(svg.Mix(svg.Doubt, svg.Wash, 0.12), x-7, y-4, x+7, y+4)
-		n.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x-7, y-4, x+7, y+4)
-		n.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x-7, y-4, x+7, y+4)
-	}},
-	{name: "read", text: "read", mark: isMark(markRead), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6); n.Disc(svg.Paper, x, y, 1.5) }},
-	{name: "write", text: "write", mark: isMark(markWrite), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 2.6) }},
-	{name: "lost", text: "told that its lease ended", mark: isMark(markLost), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: y + 3.5}, vg.Point{X: x + 4, Y: y + 3.5}, vg.Point{X: x, Y: y - 3.5})
-	}},
-	{name: "event", text: "event", mark: isMark(markEvent), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: y - 5}, vg.Point{X: x, Y: y + 5})
-	}},
-	{name: "crash", text: "crash, kill", mark: isMark(markCrash), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
+	{name: "wait", text: "waits for the lock", stroke: &stroke{style: barWait, half: 0.6, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Alpha(ink, 0.8), x0, y0, x1, y1)
+	}}},
+	{name: "try", text: "operation", stroke: &stroke{style: barAttempt, half: 2.5, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Alpha(ink, 0.55), x0, y0, x1, y1)
+	}}},
+	{name: "busy", text: "refused", stroke: &stroke{style: barBusy, half: 2.5, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Alpha(svg.Muted, 0.75), x0, y0, x1, y1)
+	}}},
+	{name: "hold", text: "believes it holds", stroke: &stroke{style: barHold, inset: 6, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) { n.Box(ink, x0, y0, x1, y1) }}},
+	{name: "shared", text: "holds for reading", stroke: &stroke{style: barRead, inset: 6, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Mix(ink, svg.Wash, 0.35), x0, y0, x1, y1)
+		n.Frame(svg.Line(ink, 1), x0, y0, x1, y1)
+	}}},
+	{name: "gone", text: "believes it holds, but its key is gone", stroke: &stroke{style: barGone, inset: 6, low: 2, draw: stripedBox}},
+	{name: "unknown", text: "outcome unknown", stroke: &stroke{style: barUnknown, inset: 6, low: 2, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Mix(svg.Doubt, svg.Wash, 0.12), x0, y0, x1, y1)
+		n.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x0, y0, x1, y1)
+		n.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x0, y0, x1, y1)
+	}}},
+	{name: "read", text: "read", glyph: &glyph{shape: markRead, down: 6, draw: func(n svg.Canvas, s spot) {
+		n.Disc(s.ink, s.x, s.y, 2.6)
+		n.Disc(s.paper, s.x, s.y, 1.5)
+	}}},
+	{name: "write", text: "write", glyph: &glyph{shape: markWrite, down: 6, draw: func(n svg.Canvas, s spot) { n.Disc(s.ink, s.x, s.y, 2.6) }}},
+	{name: "lost", text: "told that its lease ended", glyph: &glyph{shape: markLost, bold: true, down: 5.5, draw: func(n svg.Canvas, s spot) {
+		n.Polygon(svg.Doubt, vg.Point{X: s.x - 4, Y: s.y + 3.5}, vg.Point{X: s.x + 4, Y: s.y + 3.5}, vg.Point{X: s.x, Y: s.y - 3.5})
+	}}},
+	{name: "event", text: "event", glyph: &glyph{shape: markEvent, draw: func(n svg.Canvas, s spot) {
+		half := s.size(5, s.lane/2-2)
+		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: s.x, Y: s.y - half}, vg.Point{X: s.x, Y: s.y + half})
+	}}},
+	{name: "crash", text: "crash, kill", glyph: &glyph{shape: markCrash, bold: true, low: 2, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, s.size(4, 5), 2, svg.Alarm) }}},
 	{name: "dead", text: "stopped for ever", lane: func(l lane, to time.Duration) bool { return l.Dead > 0 && l.Dead <= to }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.18), x-7, y-5, x+7, y+5)
 		n.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x - 7, Y: y}, vg.Point{X: x + 7, Y: y})
 	}},
-	{name: "key", text: "key in Redis, in its owner's colour", bar: isBar(barKey, barKeyEver), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Box(svg.Mix(svg.ClientInks[0], svg.Wash, 0.42), x-7, y-4, x+7, y+4)
-	}},
-	{name: "ever", text: "without expiry", bar: isBar(barKeyEver), draw: func(n svg.Canvas, x, y vg.Length) { n.Frame(svg.Line(svg.Alarm, 1), x-7, y-4, x+7, y+4) }},
-	{name: "set", text: "set", mark: isMark(markSet), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Polygon(svg.Ink, vg.Point{X: x - 3.5, Y: y + 3}, vg.Point{X: x + 3.5, Y: y + 3}, vg.Point{X: x, Y: y - 3})
-	}},
-	{name: "renewed", text: "renewed", mark: isMark(markRenewed), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x - 3, Y: y - 2}, vg.Point{X: x, Y: y + 2}, vg.Point{X: x + 3, Y: y - 2})
-	}},
-	{name: "deleted", text: "deleted", mark: isMark(markDeleted), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Ink) }},
+	{name: "key", text: "key in Redis, in its owner's colour", bar: func(b bar) bool { return b.Style == barKeyEver }, stroke: &stroke{style: barKey, half: 5, low: 3, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Mix(ink, svg.Wash, 0.42), x0, y0, x1, y1)
+	}}},
+	{name: "ever", text: "without expiry", draw: func(n svg.Canvas, x, y vg.Length) { n.Frame(svg.Line(svg.Alarm, 1), x-7, y-4, x+7, y+4) }, stroke: &stroke{style: barKeyEver, half: 5, low: 3, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Mix(ink, svg.Wash, 0.42), x0, y0, x1, y1)
+		n.Frame(svg.Line(svg.Alarm, 1), x0, y0, x1, y1)
+	}}},
+	{name: "set", text: "set", glyph: &glyph{shape: markSet, down: 6, stem: -3, draw: func(n svg.Canvas, s spot) {
+		n.Polygon(s.ink, vg.Point{X: s.x - 3.5, Y: s.y + 3}, vg.Point{X: s.x + 3.5, Y: s.y + 3}, vg.Point{X: s.x, Y: s.y - 3})
+	}}},
+	{name: "renewed", text: "renewed", glyph: &glyph{shape: markRenewed, down: 6, stem: 2, draw: func(n svg.Canvas, s spot) {
+		n.Lines(svg.Line(s.ink, 1.2), vg.Point{X: s.x - 3, Y: s.y - 2}, vg.Point{X: s.x, Y: s.y + 2}, vg.Point{X: s.x + 3, Y: s.y - 2})
+	}}},
+	{name: "deleted", text: "deleted", glyph: &glyph{shape: markDeleted, down: 6, stem: -3, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, 3, 1.5, s.ink) }}},
 	{name: "foreign", text: "red: done to another client's key", mark: func(m mark) bool { return m.Foreign }, draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 3, 1.5, svg.Alarm) }},
-	{name: "expired", text: "expired", mark: isMark(markExpired), draw: func(n svg.Canvas, x, y vg.Length) { n.Disc(svg.Ink, x, y, 3.6); n.Disc(svg.Paper, x, y, 2.4) }},
-	{name: "removed", text: "lost by its node", mark: isMark(markGone), draw: func(n svg.Canvas, x, y vg.Length) { cross(n, x, y, 4, 2, svg.Alarm) }},
-	{name: "fault", text: "fault in force, in its colour", bar: isBar(barFault), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Box(svg.Alpha(svg.Muted, 0.35), x-7, y-4, x+7, y+4)
-		n.Box(svg.Muted, x-7, y-4, x-5.5, y+4)
-	}},
+	{name: "expired", text: "expired", glyph: &glyph{shape: markExpired, low: 3, draw: func(n svg.Canvas, s spot) {
+		n.Disc(svg.Ink, s.x, s.y, 3.6)
+		n.Disc(svg.Paper, s.x, s.y, 2.4)
+	}}},
+	{name: "removed", text: "lost by its node", glyph: &glyph{shape: markGone, bold: true, low: 3, draw: func(n svg.Canvas, s spot) { cross(n, s.x, s.y, s.size(4, 4.5), 2, svg.Alarm) }}},
+	{name: "fault", text: "fault in force, in its colour", stroke: &stroke{style: barFault, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Alpha(ink, 0.35), x0, y0, x1, y1)
+		n.Box(ink, x0, y0, x0+1.5, y1)
+	}}},
 	{name: "shade", text: "aimed at this client or node", lane: func(l lane, _ time.Duration) bool { return len(l.Shades) > 0 }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Muted, 0.16), x-7, y-5, x+7, y+5)
 		n.Hatch(svg.Line(svg.Alpha(svg.Muted, 0.6), 0.6), 6, x-7, y-5, x+7, y+5)
 	}},
-	{name: "found", text: "found: the violation told", bar: isBar(barFinding), draw: func(n svg.Canvas, x, y vg.Length) { n.Box(svg.Alarm, x-7, y-4, x+7, y+4) }},
-	{name: "other", text: "found: other violations", bar: isBar(barOther), draw: func(n svg.Canvas, x, y vg.Length) {
-		n.Box(svg.Alpha(svg.Alarm, 0.22), x-7, y-4, x+7, y+4)
-		n.Box(svg.Alarm, x-7, y-4, x-6, y+4)
-	}},
-	{name: "harm", text: "from the moment of the violation to its end", bar: isBar(barFinding), draw: func(n svg.Canvas, x, y vg.Length) {
+	{name: "found", text: "found: the violation told", stroke: &stroke{style: barFinding, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) { n.Box(svg.Alarm, x0, y0, x1, y1) }}},
+	{name: "other", text: "found: other violations", stroke: &stroke{style: barOther, draw: func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Alpha(svg.Alarm, 0.22), x0, y0, x1, y1)
+		n.Box(svg.Alarm, x0, y0, x0+1, y1)
+	}}},
+	{name: "harm", text: "from the moment of the violation to its end", bar: func(b bar) bool { return b.Style == barFinding }, draw: func(n svg.Canvas, x, y vg.Length) {
 		n.Box(svg.Alpha(svg.Alarm, 0.13), x-7, y-5, x+7, y+5)
 		n.Lines(svg.Line(svg.Alarm, 0.9, 4, 2), vg.Point{X: x - 7, Y: y - 5}, vg.Point{X: x - 7, Y: y + 5})
 		n.Lines(svg.Line(svg.Alarm, 0.9, 4, 2), vg.Point{X: x + 7, Y: y - 5}, vg.Point{X: x + 7, Y: y + 5})
@@ -119,12 +176,12 @@ func (s scene) has(x sample) bool {
 			return true
 		}
 		for _, b := range l.Bars {
-			if x.bar != nil && x.bar(b) {
+			if x.stroke != nil && x.stroke.style == b.Style || x.bar != nil && x.bar(b) {
 				return true
 			}
 		}
 		for _, m := range l.Marks {
-			if x.mark != nil && x.mark(m) {
+			if x.glyph != nil && x.glyph.shape == m.Shape || x.mark != nil && x.mark(m) {
 				return true
 			}
 		}
@@ -154,6 +211,25 @@ func sampleWidth(s sample) vg.Length {
 	return svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter).Width(s.text) + 28
 }
 
+// symbol draws the sample's symbol around (x, y).
+func (s sample) symbol(n svg.Canvas, x, y vg.Length) {
+	switch {
+	case s.draw != nil:
+		s.draw(n, x, y)
+	case s.glyph != nil:
+		s.glyph.draw(n, spot{x: x, y: y, ink: svg.Ink, paper: svg.Paper})
+	default:
+		ink, half := svg.ClientInks[0], vg.Length(4)
+		if s.stroke.style == barFault {
+			ink = svg.Muted
+		}
+		if s.stroke.half > 0 {
+			half = min(half, s.stroke.half)
+		}
+		s.stroke.draw(n, ink, x-7, y-half, x+7, y+half)
+	}
+}
+
 func (p *painter) legend(c draw.Canvas) {
 	n := svg.Canvas{Canvas: c}
 	sty := svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter)
@@ -161,7 +237,7 @@ func (p *painter) legend(c draw.Canvas) {
 	for _, row := range p.legendRows() {
 		x := c.Min.X + 8
 		for _, s := range row {
-			s.draw(n, x, y)
+			s.symbol(n, x, y)
 			n.Text(sty, x+11, y+1, s.text)
 			x += sampleWidth(s)
 		}

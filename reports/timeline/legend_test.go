@@ -28,10 +28,10 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 		t.Errorf("no sample %q explains %+v", name, l)
 	}
 	for b := barWait; b <= barOther; b++ {
-		explained(barNames[b], lane{Bars: []bar{{Style: b}}})
+		explained(barSamples[b].name, lane{Bars: []bar{{Style: b}}})
 	}
 	for m := markRead; m <= markEvent; m++ {
-		explained(markNames[m], lane{Marks: []mark{{Shape: m}}})
+		explained(markSamples[m].name, lane{Marks: []mark{{Shape: m}}})
 	}
 	explained("shade", lane{Shades: []shade{{To: 1}}})
 	explained("dead", lane{Dead: 1})

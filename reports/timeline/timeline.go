@@ -229,43 +229,17 @@ func (p *painter) widen(b bar) vg.Length {
 }
 
 func (p *painter) bar(i int, b bar) {
-	x0, x1 := p.at(b.From), p.widen(b)
-	c := svg.ClientInk(b.Client)
-	full0, full1 := p.rows(i, 2)
-	mid := (full0 + full1) / 2
-	switch b.Style {
-	case barFault:
-		c = p.fault(b.Fault)
-		p.pen.Box(svg.Alpha(c, 0.35), x0, full0, x1, full1)
-		p.pen.Box(c, x0, full0, x0+1.5, full1)
-	case barFinding:
-		p.pen.Box(svg.Alarm, x0, full0, x1, full1)
-	case barOther:
-		p.pen.Box(svg.Alpha(svg.Alarm, 0.22), x0, full0, x1, full1)
-		p.pen.Box(svg.Alarm, x0, full0, x0+1, full1)
-	case barWait:
-		p.pen.Box(svg.Alpha(c, 0.8), x0, mid-2.6, x1, mid-1.4)
-	case barHold:
-		p.pen.Box(c, x0, full0+4, x1, full1-8)
-	case barGone:
-		stripedBox(p.pen, c, x0, full0+4, x1, full1-8)
-	case barRead:
-		p.pen.Box(svg.Mix(c, svg.Wash, 0.35), x0, full0+4, x1, full1-8)
-		p.pen.Frame(svg.Line(c, 1), x0, full0+4, x1, full1-8)
-	case barAttempt:
-		p.pen.Box(svg.Alpha(c, 0.55), x0, mid-4.5, x1, mid+0.5)
-	case barBusy:
-		p.pen.Box(svg.Alpha(svg.Muted, 0.75), x0, mid-4.5, x1, mid+0.5)
-	case barUnknown:
-		p.pen.Box(svg.Mix(svg.Doubt, svg.Wash, 0.12), x0, full0+4, x1, full1-8)
-		p.pen.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x0, full0+4, x1, full1-8)
-		p.pen.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x0, full0+4, x1, full1-8)
-	case barKey:
-		p.pen.Box(svg.Mix(c, svg.Wash, 0.42), x0, mid-8, x1, mid+2)
-	case barKeyEver:
-		p.pen.Box(svg.Mix(c, svg.Wash, 0.42), x0, mid-8, x1, mid+2)
-		p.pen.Frame(svg.Line(svg.Alarm, 1), x0, mid-8, x1, mid+2)
+	ink := svg.ClientInk(b.Client)
+	if b.Style == barFault {
+		ink = p.fault(b.Fault)
 	}
+	k := barSamples[b.Style].stroke
+	bottom, top := p.rows(i, 2)
+	mid, half := (bottom+top)/2-k.low, (top-bottom)/2-k.inset
+	if k.half > 0 {
+		half = k.half
+	}
+	k.draw(p.pen, ink, p.at(b.From), mid-half, p.widen(b), mid+half)
 }
 
 // dead greys out the lane after a client or node stopped for ever.
@@ -325,31 +299,13 @@ func (p *painter) mark(i int, m mark) {
 	if m.Foreign {
 		c = svg.Alarm
 	}
-	switch m.Shape {
-	case markRead, markWrite:
-		p.pen.Disc(c, x, top-6, 2.6)
-		if m.Shape == markRead {
-			p.pen.Disc(svg.Wash, x, top-6, 1.5)
-		}
-	case markLost:
-		p.pen.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: top - 2}, vg.Point{X: x + 4, Y: top - 2}, vg.Point{X: x, Y: top - 9})
-	case markCrash:
-		cross(p.pen, x, mid-2, 5, 2, svg.Alarm)
-	case markSet:
-		p.pen.Polygon(c, vg.Point{X: x - 3.5, Y: top - 3}, vg.Point{X: x + 3.5, Y: top - 3}, vg.Point{X: x, Y: top - 9})
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
-	case markRenewed:
-		p.pen.Lines(svg.Line(c, 1.2), vg.Point{X: x - 3, Y: top - 8}, vg.Point{X: x, Y: top - 4}, vg.Point{X: x + 3, Y: top - 8})
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 4}, vg.Point{X: x, Y: mid - 8})
-	case markDeleted:
-		cross(p.pen, x, top-6, 3, 1.5, c)
-		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
-	case markExpired:
-		p.pen.Disc(svg.Ink, x, mid-3, 3.6)
-		p.pen.Disc(svg.Paper, x, mid-3, 2.4)
-	case markGone:
-		cross(p.pen, x, mid-3, 4.5, 2, svg.Alarm)
-	case markEvent:
-		p.pen.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: bottom + 2}, vg.Point{X: x, Y: top - 2})
+	g := markSamples[m.Shape].glyph
+	y := mid - g.low
+	if g.down > 0 {
+		y = top - g.down
+	}
+	g.draw(p.pen, spot{x: x, y: y, ink: c, paper: svg.Wash, lane: top - bottom})
+	if g.stem != 0 {
+		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: y + g.stem}, vg.Point{X: x, Y: mid - 8})
 	}
 }

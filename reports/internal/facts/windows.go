@@ -120,15 +120,11 @@ func windows(ops []history.Op) []Window {
 	return out
 }
 
-// Hangs reports whether the fault hung a client in its work. Its closing entry ends only
-// the time in which clients are hung: a client that hangs does so until the trial's end.
-func (w Window) Hangs() bool { return w.Effect == history.Hung && w.Hits > 0 }
-
 // HungClients returns the names of the clients that hang in their work, in order.
 func HungClients(ops []history.Op) []string {
 	var names []string
 	for _, op := range ops {
-		if name := history.ClientName(op.Client); op.F == history.FHung && op.Process == history.Nemesis && !slices.Contains(names, name) {
+		if name := history.ClientName(op.Client); op.Event(history.FHung) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -62,6 +62,7 @@ const timelineLooks = (() => {
     removed: (g, x, y, tall) => cross(g, "tl-cross", x, tall ? y + 2 : y, 5),
     event: (g, x, y, tall) => path(g, "tl-event", tall ? `M${x},${y - 13}v26` : `M${x},${y - 6}v12`),
   };
+  const tops = { crash: -7, expired: -5, removed: -5, event: -7 }; // of marks that do not stand at the lane's top
   const grounds = { // the legend's other entries
     dead: (g, x, y, w) => { box(g, "tl-dead", x, y - 6, w, 12); path(g, "tl-deadline", `M${x},${y}h${w}`); },
     foreign: (g, x, y, w) => cross(g, "tl-cross", x + w / 2, y, 3.5),
@@ -85,6 +86,6 @@ const timelineLooks = (() => {
     };
   };
 
-  return { make, html, box, path, widthOf, bars, marks, grounds, patterns };
+  return { make, html, box, path, widthOf, bars, marks, tops, grounds, patterns };
 })();
 

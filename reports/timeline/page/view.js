@@ -230,7 +230,7 @@ class TimelineView {
   }
 
   drawMark(parent, m, hatch) {
-    const { make, box, bars, marks } = timelineLooks;
+    const { make, box, bars, marks, tops } = timelineLooks;
     const [x0, x1] = this.extent(m), y = this.middle(m.lane);
     if (x1 < this.gutter - 6 || x0 > this.end + 6) return;
     const g = make("g", {
@@ -240,8 +240,7 @@ class TimelineView {
     make("title", {}, g, m.text);
     if (!m.bar) {
       marks[m.look](g, +x0.toFixed(2), y, true);
-      const high = { crash: -7, expired: -5, removed: -5, event: -7 }[m.look] || -19;
-      box(g, "tl-hit", x0 - 6, y + high, 12, 14);
+      box(g, "tl-hit", x0 - 6, y + (tops[m.look] || -19), 12, 14);
       return;
     }
     const from = Math.max(x0, this.gutter - 50), to = Math.min(x1, this.end + 50); // deep in, bars are huge

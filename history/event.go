@@ -1,0 +1,115 @@
+package history
+
+import "slices"
+
+// EventKind is what is true of all events of the nemesis with one Op.F.
+type EventKind struct {
+	F  string
+	Of Subject
+	// Injected: a fault made it happen. Everything else the harness noticed.
+	Injected bool
+	// Leaves: Op.Client never gives back what it holds.
+	Leaves bool
+	// HasOffset: Op.Offset belongs to the event. An Offset of 0 sets a clock right.
+	HasOffset bool
+	// Keys is what becomes of keys.
+	Keys KeyEffect
+	// Changes are the origins of the changes of keys that the event causes on Op.Node.
+	Changes []ChangedBy
+	// EndedBy are the events that end the effect of this one; see Op.Ends. The effects of
+	// others do not end.
+	EndedBy []string
+	// Breakdown: the code under test ended the trial by it.
+	Breakdown bool
+}
+
+// Subject is whom an event is of.
+type Subject int
+
+// Subjects.
+const (
+	OfTrial  Subject = iota
+	OfClient         // of Op.Client
+	OfNode           // of Op.Node
+)
+
+// KeyEffect is what an event does to the keys of nodes.
+type KeyEffect int
+
+// Effects on keys.
+const (
+	KeysKept     KeyEffect = iota
+	KeysMoved              // Op.Keys are on another node, with their values and TTLs
+	KeysDoubted            // the others take Op.Node for dead; the event that replaces its keys is yet to come
+	KeysShifted            // the keys of Op.Node expire earlier or later
+	KeysEvicted            // Op.Node lost Op.Keys
+	KeysHidden             // nobody reaches the keys of Op.Node
+	KeysRestored           // Op.Node has only what it had stored
+	KeysReplaced           // Op.Node, which may lack some, has the keys of the primary that it replaces
+)
+
+// MayEnd reports whether a key may be gone after the event, or expire early.
+func (e KeyEffect) MayEnd() bool { return e >= KeysShifted }
+
+// eventKinds is the table of events.
+var eventKinds = []EventKind{
+	{F: FCrash, Of: OfClient, Injected: true, Leaves: true},
+	{F: FHung, Of: OfClient, Injected: true, Leaves: true},
+	{F: FClock, Of: OfClient, Injected: true, HasOffset: true, EndedBy: []string{FClock}},
+	{F: FNodeDown, Of: OfNode, Injected: true, Keys: KeysHidden, Changes: []ChangedBy{ByRestart}, EndedBy: []string{FNodeUp, FPromote}},
+	{F: FNodeUp, Of: OfNode, Injected: true, Keys: KeysRestored, Changes: []ChangedBy{ByReplication}},
+	{F: FPromote, Of: OfNode, Injected: true, Keys: KeysReplaced, Changes: []ChangedBy{ByPromotion, ByReplication}},
+	{F: FNodeClock, Of: OfNode, Injected: true, HasOffset: true, Keys: KeysShifted, EndedBy: []string{FNodeClock}},
+	{F: FEvict, Of: OfNode, Injected: true, Keys: KeysEvicted, Changes: []ChangedBy{ByEviction}},
+	{F: FSplit, Of: OfNode, Injected: true, Keys: KeysReplaced, Changes: []ChangedBy{ByPromotion}},
+	{F: FMigrate, Of: OfNode, Injected: true, Keys: KeysMoved},
+	{F: FHealed},
+	{F: FKeys, Of: OfNode},
+	{F: FUnseen, Of: OfNode},
+	{F: FStall, HasOffset: true},
+	{F: FElection, Of: OfNode, Keys: KeysDoubted},
+	{F: FDeadlock, Breakdown: true},
+	{F: FPanic, Breakdown: true},
+	{F: FRunaway, Breakdown: true},
+}
+
+// EventKinds lists all kinds of events.
+func EventKinds() []EventKind { return slices.Clone(eventKinds) }
+
+// operations are the values of Op.F in entries of clients.
+var operations = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
+
+// IsOperation reports whether f is a value of Op.F in entries of clients.
+func IsOperation(f string) bool { return slices.Contains(operations, f) }
+
+// EventOf returns the kind of the events f; false if there is none.
+func EventOf(f string) (EventKind, bool) {
+	i := slices.IndexFunc(eventKinds, func(k EventKind) bool { return k.F == f })
+	if i < 0 {
+		return EventKind{}, false
+	}
+	return eventKinds[i], true
+}
+
+// Event reports whether the entry is the event f of the nemesis. Entries of a window are
+// not events.
+func (op Op) Event(f string) bool { return op.Process == Nemesis && op.Window == nil && op.F == f }
+
+// EventKind returns the kind of event that the entry is; the zero EventKind if it is none.
+func (op Op) EventKind() EventKind {
+	if op.Process != Nemesis || op.Window != nil {
+		return EventKind{}
+	}
+	k, _ := EventOf(op.F)
+	return k
+}
+
+// Ends reports whether the event ends the effect of an earlier one: of the same client or
+// node, or because another node takes its place.
+func (op Op) Ends(earlier Op) bool {
+	kind := earlier.EventKind()
+	if !slices.Contains(kind.EndedBy, op.EventKind().F) {
+		return false
+	}
+	return op.F == FPromote || kind.Of == OfClient && op.Client == earlier.Client || kind.Of == OfNode && op.Node == earlier.Node
+}
