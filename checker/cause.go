@@ -13,7 +13,7 @@ const (
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
 	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
-	LongLease      Cause = "long-lease"      // the key's TTL was longer than a lease that is claimed
+	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
 	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
 	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong

@@ -44,8 +44,8 @@ const (
 	// RenewalStopped: the owner released another lock before the next renewal of this one was
 	// due, and after that it renewed this one no more.
 	RenewalStopped What = "renewal-stopped"
-	// RenewedInstead: the owner never renewed this lease. In its time it renewed Count leases
-	// that it had released, from Read to Until, and it never renewed more leases at a time.
+	// RenewedInstead: the owner never renewed this lease. From Read to Until it renewed Count
+	// leases that it had released instead, and it never renewed more than Count at a time.
 	RenewedInstead What = "renewed-instead"
 	ReplacedKey    What = "replaced-key"
 	BornShort      What = "born-short"
