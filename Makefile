@@ -58,9 +58,10 @@ run: build ## compare every recipe under every fault in the simulation; says whe
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest
 
-docs: build ## write docs/recipes.md, by a run that must find what recipes declare and nothing else, and docs/documents.md anew
+docs: build ## write docs/recipes.md, docs/documents.md and the matrix of docs/matrix.md, by a run that must find what recipes declare and nothing else
 	$(BIN) run --store $(STORE) --name docs --expect --shrink 0
 	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
+	COLUMNS= $(BIN) report $$(ls -d $(STORE)/docs/*/ | tail -1) | ./scripts/matrix-page docs/matrix.md
 	$(BIN) answer --page docs/documents.md
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)

@@ -274,16 +274,16 @@ func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	return s
 }
 
-// Rounds of further trials for a sought flaw that has not shown: tries for every cell in
-// which it is sought, then lastTries if the flaw has shown under no fault or its cell has
-// shown no sought flaw.
+// How often more trials are run for a sought flaw that has not shown: tries times in every cell
+// in which the flaw is sought. Then lastTries times more, if the flaw has shown under no fault,
+// or if its cell has shown none of the flaws that are sought there.
 const (
 	tries     = 2
 	lastTries = 4
 )
 
 // insist runs more of the confirmed campaign's trials, for flaws that have not shown and
-// for cells whose fault hit nothing. On real time, other trials or further attempts may go
+// for cells whose fault hit nothing. On real time, other trials or next attempts may go
 // differently.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
@@ -304,7 +304,7 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 			return err
 		}
 		r.progress.Total += len(jobs)
-		r.rounds(ctx, jobs)
+		r.runAll(ctx, jobs)
 	}
 	return nil
 }

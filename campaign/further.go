@@ -26,12 +26,11 @@ type Further struct {
 	// not shown before, counted from 1; 0 = none did. In merged shards, each counts its own.
 	LastNew int           `json:"lastNew,omitempty"`
 	Virtual time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
-	Cells   []Repeats     `json:"cells,omitempty"`   // in the order of the plan, once the campaign has ended
+	Cells   []Tally       `json:"cells,omitempty"`   // in the order of the plan, once the campaign has ended
 }
 
-// Repeats counts the further trials of a cell that are not stored. The fields are those of
-// Cell.
-type Repeats struct {
+// Tally counts the further trials of a cell that are not stored, in fields like those of Cell.
+type Tally struct {
 	Lock       string `json:"lock"`
 	Fault      string `json:"fault"`
 	Trials     int    `json:"trials"`
@@ -43,19 +42,19 @@ type Repeats struct {
 }
 
 // of returns the counts of a cell, which are 0 if the campaign has no further trials.
-func (f *Further) of(lock, fault string) Repeats {
+func (f *Further) of(lock, fault string) Tally {
 	if f == nil {
-		return Repeats{}
+		return Tally{}
 	}
-	i := slices.IndexFunc(f.Cells, func(c Repeats) bool { return c.Lock == lock && c.Fault == fault })
+	i := slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
 	if i < 0 {
-		return Repeats{}
+		return Tally{}
 	}
 	return f.Cells[i]
 }
 
-// repeats returns the number of trials that are counted only.
-func (f *Further) repeats() (n int) {
+// tallied returns the number of further trials that are not stored.
+func (f *Further) tallied() (n int) {
 	if f == nil {
 		return 0
 	}
@@ -78,11 +77,11 @@ func (f *Further) Words() string {
 }
 
 // cell returns where the further trials of a cell are counted.
-func (f *Further) cell(lock, fault string) *Repeats {
-	i := slices.IndexFunc(f.Cells, func(c Repeats) bool { return c.Lock == lock && c.Fault == fault })
+func (f *Further) cell(lock, fault string) *Tally {
+	i := slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
 	if i < 0 {
 		i = len(f.Cells)
-		f.Cells = append(f.Cells, Repeats{Lock: lock, Fault: fault, Ranks: map[int]int{}})
+		f.Cells = append(f.Cells, Tally{Lock: lock, Fault: fault, Ranks: map[int]int{}})
 	}
 	return &f.Cells[i]
 }
@@ -127,7 +126,7 @@ func (f *Further) sort(plan []PlannedCell) {
 	for i, p := range plan {
 		at[cellFlaw{lock: p.Lock, fault: p.Fault}] = i
 	}
-	slices.SortFunc(f.Cells, func(a, b Repeats) int {
+	slices.SortFunc(f.Cells, func(a, b Tally) int {
 		return cmp.Compare(at[cellFlaw{lock: a.Lock, fault: a.Fault}], at[cellFlaw{lock: b.Lock, fault: b.Fault}])
 	})
 }

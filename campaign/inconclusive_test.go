@@ -122,7 +122,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	for _, result := range []trial.Result{other, doubted} {
 		r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
 	}
-	jobs := r.again(t.Context(), 1)
+	jobs := r.reruns(t.Context(), 1)
 	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].runs[0].Recorded || !slices.Equal(jobs[0].runs[0].Doubtful, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
@@ -154,8 +154,8 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 			r := &run{store: s, planner: &planner{}}
 			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
 			r.take(t.Context(), job{spec: first.Spec}, trial.Done{Trial: first, Kept: true, Stalled: true})
-			for range retries {
-				jobs := r.again(t.Context(), 1)
+			for range mostReruns {
+				jobs := r.reruns(t.Context(), 1)
 				if len(jobs) != 1 {
 					t.Fatalf("again %+v, want the trial", jobs)
 				}
@@ -189,7 +189,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
-	jobs := r.again(t.Context(), 1)
+	jobs := r.reruns(t.Context(), 1)
 	if len(jobs) != 1 || len(jobs[0].runs) != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].runs[0].Doubtful) != 1 || r.progress.Total != 1 {
 		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
 	}
@@ -233,7 +233,7 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
-	if jobs := r.again(t.Context(), 1); len(jobs) > 0 || len(r.trials) != 1 {
+	if jobs := r.reruns(t.Context(), 1); len(jobs) > 0 || len(r.trials) != 1 {
 		t.Errorf("again %+v, recorded %d, want it recorded and not run again", jobs, len(r.trials))
 	}
 	if _, err := os.Stat(r.folder(result.Spec)); err != nil {
@@ -250,7 +250,7 @@ func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 		if n%2 == 0 {
 			spec = f.next(trial.Spec{Lock: "a", Fault: "f", Workload: "mutex"})
 		} else {
-			spec = p.further(spec)
+			spec = p.nextAttempt(spec)
 		}
 		if spec.Attempt != n {
 			t.Errorf("got attempt %d, want %d", spec.Attempt, n)

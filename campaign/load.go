@@ -23,9 +23,9 @@ type Stored struct {
 	Info   Info
 	Trials []trial.Result
 	Matrix Matrix
-	// Repeated counts the trials that were run again with the same history. Only Run sets
+	// Reproduced counts the trials of the sample that gave the same history again. Only Run sets
 	// it.
-	Repeated int
+	Reproduced int
 	// Truncated reports that the list of trials has no end: the campaign was killed, is
 	// running, or its file was cut short; nil if not.
 	Truncated error
@@ -44,7 +44,7 @@ func (s Stored) Virtual() (sum time.Duration) {
 }
 
 // Ran returns the number of trials that ran, of which Trials has those that are stored.
-func (s Stored) Ran() int { return len(s.Trials) + s.Info.Further.repeats() }
+func (s Stored) Ran() int { return len(s.Trials) + s.Info.Further.tallied() }
 
 // Report hands a stored campaign to a sink, as its run did: every trial, then the
 // matrix.

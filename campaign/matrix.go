@@ -89,7 +89,7 @@ type Matrix struct {
 	// Doubtful are undeclared violations that are possible but not certain; one entry for
 	// each cell.
 	Doubtful []Doubt `json:"-"`
-	// Settled lists doubts that were resolved. They do not affect the exit code.
+	// Settled lists the doubts that a rerun settled. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []trial.Result `json:"-"`

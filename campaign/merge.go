@@ -145,7 +145,7 @@ func (s Stored) short() bool { return s.Truncated != nil || s.Matrix.Interrupted
 // parts of one campaign.
 func sameCampaign(a, b Stored) error {
 	if n, m := a.Info.Config.Shard, b.Info.Config.Shard; n.Count != m.Count {
-		return input.Errorf("%s and %s: shards %s and %s; expected as many shards", a.Dir, b.Dir, n, m)
+		return input.Errorf("%s and %s: shards %s and %s; expected the same number of shards", a.Dir, b.Dir, n, m)
 	}
 	if differs := differing(a.Info.Versions, b.Info.Versions); differs != "" {
 		return input.Errorf("%s and %s: the versions differ in %s", a.Dir, b.Dir, differs)
@@ -223,7 +223,7 @@ func (m *merging) plan() error {
 		p.InShard = 0
 		for _, s := range m.shards[1:] {
 			if len(s.Info.Plan) != len(m.info.Plan) {
-				return input.Errorf("%s and %s: one did not come to its first trials", m.shards[0].Dir, s.Dir)
+				return input.Errorf("%s and %s: one ended before its first trials", m.shards[0].Dir, s.Dir)
 			}
 			q := s.Info.Plan[i]
 			q.InShard = 0
@@ -257,7 +257,7 @@ func (m *merging) collect() error {
 			if i, twice := at[folder]; twice {
 				first := m.trials[i]
 				if m.info.Deterministic && first.Hash != t.Hash && Ours(t.Spec.Lock) {
-					return input.Errorf("%s and %s: %s differs, though both ran the same", first.from, s.Dir, folder)
+					return input.Errorf("%s and %s: %s differs, though both ran the same trial", first.from, s.Dir, folder)
 				}
 				continue
 			}

@@ -28,8 +28,8 @@ func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Repeated < 10 || s.Virtual() < time.Minute {
-			t.Errorf("%d trials repeated, %v of virtual time", s.Repeated, s.Virtual())
+		if s.Reproduced < 10 || s.Virtual() < time.Minute {
+			t.Errorf("%d trials repeated, %v of virtual time", s.Reproduced, s.Virtual())
 		}
 		data, err := os.ReadFile(filepath.Join(s.Dir, MatrixFile))
 		if err != nil {

@@ -158,7 +158,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		}
 		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
 	}
-	r.rounds(ctx, r.sampling(r.progress.Total).mark(probes))
+	r.runAll(ctx, r.sampling(r.progress.Total).mark(probes))
 	if ctx.Err() != nil { // the schedules of cells whose probe did not run are not known
 		return r.finish(ctx)
 	}
@@ -180,7 +180,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.progress.Total = r.progress.Done + len(jobs)
-	r.rounds(ctx, r.sampling(r.progress.Total).mark(jobs))
+	r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
 	if err := r.insist(ctx, cells); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
 	inherit(&t)
-	if r.spoils(d, t) && len(j.runs) < retries {
+	if r.spoils(d, t) && len(j.runs) < mostReruns {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
 	}

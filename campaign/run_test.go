@@ -64,8 +64,8 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bed.Most != 2 || len(bed.Seeds) != 12 || s.Repeated != 6 {
-			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.Seeds), bed.Most, s.Repeated)
+		if bed.Most != 2 || len(bed.Seeds) != 12 || s.Reproduced != 6 {
+			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.Seeds), bed.Most, s.Reproduced)
 		}
 		if last.Trial == nil || last.Virtual <= 0 {
 			t.Errorf("progress tells no trial or no virtual time: %+v", last)

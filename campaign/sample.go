@@ -88,7 +88,7 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	switch {
 	case again.differs == nil && again.err == nil:
 		if again.ran {
-			r.result.Repeated++
+			r.result.Reproduced++
 		}
 		return false
 	case again.err != nil:

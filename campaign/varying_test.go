@@ -67,8 +67,8 @@ func TestALockThatDoesSomethingElseAgainIsMarkedAndTheCampaignGoesOn(t *testing.
 			t.Errorf("cell %s under %s: varies %v, hash %q, replay %s", c.Lock, c.Fault, c.Varies, c.Hash, c.Replay)
 		}
 	}
-	if s.Repeated == 0 || s.Repeated >= len(s.Trials) {
-		t.Errorf("%d of %d trials repeated", s.Repeated, len(s.Trials))
+	if s.Reproduced == 0 || s.Reproduced >= len(s.Trials) {
+		t.Errorf("%d of %d trials repeated", s.Reproduced, len(s.Trials))
 	}
 	read, err := Load(s.Dir)
 	if err != nil || len(read.Matrix.Varying) != 1 || read.Matrix.Varying[0] != v {

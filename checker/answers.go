@@ -120,7 +120,7 @@ func repeats(a, b history.Command) bool {
 func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 	told.what = account.RemovalDenied
 	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
-	for _, ok := range append([]int{h.Acquire}, h.Again...) {
+	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
 		op, _ := rp.invocation(ok)
 		told.ops = append(told.ops, op)
 		for _, g := range rp.ownOf(op) {

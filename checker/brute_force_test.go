@@ -12,7 +12,7 @@ import (
 // overlaps. It returns the locks that two clients held at once.
 func bruteForce(e history.Evidence) map[string]bool {
 	e.Ops = moded(e) // which acquire a release without a mode belongs to is not the definition's
-	w := world{
+	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
 	}
@@ -21,10 +21,10 @@ func bruteForce(e history.Evidence) map[string]bool {
 		return violated
 	}
 	for now := time.Duration(0); now <= e.Ops[len(e.Ops)-1].Time; now++ {
-		w.tick(now, e.Ops)
-		for _, a := range w.claimed {
+		s.tick(now, e.Ops)
+		for _, a := range s.claimed {
 			beside := map[int]bool{}
-			for _, b := range w.claimed {
+			for _, b := range s.claimed {
 				bothRead := a.mode == history.Read && b.mode == history.Read
 				if !a.dead && !b.dead && a.lock == b.lock && a.client != b.client && !bothRead {
 					beside[b.client] = true
@@ -65,7 +65,8 @@ func bruteFences(e history.Evidence) map[string]bool {
 	return violated
 }
 
-type world struct {
+// bruteState is what bruteForce knows at one instant.
+type bruteState struct {
 	claims  history.Claims
 	ahead   map[int]time.Duration
 	crashed map[int]bool
@@ -89,7 +90,7 @@ type alarm struct {
 	rang bool
 }
 
-func (w *world) tick(now time.Duration, ops []history.Op) {
+func (s *bruteState) tick(now time.Duration, ops []history.Op) {
 	var here []history.Op
 	for _, op := range ops {
 		if op.Time == now {
@@ -98,14 +99,14 @@ func (w *world) tick(now time.Duration, ops []history.Op) {
 	}
 	for _, op := range here {
 		if op.F == history.FClock {
-			w.ahead[op.Client] = op.Offset
+			s.ahead[op.Client] = op.Offset
 		}
 	}
-	for _, a := range w.claimed {
-		a.listen(now + w.ahead[a.client])
+	for _, a := range s.claimed {
+		a.listen(now + s.ahead[a.client])
 	}
 	for _, op := range here {
-		w.live(op, now, ops)
+		s.live(op, now, ops)
 	}
 }
 
@@ -120,7 +121,7 @@ func (a *attempt) listen(wall time.Duration) {
 }
 
 // alarmFor sets an alarm that was listening since the invocation.
-func (w *world) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
+func (s *bruteState) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
 	d := &alarm{wall: wall}
 	began, ahead := time.Duration(-1), time.Duration(0)
 	for _, o := range ops[:op.Index] {
@@ -139,9 +140,9 @@ func (w *world) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *a
 	return d
 }
 
-func (w *world) live(op history.Op, now time.Duration, ops []history.Op) {
+func (s *bruteState) live(op history.Op, now time.Duration, ops []history.Op) {
 	mode := op.Mode
-	if !w.claims.ReadWrite {
+	if !s.claims.ReadWrite {
 		mode = ""
 	}
 	id := fmt.Sprint(op.Client, op.Lock, mode)
@@ -151,46 +152,46 @@ func (w *world) live(op history.Op, now time.Duration, ops []history.Op) {
 	}
 	switch {
 	case op.F == history.FCrash:
-		w.crashed[op.Client] = true
-		for _, a := range w.claimed {
+		s.crashed[op.Client] = true
+		for _, a := range s.claimed {
 			a.dead = a.dead || a.client == op.Client
 		}
-	case w.crashed[op.Client]:
+	case s.crashed[op.Client]:
 	case op.F == history.FLost:
-		for _, a := range w.claimed {
+		for _, a := range s.claimed {
 			if a.client == op.Client && (op.Lock == "" || op.Lock == a.lock) && (mode == "" || mode == a.mode) {
 				a.dead, a.lapsed = true, false
 			}
 		}
 	case op.F == history.FAcquire && op.Type == history.Info && token != "":
-		w.unsure[id+token] = true
+		s.unsure[id+token] = true
 	case op.F == history.FAcquire && op.Type == history.OK:
 		a := &attempt{client: op.Client, lock: op.Lock, mode: mode, token: token}
 		if op.Lease != nil && op.Lease.Deadline != 0 {
-			a.due = append(a.due, w.alarmFor(op, op.Lease.Deadline, ops))
+			a.due = append(a.due, s.alarmFor(op, op.Lease.Deadline, ops))
 			a.dead, a.lapsed = a.due[0].rang, a.due[0].rang
 		}
-		w.claimed = append(w.claimed, a)
+		s.claimed = append(s.claimed, a)
 	case op.F == history.FExtend && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0:
-		for _, a := range w.claimed {
+		for _, a := range s.claimed {
 			if a.dead && !a.lapsed || len(a.due) == 0 || a.client != op.Client || a.lock != op.Lock || a.mode != mode {
 				continue
 			}
-			anew := w.alarmFor(op, op.Lease.Deadline, ops)
+			anew := s.alarmFor(op, op.Lease.Deadline, ops)
 			a.due = append(a.due, anew)
 			if a.lapsed && !anew.rang {
 				a.dead, a.lapsed = false, false
 			}
-			a.listen(now + w.ahead[a.client])
+			a.listen(now + s.ahead[a.client])
 		}
 	case op.F == history.FRelease && op.Type == history.Invoke:
-		w.giveBack(op.Client, op.Lock, mode, token, w.unsure[id+token])
+		s.giveBack(op.Client, op.Lock, mode, token, s.unsure[id+token])
 	}
 }
 
-func (w *world) giveBack(client int, lock string, mode history.Mode, token string, unsure bool) {
+func (s *bruteState) giveBack(client int, lock string, mode history.Mode, token string, unsure bool) {
 	same, latest := -1, -1
-	for i, a := range w.claimed {
+	for i, a := range s.claimed {
 		if a.client != client || a.lock != lock || a.mode != mode {
 			continue
 		}
@@ -203,6 +204,6 @@ func (w *world) giveBack(client int, lock string, mode history.Mode, token strin
 		same = latest
 	}
 	if same >= 0 {
-		w.claimed = append(w.claimed[:same:same], w.claimed[same+1:]...)
+		s.claimed = append(s.claimed[:same:same], s.claimed[same+1:]...)
 	}
 }

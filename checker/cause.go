@@ -13,7 +13,7 @@ const (
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
 	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
-	LongLease      Cause = "long-lease"      // the key's TTL was longer than a lease that is claimed
+	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
 	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
 	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
@@ -74,37 +74,37 @@ var causes = []causeRow{
 	{Cause: ServerLostKey, breach: (*replay).forgotten,
 		meaning: "Redis lost a key that it had acknowledged", assumption: "Redis keeps a key that it has acknowledged"},
 	{Cause: ServerClock, breach: (*replay).nodeClockWrong,
-		meaning: "a node's clock jumped", assumption: "the nodes' clocks run at the speed of time"},
+		meaning: "a node's clock jumped", assumption: "the nodes' clocks never jump"},
 	{Cause: ClientClock, breach: (*replay).clientClockWrong,
-		meaning: "clients' clocks disagreed", assumption: "the clients' wall clocks agree, and a time that was read is still the time"},
+		meaning: "clients' clocks disagreed", assumption: "the clients' wall clocks agree, and a client uses at once the time that it read"},
 	{Cause: NoKey,
-		meaning: "the lock put nothing into Redis, where other clients would have seen it", assumption: "whoever holds the lock has a key in Redis that all others find there"},
+		meaning: "the lock put nothing into Redis, where other clients would have seen it", assumption: "whoever holds the lock has a key in Redis that all other clients see"},
 	{Cause: NoExpiry, ownerless: true, breach: (*replay).leftBehind,
 		meaning: "a key without an expiry was left behind", assumption: "whoever takes the lock lives to release it"},
 	{Cause: LateCommand, breach: (*replay).late,
-		meaning: "a command of an earlier attempt arrived late", assumption: "a command that was given up does not arrive any more"},
+		meaning: "a command of an earlier attempt arrived late", assumption: "a command that its client gave up never arrives"},
 	{Cause: FenceRegressed, timeless: always, replicated: always,
 		meaning: "an older fencing token came after a newer one", assumption: "fencing tokens only grow"},
 	{Cause: OrphanedKey, ownerless: true, breach: (*replay).leftBehind,
 		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
 	{Cause: HungHolder, ofRenewal: true, breach: (*replay).leftBehind,
-		meaning: "a holder that never came back from its work kept its lease alive", assumption: "who renews a lease is still at work under it"},
+		meaning: "a holder that never came back from its work kept its lease alive", assumption: "whoever renews a lease is still at work under it"},
 	{Cause: FalseAnswer, timeless: always, harm: HarmAnswer,
-		meaning: "an answer contradicted what the lock's own commands had done", assumption: "what a lock answers is what its commands did"},
+		meaning: "an answer contradicted what the lock's own commands had done", assumption: "a lock's answers agree with what its commands did"},
 	{Cause: Starved,
-		meaning: "the lock went round among others, and one who waited never got it", assumption: "who asks often enough gets in at some time"},
+		meaning: "others took the lock in turn, and a waiting client never got it", assumption: "a client that asks often enough gets in sooner or later"},
 	{Cause: LeftFree,
-		meaning: "the lock was free, and one who waited for it never took it", assumption: "who waits for a lock that is free takes it"},
+		meaning: "the lock was free, and a waiting client never took it", assumption: "a waiting client takes the lock once it is free"},
 	{Cause: CrossSlot, timeless: always, replicated: never,
-		meaning: "a Redis Cluster refused a command whose keys are in different slots", assumption: "all keys are on one node"},
+		meaning: "a Redis Cluster refused a command whose keys are in different slots", assumption: "all keys of a command are in one slot"},
 	{Cause: Deadlock, timeless: always,
-		meaning: "the code under test waits for ever", assumption: "every reply comes, and every wait has somebody who ends it"},
+		meaning: "the code under test waits for ever", assumption: "every reply arrives, and something ends every wait"},
 	{Cause: Panic, timeless: always,
 		meaning: "the code under test panicked", assumption: "errors come back as errors"},
 	{Cause: Runaway,
-		meaning: "the code under test does not come to an end", assumption: "what is tried again succeeds at some time"},
+		meaning: "the code under test does not come to an end", assumption: "a retry succeeds sooner or later"},
 	{Cause: Unmarked,
-		meaning: "clients did a job twice, as their program did not note that it was done", assumption: "whoever gets the lock is the first to get it"},
+		meaning: "clients did a job twice, because their program did not note that it was done", assumption: "whoever gets the lock is the first to get it"},
 	{Cause: Unclassified,
 		meaning: "a violation that the evidence does not explain", assumption: ""},
 }

@@ -168,7 +168,7 @@ func (rp *replay) latestBefore(f Finding, client int) int {
 		if h.Client != client || h.Lock != f.Lock || h.From > f.From {
 			continue
 		}
-		for _, ok := range append([]int{h.Acquire}, h.Again...) {
+		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
 			if op, _ := rp.invocation(ok); len(rp.Of(op)) > 0 && rp.operation(op).Complete.Time <= f.From {
 				last = max(last, op)
 			}

@@ -52,10 +52,10 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 // had expired.
 func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
-	if h == nil || len(h.Again) == 0 {
+	if h == nil || len(h.Nested) == 0 {
 		return reason{}, false
 	}
-	for _, ok := range append([]int{h.Acquire}, h.Again...) {
+	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
 		op, _ := rp.invocation(ok)
 		for _, l := range rp.Of(op) {
 			switch {

@@ -88,8 +88,8 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 // itself, in another place of the same node. And a client was granted the lock although the
 // place still had the value of another client that had released the lock before.
 //
-// A place can be the lock itself if its grants came about where nobody else had one, and if
-// several clients had grants there.
+// A place can be the lock itself if no grant there was made while another client had one there,
+// and if several clients were granted the lock there.
 func (rp *replay) ownerRecords() {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {

@@ -32,8 +32,8 @@ type Hold struct {
 	// Extended is the index of the ok of the extension that began the hold after the old
 	// deadline had passed. 0 = the hold began with Acquire.
 	Extended int
-	// Again lists the indices of the ok of nested acquires.
-	Again []int
+	// Nested lists the indices of the ok of nested acquires.
+	Nested []int
 	// Released lists the indices of the release invocations that did not end the hold.
 	Released []int
 }
@@ -169,7 +169,7 @@ func (s *scan) acquired(p *history.Pair) {
 	switch {
 	case !st.live: // the deadline passed before the acquire returned: no hold
 	case b.open != nil:
-		b.open.Again = append(b.open.Again, p.Complete.Index)
+		b.open.Nested = append(b.open.Nested, p.Complete.Index)
 	default:
 		b.open = &Hold{Lock: at.lock, Mode: at.mode, Client: at.client, From: now, Acquire: p.Complete.Index, End: -1}
 	}

@@ -68,7 +68,7 @@ func newHistoryIndex(f *caseFile) (*historyIndex, error) {
 	for i, h := range holds {
 		last = max(last, h.To)
 		ix.latest = append(ix.latest, last)
-		for _, ok := range append([]int{h.Acquire}, h.Again...) {
+		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
 			if _, known := ix.holdOf[ok]; !known { // keep the first: extensions began the later ones
 				ix.holdOf[ok] = i
 			}

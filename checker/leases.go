@@ -334,9 +334,9 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 }
 
 // frozen reports whether a fault froze the client through the end of a lease that ran from
-// since to end. The freeze must begin before end: the nemesis had a window open on the
-// client, of a fault that pauses or whose effect is not on record, and within the window the
-// client recorded nothing and sent nothing.
+// since to end. The freeze must begin before end. During a freeze the nemesis has a window open
+// on the client, of a fault that pauses clients or of unrecorded effect, and the client records
+// and sends nothing.
 func (rp *replay) frozen(client int, since, end time.Duration) bool {
 	for _, win := range rp.windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {

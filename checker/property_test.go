@@ -73,7 +73,7 @@ func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 		t.Fatal(err)
 	}
 	for i, h := range holds {
-		if len(h.Again) > 0 && e.Claims.Reentrant {
+		if len(h.Nested) > 0 && e.Claims.Reentrant {
 			nested = 1
 		}
 		for _, g := range holds[:i] {

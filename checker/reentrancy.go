@@ -199,7 +199,7 @@ func none(history.Pair) bool { return false }
 // definitely held the lock.
 func (n nesting) enteredBeside(h Hold) []Finding {
 	var findings []Finding
-	for _, again := range h.Again {
+	for _, again := range h.Nested {
 		p := n.pairs.find(again)
 		for _, other := range n.byLock[h.Lock] {
 			if other.From >= p.Invoke.Time {
@@ -265,7 +265,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 			Account: account.Account{
 				Fact: account.Fact{
 					What: account.FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
-					Count: released, Of: len(h.Again) + 1,
+					Count: released, Of: len(h.Nested) + 1,
 				},
 				Holds: []account.Believed{believed(other), believed(h)},
 			},
@@ -284,7 +284,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 // was held: an earlier release must have undone more than one acquire. A release that was
 // seen to remove the key itself proves nothing: its client lost the reply and sent it again.
 func (n nesting) deniedEarly(h Hold) []Finding {
-	if len(h.Again) == 0 {
+	if len(h.Nested) == 0 {
 		return nil
 	}
 	all := slices.Clone(h.Released)
@@ -303,7 +303,7 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 			Account: account.Account{
 				Fact: account.Fact{
 					What: account.DeniedEarly, Clients: []int{h.Client}, At: r.Complete.Time, Since: h.From,
-					Count: slices.Index(all, i) + 1, Of: len(h.Again) + 1,
+					Count: slices.Index(all, i) + 1, Of: len(h.Nested) + 1,
 				},
 				Holds: []account.Believed{believed(h)},
 			},

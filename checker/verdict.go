@@ -127,23 +127,23 @@ var ErrDisagree = errors.New("sweep and porcupine disagree")
 func oracles() []Oracle {
 	return []Oracle{
 		{Name: "exclusion", Rank: 1, Harm: HarmOverlap, judge: exclusion,
-			Doc: "no two believed holds of one lock overlap; read-write: no writer beside anyone"},
+			Doc: "no two clients believe at once that they hold a lock; of a read-write lock, readers may share it"},
 		{Name: "resource", Rank: 3, Harm: HarmWork, NeedsOrder: true, judge: agreed(resource),
-			Doc: "no lost update, and no other owner's operation between two of one critical section"},
+			Doc: "no update is lost, and no other owner's operation comes between two of one critical section"},
 		{Name: "fencing", Rank: 7, Harm: HarmFence, judge: fencing,
-			Doc: "a later grant has a greater fence, and the resource never accepts an older fence after a newer"},
+			Doc: "a later grant has a greater fence, and the resource never accepts an older fence after a newer one"},
 		{Name: "ownership", Rank: 6, Harm: HarmGrant, judge: agreed(ownership),
-			Doc: "no command ends, or changes the life of, another owner's grant that certainly still stood"},
+			Doc: "no command ends another owner's grant, or changes its life, while that grant certainly stands"},
 		{Name: "liveness", Rank: 9, Harm: HarmBlockage, NeedsTimes: true, judge: agreed(liveness),
 			Doc: "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time"},
 		{Name: "reentrancy", Rank: 4, Harm: HarmReentry, judge: agreed(reentrancy),
-			Doc: "n acquires need n releases, and nobody re-enters what another definitely holds"},
+			Doc: "n acquires need n releases, and nobody re-enters a lock that another definitely holds"},
 		{Name: "extension", Rank: 5, judge: agreed(extension),
-			Doc: "an extension that answers ok comes in time: nobody else was granted the lock since its holder had got it"},
+			Doc: "an extension succeeds only if nobody else was granted the lock after the holder had got it"},
 		{Name: "conduct", Rank: 8, Harm: HarmEnd, AlwaysApplies: true, judge: agreed(conduct),
-			Doc: "the code under test neither deadlocks nor panics, comes to an end, and denies nothing that its own commands certainly did"},
+			Doc: "the code under test does not deadlock or panic, comes to an end, and does not deny what its own commands certainly did"},
 		{Name: "draws", Rank: 10, OfProgram: true, judge: agreed(draws),
-			Doc: "work that is to be done once is not repeated by a later holder of the lock"},
+			Doc: "a later holder of the lock does not repeat work that is to be done once"},
 	}
 }
 

@@ -345,7 +345,7 @@ func TestGrantsOfWhichNobodyKnows(t *testing.T) {
 			20 unseen
 			30 c0- DEL lock`, `
 			c0 n0:lock=a @10 to ∞; unclear @20 by unseen
-			what n0's keys were was not seen: it hung up`},
+			n0's keys could not be watched: it hung up`},
 		{"of a node that nobody used, not seen any more", `
 			10 c0+ SET lock a
 			20 n1:unseen`, `

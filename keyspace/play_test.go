@@ -255,7 +255,7 @@ func told(e history.Evidence) (lines []string) {
 		}
 	}
 	if node, blind := k.Blind(); blind && node != "" {
-		lines = append(lines, "what "+node+"'s keys were was not seen: "+k.Unseen[node].Why)
+		lines = append(lines, node+"'s keys could not be watched: "+k.Unseen[node].Why)
 	} else if blind {
 		lines = append(lines, "no keys on record")
 	}

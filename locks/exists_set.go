@@ -31,15 +31,15 @@ func init() {
 		},
 		Flaws: flaws(
 			under(anyFault, "race", Bug,
-				"Two clients that both see no key both set it and both believe.",
+				"Two clients that both see no key both set it, and both believe that they hold the lock.",
 				`D3, simple idea; "what its own commands could have kept": SETNX is one command`, "exclusion", "resource"),
 			foreignDelete(
 				"The first of two holders to leave deletes the key that the other's SET wrote, and lets a third in beside it.",
 				"D3, simple idea; "+redisOwner, anyFault...),
-			noExpiry("The key has no life: whoever crashes, or loses the reply of SET or its DEL, blocks everybody for ever.",
+			noExpiry("The key has no TTL: a client that crashes, or whose DEL or reply to SET is lost, blocks everybody for ever.",
 				"D3, simple idea"),
 			may([]string{"delay"}, under([]string{mixed}, "late-command", Bug,
-				"A DEL that arrives when its client, let in beside another, holds the lock again removes the new lease.",
+				"A DEL that arrives late, when its client was let in again beside another, removes the client's new lease.",
 				"D3, simple idea", "exclusion", "resource")),
 			serverLostKey(),
 		),

@@ -48,12 +48,12 @@ var fencedFlaws = flaws(
 	// An older fence is refused: exclusion is violated, but the resource is safe.
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
-		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
+		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
 	// The resource refuses the low fences of a counter that starts anew. But a counter that
 	// missed a single grant gives two holders the same fence.
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
-		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
+		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource accepts both.",
 		redisFailed, "resource")),
 	extendedByOldPrimary(),
 	may(losingFaults, under([]string{mixed}, "lease-outlived", Limit,

@@ -78,14 +78,14 @@ func without(faults []string, these ...string) []string {
 // client's wait for a reply.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
-		"A holder that is frozen for longer than the lease goes on believing while the key expires and another gets in.",
+		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
 // workOutlived: the work takes longer than a lease that nobody renews. A holder whose work
 // hangs believes for ever; if it hangs between two writes, that also shows in the resource.
 func workOutlived(document string) []Flaw {
-	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing while the key expires and another gets in."
+	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing that it holds the lock, while the key expires and another gets in."
 	return flaws(
 		under([]string{"slow-work", "hung-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "exclusion"),
 		may([]string{"hung-work"}, under([]string{"slow-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "resource")),
@@ -108,14 +108,14 @@ var slowNodes = []string{"node-pause"}
 // pass a second check, and touch.
 func deadlineLookedAtTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
-		"A holder that is frozen, or still at work, past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
+		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
 		kleppmann, "resource"))
 }
 
 // deadlineMoved: a holder's wall clock, by which its deadline counts, is set back.
 func deadlineMoved(oracles ...string) []Flaw {
 	return under([]string{"client-skew"}, "client-clock", Limit,
-		"A holder that is frozen while its wall clock is set back has neither a deadline that comes nor a timer that runs, and believes past the key's end until it goes on.",
+		"A frozen holder whose wall clock is set back sees no deadline pass and runs no timer: after the key has expired it still believes that it holds the lock, until it thaws.",
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
@@ -125,7 +125,7 @@ func serverLostKey(oracles ...string) []Flaw {
 		oracles = []string{"exclusion", "resource"}
 	}
 	return under(losingFaults, "server-lost-key", Limit,
-		"A node that restarts without its data or evicts the key, or a replica that becomes primary, alone or beside the old one, before the key or its renewals reached it, grants the lock again.",
+		"A node that restarts without its data or evicts the key grants the lock again; so does a replica that becomes primary, alone or beside the old one, before the key or its renewals reached it.",
 		redisFailed, oracles...)
 }
 
@@ -139,7 +139,7 @@ func extendedByOldPrimary() []Flaw {
 // quorumLostKey: independent nodes lose an acknowledged key.
 func quorumLostKey(faults ...string) []Flaw {
 	return under(faults, "server-lost-key", Limit,
-		"Nodes that restart without their data or evict the key vote again: with them, another majority grants the lock of a holder who had no node to spare.",
+		"Nodes that restarted without their data, or evicted the key, vote again: if the holder's majority had no node to spare, another majority grants the lock beside it.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
@@ -149,7 +149,7 @@ func serverClock(oracles ...string) []Flaw {
 		oracles = []string{"exclusion", "resource"}
 	}
 	return under([]string{"node-clock"}, "server-clock", Limit,
-		"A node whose wall clock jumps forward lets the key expire early and grants the lock of a holder who is well within its lease; of several nodes, a majority.",
+		"A node whose wall clock jumps forward lets the key expire early, and grants the lock to another although its holder is well within the lease; with several nodes, a majority grants it.",
 		redisClock, oracles...)
 }
 
@@ -157,7 +157,7 @@ func serverClock(oracles ...string) []Flaw {
 // flaw needs two faults at once.
 func prolongedKey() []Flaw {
 	return under([]string{mixed}, "server-clock", Limit,
-		"A key whose holder is gone keeps others out for as much longer as its node's wall clock is set back, after the key was set.",
+		"If a node's wall clock is set back after a key was set, and the key's holder is gone, the key keeps others out for that much longer.",
 		redisClock, "liveness")
 }
 
@@ -165,7 +165,7 @@ func prolongedKey() []Flaw {
 // release it. The flaw needs two faults at once.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
-		"The time that a dead holder's clock, far ahead, left in the key keeps others out until their own clocks show it; Redis could have timed it.",
+		"A dead holder whose clock was far ahead left a time in the key, which keeps others out until their own clocks show it; Redis could have counted the time.",
 		document+": clients' clocks must agree", "liveness"))
 }
 
@@ -194,7 +194,7 @@ func foreignDelete(why, source string, faults ...string) []Flaw {
 func bareDelete(document string) []Flaw {
 	return flaws(
 		may([]string{"node-pause", "split-brain"}, foreignDelete(
-			"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
+			"A bare DEL removes another's lock and lets a third in if it is sent after the lease was overrun or the node lost the key, or if it is delivered late.",
 			document+"; "+redisOwner, "client-pause", "slow-work", "delay", "node-restart", "failover", "eviction", "node-clock")),
 		lateDelete(document),
 	)

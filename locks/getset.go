@@ -56,19 +56,19 @@ func init() {
 
 var getsetFlaws = flaws(
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
-		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
+		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have counted the time.",
 		"D1, first version: clients' clocks must agree", "exclusion", "resource", "ownership")),
 	may(append([]string{"client-pause", "client-skew"}, strandingFaults...), under([]string{"node-pause"}, "race", Bug,
-		"Of two who found the same time past, the second replaces the first's time with its own by GETSET, though it does not get the lock: the holder's time is not the one in the key.",
+		"If two clients find the same time past, the second one's GETSET replaces the first one's time with its own, though it does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
 	// An EXPIRE that is delivered as soon as the next holder is in changes a life only if a
 	// millisecond has begun since the holder's own.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
-		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock. And of two who found the same time past, the second's GETSET takes the life from the key that the first's EXPIRE gave it.",
+		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),
 	// Only a pause of twice the lease (run --sweep) outlasts the time in the key, too.
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
-		"A holder that is frozen before its EXPIRE until the time in its key is past is overwritten by the next client's GETSET, as its lease is over.",
+		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),
 	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
 		"D1, first version; "+redisOwner, "client-skew"),

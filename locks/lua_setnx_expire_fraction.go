@@ -39,7 +39,7 @@ func init() {
 		},
 		Flaws: flaws(
 			under(anyFault, "no-expiry", Bug,
-				"EXPIRE refuses a fraction of a second after SETNX has taken effect; a script that ends with an error undoes nothing.",
+				"SETNX takes effect, and then EXPIRE fails, since it takes whole seconds only; a script that ends with an error undoes nothing.",
 				"D1: a script whose EXPIRE fails", "liveness"),
 		),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {

@@ -62,7 +62,7 @@ var redissonFlaws = flaws(
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
 	keysInMovingSlot(),
 	may([]string{"partition", "partition-requests", "reset", "delay"}, under([]string{mixed}, "foreign-renewal", Bug,
-		"A release ends the timer of the watchdog, not a renewal that is under way: sent again, it prolongs the entry of an owner whose release was lost.",
+		"A release stops the watchdog's timer, but not a renewal that is under way: if that renewal is sent again, it prolongs the entry of an owner whose release was lost.",
 		"Redisson, RedissonBaseLock: cancelExpirationRenewal", "liveness")),
 	leaseOutlived(), hungHolder("D3, of Redisson"), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
@@ -70,7 +70,7 @@ var redissonFlaws = flaws(
 // keysInMovingSlot: the release names two keys.
 func keysInMovingSlot() []Flaw {
 	return under([]string{slotMigration}, "orphaned-key", Limit,
-		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses what names several keys of which one is missing (TRYAGAIN), and the entry stays.",
+		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses a command on several keys if one of them is missing (TRYAGAIN), and the entry stays.",
 		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness")
 }
 

@@ -55,7 +55,7 @@ func init() {
 		Flaws: flaws(
 			leaseOutlived(), workOutlived("D3"), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(), rarely("liveness", "orphaned-key", []string{"node-restart"}, orphanedQuorum()),
 			may(without(anyFault, "failover", "split-brain", slotMigration), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
-				"The lease is set anew by a PEXPIRE that does not ask whose key it is: on a node where the key has gone since it was acquired, it prolongs another's.",
+				"After the acquire a PEXPIRE that does not compare the owner sets the lease anew: on a node where the key is gone by then, it prolongs another's key.",
 				"Redisson, RedissonMultiLock: expireAsync", "ownership")),
 		),
 		New: withState(newRedissonRedlockState, func(c *Client, s redissonRedlockState, key string, ttl time.Duration) (Lock, error) {

@@ -40,7 +40,7 @@ func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl 
 
 var redissonRenewsEachLeaseFlaws = flaws(
 	renewalFailed(Bug,
-		"A renewal that leaves a whole lease after the grant races the key's expiry, and the first that loses is the last.",
+		"A renewal that is sent a whole lease after the grant races the key's expiry; the first renewal that comes too late ends the watchdog.",
 		"D3, Redisson: every 30 s, with a lease of 30 s", anyFault...),
 	may(append([]string{"failover"}, slowNodes...), leaseOutlived()),
 	rarely("liveness", "orphaned-key", []string{"node-restart"}, redissonFlaws),

@@ -47,12 +47,12 @@ func init() {
 func entriesWithoutRenewal(document string) []Flaw {
 	return flaws(
 		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
-			"A holder that is frozen, or whose re-entries or releases get no answer, for longer than the lease goes on believing while the key expires and another gets in.",
+			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
 			kleppmann, "exclusion")),
 		// A delayed command is delivered as soon as another client is in; by then, that
 		// holder may have touched the resource.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
-			"A holder that is frozen, or whose re-entries get no answer, for longer than the lease works on beside another.",
+			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
 			kleppmann, "resource")),
 		workOutlived(document), serverClock(), prolongedKey(), ownerFlaws(document), may([]string{"failover"}, orphanedEntry(document, append(without(strandingFaults, "failover"), "client-pause"))),
 	)

@@ -42,15 +42,15 @@ var reentrantLocalFlaws = flaws(
 func reenteredUnasked(outlasting ...string) []Flaw {
 	return flaws(
 		under(outlasting, "lease-outlived", Bug,
-			"Re-entry counts in the client's memory and never asks Redis: after the key has expired the owner re-enters what another holds.",
+			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
 		// While there are two primaries, no hold is certain enough to prove a re-entry wrong.
 		// Just after they have become one, another client's hold may be.
 		may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
-			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key the owner re-enters what another holds.",
+			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
 		under([]string{"node-clock"}, "server-clock", Bug,
-			"Re-entry counts in the client's memory and never asks Redis: after the key has expired by a node's wrong clock the owner re-enters what another holds.",
+			"Re-entry counts in the client's memory and never asks Redis: after the key has expired by a node's wrong clock, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
 	)
 }

@@ -45,7 +45,7 @@ func init() {
 var reentrantRenewalFlaws = flaws(
 	reenteredUnasked("client-pause"), boundedRenewalFails(),
 	may([]string{"hung-work", mixed}, under([]string{"slow-work"}, "renewal-failed", Bug,
-		"Re-entry counts in the client's memory and never asks Redis: when the four renewals are over and so is the work that outlasts them, the owner re-enters what another holds.",
+		"Re-entry counts in the client's memory and never asks Redis: when its work has outlasted the four renewals, the owner re-enters a lock that another holds.",
 		"D3: a count greater than zero is all that is asked, and four renewals", "reentrancy")),
 	// Where a node is lost, some schedules freeze a holder too; its section may overrun the
 	// lease, which a renewal then keeps no longer than any other.

@@ -49,17 +49,17 @@ var rwHashFlaws = flaws(
 		"A second reader overwrites the first's time: when it leaves, no reader is left in the hash, and the script grants a writer beside the first.",
 		"D4, cluster version: one field for all readers", "exclusion", "resource"),
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
-		"A writer whose clock is ahead puts its own time in the place of another writer's that is still young.",
+		"A writer whose clock is ahead overwrites the time of another writer, although that time is not past.",
 		"D4, cluster version: the time is the client's", "ownership")),
 	// Clients enter in the same millisecond by chance, under any fault or none.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
-		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
+		"The caller's clock decides whether others are still in: a clock that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have counted the time.",
 		"D4, cluster version: the time is the client's", "exclusion", "resource")),
 	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
-		"A reader that overwrites the time of another, whose work hangs, prolongs that one's lease.",
+		"A reader that overwrites the time of another reader, whose work hangs, prolongs the other's lease.",
 		"D4, cluster version: one field for all readers", "ownership")),
 	// The key lives ten times as long as a lease: only a jump of minutes matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,

@@ -45,10 +45,10 @@ var rwTwoKeysFlaws = flaws(
 		"The script's two keys are in different slots: every node of a Redis Cluster refuses it, and nobody ever gets in.",
 		"D4: the single-node form and the cluster form", "liveness")),
 	foreignDelete(
-		"The first reader to leave deletes the key of all readers and lets a writer in beside the others; after an overrun any bare DEL removes another's.",
+		"The first reader to leave deletes the key of all readers and lets a writer in beside the others; after an overrun any bare DEL removes another's key.",
 		"D4, single node: SET and DEL of one key for all readers", without(anyFault, slotMigration)...),
 	under(without(anyFault, slotMigration), "race", Bug,
-		"Readers are not counted: when the last to have come leaves, its key goes with it, and the script grants a writer while other readers are in.",
+		"Readers are not counted: the key is deleted when the reader that set it last leaves, and the script grants a writer while other readers are in.",
 		"D4, single node: SET and DEL of one key for all readers", "exclusion", "resource"),
 	under([]string{"delay"}, "late-command", Bug,
 		"A bare DEL that arrives after its client gave up and locked again removes the next lease.",

@@ -54,10 +54,10 @@ var setNXEXBoundedRenewalFlaws = flaws(
 func boundedRenewalFails() []Flaw {
 	return flaws(
 		renewalFailed(Bug,
-			"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth; an eleventh waits for a thread, which released locks keep.",
+			"A renewal once in a lease races the key's expiry and loses about every second time; the renewals end after the fourth, or at the release of any other lock; an eleventh lock waits for a thread, since released locks keep theirs.",
 			"D3, renewal thread: it sleeps the whole lease (workload mutex), and one flag stops it for all keys (workload two-locks)", anyFault...),
 		may(strandingFaults, under([]string{mixed}, "foreign-renewal", Bug,
-			"Whoever acquires raises the one flag again: the renewal of a lease whose release was lost, which sleeps, wakes and goes on.",
+			"Every acquire sets the one flag again: the sleeping renewal of a lease whose release was lost wakes and goes on.",
 			"D3, renewal thread: one flag for all", "liveness")),
 	)
 }

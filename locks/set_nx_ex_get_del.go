@@ -35,7 +35,7 @@ func init() {
 		Flaws: flaws(
 			// If a node dies, the connection dies too, and DEL is not sent.
 			may([]string{"node-pause", "node-restart", "failover", "split-brain", "node-clock"}, foreignDelete(
-				"A pause or delay between GET and DEL that outlasts the key, or in which the node loses it, removes another's lock and lets a third in.",
+				"If the key expires, or the node loses it, between GET and DEL, the DEL removes another's lock and lets a third in.",
 				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "eviction")),
 			lateDelete("D3: GET and DEL are not one step"),
 			leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),

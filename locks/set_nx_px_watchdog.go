@@ -61,10 +61,10 @@ func plainExpire(faults ...string) []Flaw {
 	return flaws(
 		// This can happen even without a fault, between the release and the watchdog's stop.
 		may(anyFault, under(faults, "foreign-renewal", Bug,
-			"The plain EXPIRE does not ask whose key it is: once the key was lost, or arriving late, it prolongs another's lock.",
+			"The plain EXPIRE does not compare the owner: after the key was lost, or if EXPIRE arrives late, it prolongs another's lock.",
 			"D0: the watchdog; the release beside it compares", "ownership")),
 		may(losingFaults, under([]string{mixed}, "foreign-renewal", Bug,
-			"The watchdog of one client, whose own key was lost, keeps the key alive that another, gone or not heard, left behind.",
+			"The watchdog of a client whose own key was lost keeps alive the key of another client, which crashed, or whose grant or release was lost.",
 			"D0: the watchdog; the release beside it compares", "liveness")),
 	)
 }

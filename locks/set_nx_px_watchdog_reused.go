@@ -45,7 +45,7 @@ func init() {
 
 var setNXPXWatchdogReusedFlaws = flaws(
 	under(anyFault, "panic", Bug,
-		"Every release closes the one stop channel, which the first has closed: the second panics, and the client process dies.",
+		"Every release closes the one stop channel: the second release closes it again and panics, and the client process dies.",
 		"D0: Unlock closes l.watchDog, which the mutex never makes anew", "conduct"),
 	may(anyFault, under([]string{"client-crash", "client-skew", "partition", "partition-requests", "partition-replies", "reset", "node-pause"}, "renewal-failed", Bug,
 		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",

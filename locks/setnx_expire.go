@@ -35,15 +35,15 @@ func init() {
 		Flaws: flaws(
 			may([]string{"node-restart", "failover", "split-brain"},
 				under(without(strandingFaults, "node-restart", "failover", "split-brain"), "no-expiry", Bug,
-					"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a life.",
+					"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a TTL.",
 					"D1, D3: two commands are not one", "liveness")),
 			bareDelete("D1, D3"),
 			// If a node dies, the connection dies too, and EXPIRE is not sent.
 			may([]string{"node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "eviction"}, "foreign-renewal", Bug,
-				"EXPIRE does not ask whose key it is: if another's late DEL, or the node, freed the lock just behind SETNX, it times the next holder's key.",
+				"EXPIRE does not compare the owner: if another's late DEL, or the node, removed the key right after SETNX, EXPIRE sets the TTL of the next holder's key.",
 				"D1, D3: two commands are not one", "ownership")),
 			under([]string{mixed}, "foreign-renewal", Bug,
-				"EXPIRE does not ask whose key it is: one that is late prolongs the key of a dead holder.",
+				"EXPIRE does not compare the owner: an EXPIRE that comes late prolongs the key of a dead holder.",
 				"D1, D3: two commands are not one", "liveness"),
 			leaseOutlived(), workOutlived("D1, D3"),
 			serverClock(), prolongedKey(),

@@ -49,17 +49,17 @@ func init() {
 var takeoverFlaws = flaws(
 	may(without(anyFault, "none", "script-flush", "node-clock"),
 		under([]string{"client-crash"}, "race", Bug,
-			"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe.",
+			"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe that they hold the lock.",
 			"D1, the rejected idea", "exclusion", "resource")),
 	may(anyFault[1:], under([]string{"client-pause", "client-crash", "client-skew", "delay", "node-restart", "failover", "eviction"}, "foreign-delete", Bug,
-		"Neither the DEL of a takeover nor that of a release asks whose key it removes.",
+		"The DEL of a takeover and the DEL of a release do not compare the owner of the key.",
 		"D1, the rejected idea; "+redisOwner, "ownership")),
 	may(anyFault[1:], under([]string{"client-pause", "delay"}, "foreign-delete", Bug,
-		"The DEL of a holder whose lock was taken over removes the other's, and lets a third in.",
+		"The DEL of a holder whose lock was taken over removes the new holder's key, and lets a third in.",
 		"D1, the rejected idea; "+redisOwner, "exclusion", "resource")),
 	may([]string{"node-pause"}, lateDelete("D1, the rejected idea")),
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
-		"A rival whose clock is ahead, or a time that was old when it arrived, ends a lease early; Redis could have timed it.",
+		"A rival whose clock is ahead, or a time that was old when it arrived, ends a lease early; Redis could have counted the time.",
 		"D1: clients' clocks must agree", "exclusion", "resource")),
 )
 

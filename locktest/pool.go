@@ -16,8 +16,8 @@ import (
 // milliseconds.
 const slowAfter = 15 * time.Second
 
-// tellingPool is a pool whose trials bring along what the race detector reported, and that
-// says once that a trial takes long.
+// tellingPool is a pool that adds the race detector's report to a trial's error, and that says
+// once that a trial takes long.
 type tellingPool struct {
 	worker.Pool
 	test  string

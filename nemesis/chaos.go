@@ -15,7 +15,7 @@ import (
 // Replicas are there if the testbed has them, so that failovers take part.
 var chaos = Fault{
 	Name:  "chaos",
-	Doc:   "a seeded mix of what testbed and topology allow",
+	Doc:   "a mix, drawn from the seed, of the other faults that testbed and topology allow",
 	Color: "#212121",
 	Mix:   true,
 	Topologies: func(t locks.Topology) []testbed.Topology {

@@ -12,7 +12,7 @@ import (
 // up. For example, a release arrives after the next grant, or a SET after its cleanup.
 var delay = Fault{
 	Name:       "delay",
-	Doc:        "requests or replies are held and delivered late, also when their sender has given up",
+	Doc:        "requests or replies are held up and delivered late, some after their sender has given up",
 	Color:      "#fbc02d",
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,

@@ -17,7 +17,7 @@ import (
 // between the keys of the old primary and those of the new one.
 var failover = Fault{
 	Name:       "failover",
-	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved",
+	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved to it",
 	Color:      "#c2185b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: withReplicas,

@@ -15,7 +15,7 @@ import (
 // after keys have expired. The number of these commands is the proof.
 var nodePause = Fault{
 	Name:       "node-pause",
-	Doc:        "Redis freezes longer than the lease; queued commands run at resume",
+	Doc:        "Redis freezes for longer than the lease; commands that came meanwhile run when it thaws",
 	Color:      "#00796b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,

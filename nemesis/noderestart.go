@@ -19,7 +19,7 @@ import (
 // a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
-	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always; some named schedules (.slow) freeze a client meanwhile",
+	Doc:        "Redis is killed and restarted, with nothing kept (volatile), up to 1 s of writes lost (everysec), or all kept (always); some named schedules (.slow) freeze a client meanwhile",
 	Color:      "#388e3c",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,

@@ -16,7 +16,7 @@ import (
 // lasted as planned.
 var slowWork = Fault{
 	Name:       "slow-work",
-	Doc:        "a holder, alive, works for longer than its lease; its timers and renewals run",
+	Doc:        "a holder works for longer than its lease; it is alive, and its timers and renewals run",
 	Color:      "#cddc39",
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,

@@ -95,7 +95,7 @@ func (a advice) reentrantWords() string {
 	if !a.Reentrant {
 		return ""
 	}
-	return ", which no owner can enter twice"
+	return " (not re-entrant)"
 }
 
 func (a advice) undecidedWords() string {

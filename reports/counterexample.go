@@ -137,9 +137,9 @@ func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 	if f.Kind == "" {
 		return fmt.Sprintf("The recipe declares no flaw that reads %q by %q: this was not expected.", f.Oracle, f.Cause)
 	}
-	what := "a bug: it breaks what its document claims, or what its own commands could have kept."
+	what := "a bug: it breaks a promise that its document makes, or one that its own commands could have kept."
 	if f.Kind == locks.Limit {
-		what = "a limit: no lease on this topology can promise it by itself."
+		what = "a limit: no lease on this topology can prevent it by itself."
 	}
 	text := "For this recipe that is " + what
 	if flaw, ok := g.declared(t, f); ok {

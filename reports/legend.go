@@ -13,8 +13,8 @@ import (
 // in it.
 var meanings = []struct{ symbol, meaning string }{
 	{undeclaredWord, "violated: undeclared"},
-	{"BUG", "violated: the recipe breaks its own word"},
-	{"limit", "violated: no lease can promise it by itself"},
+	{"BUG", "violated: the recipe breaks its own promise"},
+	{"limit", "violated: no lease can promise this by itself"},
 	{"BLOCK" + blockBug, "blocked for ever: a bug of the recipe"},
 	{"BLOCK", "blocked for ever"},
 	{"ttl" + blockBug, "blocked up to the lease time: a bug of the recipe"},

@@ -190,7 +190,7 @@ func markdownProgress(b *strings.Builder, v view) {
 	}
 	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. " +
 		"The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: " +
-		"the figures compare recipes and faults, they do not foretell the waiting of a service. " +
+		"the figures compare recipes and faults, they do not foretell how long a service waits. " +
 		"The figures of a recipe come from one workload, which stands beside its name: of those that it ran, the one that most recipes of this run share. " +
 		"Recipes compare where the workload is the same.\n\n")
 	for _, t := range v.Progress {

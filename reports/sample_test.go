@@ -35,7 +35,7 @@ var testGlossary = glossary{
 		{Name: "node-clock", Doc: "a node's wall clock jumps", Color: "#827717"},
 		{Name: "script-flush", Doc: "SCRIPT FLUSH between calls", Color: "#455a64"},
 		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#3949ab"},
-		{Name: "chaos", Doc: "a seeded mix of what testbed and topology allow", Color: "#212121"},
+		{Name: "chaos", Doc: "a mix, drawn from the seed, of the other faults that testbed and topology allow", Color: "#212121"},
 	},
 	Oracles: []named{
 		{Name: "exclusion", Doc: "no two believed holds of one lock overlap"},

@@ -205,11 +205,11 @@ type wordText struct {
 // verdictWords explains every verdict, worst first.
 var verdictWords = []wordText{
 	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look.", "new"},
-	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept.", "bug"},
-	{"limit", "violated: limit", "No lease on this topology can promise it by itself; the paragraph names the assumption that broke in that trial. " +
+	{"bug", "violated: bug", "The recipe breaks a promise that its document or library makes, or one that its own commands could have kept.", "bug"},
+	{"limit", "violated: limit", "No lease on this topology can promise by itself what was violated; the paragraph names the assumption that broke in that trial. " +
 		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter.", "limit"},
 	{"blockbug", "blocked for ever: bug", "Nobody would ever have got in again, and the recipe's own commands are the reason. A post-mortem of the nodes shows it.", "block bug"},
-	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, a renewal that outlives its owner, or one for a holder that never comes back from its work. A post-mortem of the nodes shows it.", "block"},
+	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, or a renewal that outlives its owner or whose owner never comes back from its work. A post-mortem of the nodes shows it.", "block"},
 	{"ttlbug", "blocked up to TTL: bug", "Others had to wait until an orphaned key expired, and the recipe's own commands are the reason: another recipe would have spared them the wait.", "ttl bug"},
 	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease.", "ttl"},
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass.", "?"},

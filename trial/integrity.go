@@ -195,9 +195,9 @@ func (r *Record) vouch(dir string) {
 		r.Standing, r.Differs = Changed, fmt.Errorf("the files are not what was judged: %d entries, %d commands and %d key changes, not %d, %d and %d",
 			len(e.Ops), len(e.Commands), len(e.Keys), was.Ops, was.Commands, was.Keys)
 	case changed:
-		r.Standing, r.Differs = Changed, errors.New("the files are not what was judged: their hash is another")
+		r.Standing, r.Differs = Changed, errors.New("the files are not what was judged: their hash differs")
 	case r.Spec != nil && was.Promised != "" && was.Promised != promiseOf(e.Claims):
-		r.Standing, r.Differs = Changed, fmt.Errorf("%s is not what was judged by: what the lock promises there is something else", SpecFile)
+		r.Standing, r.Differs = Changed, fmt.Errorf("%s is not what the run judged by: it has other claims of the lock", SpecFile)
 	default:
 		r.Standing = Vouched
 	}

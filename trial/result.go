@@ -101,9 +101,9 @@ func (t Result) Shows() string {
 	return string(t.Outcome) + string(text)
 }
 
-// Sightings returns what the trial shows as texts, one for each flaw: declared flaws, of which
-// one trial of the recipe suffices as evidence, and what is evidence only in its own cell:
-// undeclared flaws, and doubts about them.
+// Sightings returns a text for each flaw that the trial shows. Of a declared flaw, one trial of
+// the recipe is evidence enough; of an undeclared flaw, and of a doubt about one, each cell
+// needs a trial of its own (ofCell).
 func (t Result) Sightings() (declared, ofCell []string) {
 	for _, f := range t.Flaws {
 		text, _ := json.Marshal(f) // plain data

@@ -26,7 +26,7 @@ func (w Workload) apart(ctx context.Context, world World) error {
 }
 
 func TestClientsApartShareWhatLocksGuard(t *testing.T) {
-	ops, err := play(t, "mutex", &world{apart: true}, options, nil)
+	ops, err := play(t, "mutex", &fakeEnv{apart: true}, options, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (unreachable) Read(int64) (Answer, error)           { return Answer{}, errG
 func (unreachable) Write(int64, []int64) (Answer, error) { return Answer{}, errGone }
 
 func TestAClientThatCannotReachTheResourceEndsWithItsError(t *testing.T) {
-	_, err := play(t, "mutex", &world{resource: unreachable{}}, options, nil)
+	_, err := play(t, "mutex", &fakeEnv{resource: unreachable{}}, options, nil)
 	if !errors.Is(err, errGone) || !strings.Contains(err.Error(), "client ") {
 		t.Errorf("got %v, want %v of a client", err, errGone)
 	}

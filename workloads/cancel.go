@@ -15,7 +15,7 @@ import (
 // client died and no message was lost.
 var cancel = Workload{
 	Name:    "cancel",
-	Doc:     "attempts to get in have deadlines or are cancelled half-way, at any moment",
+	Doc:     "attempts to take the lock have deadlines, or are cancelled half-way, at any moment",
 	Like:    []string{"client-crash", "lost-reply", "reset"},
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
 	choose:  cancelChoice,

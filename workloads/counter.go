@@ -8,7 +8,7 @@ import "github.com/lockstorm/lockstorm/history"
 // gets in late still comes between two increments of the holder.
 var counter = Workload{
 	Name:    "counter",
-	Doc:     "several increments under the lock; a second value counts what was added, so that a difference is what was lost",
+	Doc:     "several increments under the lock; a second value counts them, so that the difference of the two is what was lost",
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
 	section: counterSection,
 	values:  2,

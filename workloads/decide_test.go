@@ -146,7 +146,7 @@ func TestOptionsThatNoTrialCanBeMadeOfAreRefused(t *testing.T) {
 	} {
 		opts := options
 		change(&opts)
-		ops, err := play(t, "mutex", &world{}, opts, nil)
+		ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
 		if want == "" {
 			if err != nil {
 				t.Errorf("a good script: %v", err)
@@ -178,7 +178,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var resting []int
-	w := &world{at: func(client int, step string) error {
+	e := &fakeEnv{at: func(client int, step string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if step == "rest" {
@@ -186,7 +186,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 		}
 		return nil
 	}}
-	ops, err := play(t, "mutex", w, opts, nil)
+	ops, err := play(t, "mutex", e, opts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 func TestScriptedClientsWakeOneAfterAnother(t *testing.T) {
 	opts := options
 	opts.Script = [][]Section{{}}
-	ops, err := play(t, "mutex", &world{}, opts, nil)
+	ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

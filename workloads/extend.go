@@ -16,7 +16,7 @@ import (
 // changed.
 var extend = Workload{
 	Name:   "extend",
-	Doc:    "the holder prolongs its lease while it works; some extend when it has ended",
+	Doc:    "the holder prolongs its lease while it works; some holders do so after it has ended",
 	Suits:  func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
 	choose: extendChoice,
 	// Late extensions come after the lease's end, as if the work took too long.

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// world is an Env without Redis: its locks live in memory, its clock is the
+// fakeEnv is an Env without Redis: its locks live in memory, its clock is the
 // bubble's, and at, if set, is called at each step.
-type world struct {
+type fakeEnv struct {
 	start  time.Time
 	skew   time.Duration
 	fenced bool
@@ -28,11 +28,11 @@ type world struct {
 	awake    func(client int)                          // waits while the client is frozen; nil = none ever is
 }
 
-func (w *world) Now() time.Duration          { return time.Since(w.start) }
-func (w *world) Client(i int) testbed.Client { return &client{w, i} }
-func (c *client) Open(int)                   {}
-func (c *client) Locks() *locks.Client       { return &locks.Client{Now: c.now} }
-func (c *client) now() time.Time             { return time.Now().Add(c.w.skew) }
+func (e *fakeEnv) Now() time.Duration          { return time.Since(e.start) }
+func (e *fakeEnv) Client(i int) testbed.Client { return &client{e, i} }
+func (c *client) Open(int)                     {}
+func (c *client) Locks() *locks.Client         { return &locks.Client{Now: c.now} }
+func (c *client) now() time.Time               { return time.Now().Add(c.w.skew) }
 func (c *client) Step(ctx context.Context, name string) (err error) {
 	if c.w.at != nil {
 		err = c.w.at(c.i, name)
@@ -55,7 +55,7 @@ func (c *client) Work(ctx context.Context) (<-chan struct{}, error) {
 }
 
 type client struct {
-	w *world
+	w *fakeEnv
 	i int
 }
 
@@ -169,11 +169,11 @@ var options = Options{
 }
 
 // play runs a workload in virtual time and returns its history.
-func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryLock)) (ops []history.Op, err error) {
+func play(t *testing.T, name string, e *fakeEnv, opts Options, adapt func(*memoryLock)) (ops []history.Op, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w.start = time.Now()
-		rec := history.NewRecorder(nil, w.Now)
+		e.start = time.Now()
+		rec := history.NewRecorder(nil, e.Now)
 		s := &server{owner: map[string]int{}, count: map[string]int{}, readers: map[string]int{}}
 		healed := make(chan struct{})
 		time.AfterFunc(opts.Duration, func() {
@@ -187,17 +187,17 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 			t.Fatalf("no workload %q", name)
 		}
 		body := load.Body
-		if w.apart {
+		if e.apart {
 			body = load.apart
 		}
 		var guarded map[string]Resource
-		if w.resource != nil {
-			guarded = map[string]Resource{lockName(0): w.resource}
+		if e.resource != nil {
+			guarded = map[string]Resource{lockName(0): e.resource}
 		}
 		err = body(t.Context(), World{
 			Resources: guarded,
-			Env:       w, Opts: opts, Rec: rec, Healed: healed,
-			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced, Waits: w.waits},
+			Env:       e, Opts: opts, Rec: rec, Healed: healed,
+			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: e.fenced, Waits: e.waits},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {
 					l := &memoryLock{s: s, client: client, key: key}

@@ -14,7 +14,7 @@ import (
 // soon.
 var handoff = Workload{
 	Name:    "handoff",
-	Doc:     "a job in parts, noted one by one; who gets in after its worker failed takes it over",
+	Doc:     "a job in parts, each noted when it is done; if its worker fails, the next holder takes the job over",
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
 	section: handoffSection,
 	values:  3,

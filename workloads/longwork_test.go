@@ -32,7 +32,7 @@ func TestLongWorkIsDoneWhereItsStepHasIt(t *testing.T) {
 	for call, want := range map[int]string{1: "acquire read", 2: "read write", 3: "read write"} {
 		opts := options
 		opts.Clients = 1
-		ops, err := play(t, "mutex", &world{work: slowOnce(long, call)}, opts, nil)
+		ops, err := play(t, "mutex", &fakeEnv{work: slowOnce(long, call)}, opts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestACarefulClientStopsSlowWorkWhenItsLeaseIsLost(t *testing.T) {
 	for call, want := range map[int]struct{ reads, writes int }{1: {0, 0}, 2: {1, 0}, 3: {1, 1}} {
 		opts := options
 		opts.Clients, opts.Script = 1, [][]Section{{{Retry: time.Millisecond}}}
-		ops, err := play(t, "mutex", &world{work: slowOnce(time.Minute, call)}, opts, losing(time.Second))
+		ops, err := play(t, "mutex", &fakeEnv{work: slowOnce(time.Minute, call)}, opts, losing(time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func losing(after time.Duration) func(*memoryLock) {
 
 func TestAHungClientReleasesNothingAndLearnsThatItsLeaseIsLost(t *testing.T) {
 	for _, apart := range []bool{false, true} {
-		w := &world{apart: apart, work: func(client int) (<-chan struct{}, error) {
+		e := &fakeEnv{apart: apart, work: func(client int) (<-chan struct{}, error) {
 			if client == 0 {
 				return nil, testbed.ErrHung
 			}
@@ -93,7 +93,7 @@ func TestAHungClientReleasesNothingAndLearnsThatItsLeaseIsLost(t *testing.T) {
 		}}
 		opts := options
 		opts.Clients = 2
-		ops, err := play(t, "mutex", w, opts, losing(opts.Duration/2))
+		ops, err := play(t, "mutex", e, opts, losing(opts.Duration/2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestAClientThatHangsUnderTwoLocksLearnsOfTheLossOfEach(t *testing.T) {
 		{"two-locks", []string{"lock-0", "lock-1"}}, {"transfer", []string{"lock-0", "lock-1"}},
 	} {
 		calls := 0
-		w := &world{work: func(client int) (<-chan struct{}, error) {
+		e := &fakeEnv{work: func(client int) (<-chan struct{}, error) {
 			if client != 0 {
 				return nil, nil
 			}
@@ -133,7 +133,7 @@ func TestAClientThatHangsUnderTwoLocksLearnsOfTheLossOfEach(t *testing.T) {
 		}}
 		opts := options
 		opts.Clients, opts.Keys = 2, 2
-		ops, err := play(t, c.workload, w, opts, func(l *memoryLock) {
+		ops, err := play(t, c.workload, e, opts, func(l *memoryLock) {
 			if l.client == 0 && slices.Contains(c.lost, l.key) {
 				losing(opts.Duration / 2)(l)
 			}

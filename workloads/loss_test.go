@@ -21,7 +21,7 @@ func slowly(d time.Duration, err error) func() error {
 	}
 }
 
-// stuck returns world.at of a client that takes this long over each step of that name.
+// stuck returns fakeEnv.at of a client that takes this long over each step of that name.
 func stuck(step string, d time.Duration) func(int, string) error {
 	return func(_ int, name string) error {
 		if name == step {
@@ -31,7 +31,7 @@ func stuck(step string, d time.Duration) func(int, string) error {
 	}
 }
 
-// hangsFirst is world.work of a first client that hangs.
+// hangsFirst is fakeEnv.work of a first client that hangs.
 func hangsFirst(client int) (<-chan struct{}, error) {
 	if client == 0 {
 		return nil, testbed.ErrHung
@@ -44,7 +44,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
 	for _, c := range []struct {
 		name, workload string
-		world          world
+		env            fakeEnv
 		adapt          func(*memoryLock)
 		trusting       bool
 		// want lists the losses: of which lock, during which open operation, and how long
@@ -64,7 +64,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "of both locks, under both, while the client reaches a step late", workload: "two-locks",
-			world: world{at: stuck(testbed.StepRead, long)}, adapt: losing(reported),
+			env: fakeEnv{at: stuck(testbed.StepRead, long)}, adapt: losing(reported),
 			want: []string{"lock-0 after 0s", "lock-1 after 0s"},
 		},
 		{
@@ -85,12 +85,12 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "while the client reaches its release late", workload: "mutex",
-			world: world{at: stuck(testbed.StepRelease, long)}, adapt: losing(reported),
+			env: fakeEnv{at: stuck(testbed.StepRelease, long)}, adapt: losing(reported),
 			want: []string{"lock-0 after 0s"},
 		},
 		{
 			name: "a frozen client learns of it when it is resumed", workload: "two-locks",
-			world: world{awake: func(int) { time.Sleep(100 * time.Millisecond) }},
+			env: fakeEnv{awake: func(int) { time.Sleep(100 * time.Millisecond) }},
 			adapt: func(l *memoryLock) {
 				if l.key == "lock-1" {
 					l.try = slowly(long, nil)
@@ -102,7 +102,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "a client that is frozen at its work learns of it when it is resumed", workload: "mutex",
-			world: world{
+			env: fakeEnv{
 				work:  slowOnce(2*long, 1),
 				awake: func(int) { time.Sleep(100 * time.Millisecond) },
 			},
@@ -134,7 +134,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "a client that hangs when its deadline has passed looks no more", workload: "mutex",
-			world: world{at: stuck(testbed.StepHold, long), work: hangsFirst},
+			env: fakeEnv{at: stuck(testbed.StepHold, long), work: hangsFirst},
 			adapt: func(l *memoryLock) {
 				losing(reported)(l)
 				end := time.Now().Add(reported)
@@ -144,7 +144,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "a client that hangs before its deadline learns of the loss then", workload: "mutex",
-			world: world{work: hangsFirst},
+			env: fakeEnv{work: hangsFirst},
 			adapt: func(l *memoryLock) {
 				losing(reported)(l)
 				end := time.Now().Add(reported)
@@ -169,7 +169,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 			// The second client keeps the trial going when the first hangs.
 			opts.Clients, opts.Keys, opts.Trusting = 2, max(1, load.Locks), c.trusting
 			opts.Script = [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
-			ops, err := play(t, c.workload, &c.world, opts, c.adapt)
+			ops, err := play(t, c.workload, &c.env, opts, c.adapt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func losses(ops []history.Op, reported time.Duration) (all []string) {
 func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
-	ops, err := play(t, "extend", &world{}, opts, func(l *memoryLock) {
+	ops, err := play(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
 		l.extend = slowly(500*time.Millisecond, nil)
 		losing(300 * time.Millisecond)(l)
 	})
@@ -226,7 +226,7 @@ func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Late: time.Second, Retry: time.Millisecond}}}
-	ops, err := play(t, "extend", &world{}, opts, func(l *memoryLock) {
+	ops, err := play(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
 		l.extend = func() error { return locks.ErrNotHeld }
 		losing(300 * time.Millisecond)(l)
 	})

@@ -19,7 +19,7 @@ import (
 // make the same draw, one of them writes between the other's check and its last winner.
 var lottery = Workload{
 	Name:    "lottery",
-	Doc:     "all at once try to get in, without waiting, and one may draw ten winners, in every round",
+	Doc:     "in every round all clients try at once, without waiting, and one of them may draw ten winners",
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
 	section: lotterySection,
 	pause:   untilNextDraw,

@@ -27,13 +27,13 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 		o.Duration = 20 * time.Second
 		var sections []int // attempts in each
 		begun := 0
-		w := &world{at: func(_ int, step string) error {
+		e := &fakeEnv{at: func(_ int, step string) error {
 			if step == testbed.StepRest {
 				sections, begun = append(sections, begun), 0
 			}
 			return nil
 		}}
-		ops, err := play(t, "mutex", w, o, func(l *memoryLock) {
+		ops, err := play(t, "mutex", e, o, func(l *memoryLock) {
 			l.polled = tt.polled
 			l.try = func() error { begun++; return locks.ErrBusy }
 		})
@@ -62,13 +62,13 @@ func TestAnErrorEndsBoundedPolling(t *testing.T) {
 	o := options
 	o.Clients = 1
 	tries, rests := 0, []int{}
-	w := &world{at: func(_ int, step string) error {
+	e := &fakeEnv{at: func(_ int, step string) error {
 		if step == testbed.StepRest {
 			rests = append(rests, tries)
 		}
 		return nil
 	}}
-	if _, err := play(t, "mutex", w, o, func(l *memoryLock) {
+	if _, err := play(t, "mutex", e, o, func(l *memoryLock) {
 		l.polled = true
 		l.try = func() error {
 			if tries++; tries == 2 {

@@ -43,7 +43,7 @@ func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
 		opts.Trusting, opts.Clients = trusting, 2
 		// The first stops before its write, the second gets in meanwhile.
 		opts.Script = [][]Section{{{Late: 400 * time.Millisecond}}, {{Retry: 1}, {Retry: 1}}}
-		ops, err := play(t, "mutex", &world{fenced: true}, opts, gaps())
+		ops, err := play(t, "mutex", &fakeEnv{fenced: true}, opts, gaps())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
 }
 
 func TestALockWithoutFencesIsNotAskedForThem(t *testing.T) {
-	ops, err := play(t, "mutex", &world{}, options, func(l *memoryLock) {
+	ops, err := play(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) {
 		fence := int64(100)
 		l.fence = func() int64 { fence--; return fence }
 	})
@@ -83,7 +83,7 @@ func TestALateWriteOutlastsTheLookBeforeIt(t *testing.T) {
 	opts.Script = [][]Section{{{Late: 2 * opts.TTL}}}
 	for _, name := range []string{"mutex", "counter", "handoff", "lottery"} {
 		var deadline time.Time
-		ops, err := play(t, name, &world{}, opts, func(l *memoryLock) {
+		ops, err := play(t, name, &fakeEnv{}, opts, func(l *memoryLock) {
 			l.deadline = func() time.Time { deadline = time.Now().Add(opts.TTL); return deadline }
 		})
 		if err != nil {
@@ -104,7 +104,7 @@ func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
 		opts := options
 		opts.Clients, opts.Trusting = 1, true
 		opts.Script = [][]Section{{{Late: opts.TTL}}}
-		ops, err := play(t, name, &world{}, opts, nil)
+		ops, err := play(t, name, &fakeEnv{}, opts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
 	for seed := range uint64(40) { // in a sixth of them it would be
 		opts := options
 		opts.Seed, opts.Clients, opts.Duration = seed, 1, time.Microsecond
-		ops, err := play(t, "fenced-write", &world{fenced: true}, opts, nil)
+		ops, err := play(t, "fenced-write", &fakeEnv{fenced: true}, opts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestFencedWritesComeLateOnPurpose(t *testing.T) {
 
 func TestTheCounterShowsHowManyUpdatesWereLost(t *testing.T) {
 	for _, good := range []bool{true, false} {
-		ops, err := play(t, "counter", &world{}, options, func(l *memoryLock) { l.free = !good })
+		ops, err := play(t, "counter", &fakeEnv{}, options, func(l *memoryLock) { l.free = !good })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestTheCounterShowsHowManyUpdatesWereLost(t *testing.T) {
 }
 
 func TestExactlyOneInstanceDrawsTenWinnersInEveryRound(t *testing.T) {
-	ops, err := play(t, "lottery", &world{}, options, nil)
+	ops, err := play(t, "lottery", &fakeEnv{}, options, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestExactlyOneInstanceDrawsTenWinnersInEveryRound(t *testing.T) {
 
 func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 	var crashed atomic.Bool
-	w := &world{at: func(client int, step string) error {
+	e := &fakeEnv{at: func(client int, step string) error {
 		if client == 1 && step == testbed.StepTouch {
 			crashed.Store(true)
 		}
@@ -219,7 +219,7 @@ func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 		return nil
 	}}
 	var takers []int64
-	ops, err := play(t, "handoff", w, options, func(l *memoryLock) {
+	ops, err := play(t, "handoff", e, options, func(l *memoryLock) {
 		l.try = func() error {
 			if crashed.Load() {
 				l.s.expire(l.key, 1)

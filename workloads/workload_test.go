@@ -29,7 +29,7 @@ func is(f string, typ history.Type) func(history.Op) bool {
 func TestAGoodLockLosesNoUpdate(t *testing.T) {
 	for _, name := range []string{"mutex", "reentrant"} {
 		t.Run(name, func(t *testing.T) {
-			ops, err := play(t, name, &world{}, options, nil)
+			ops, err := play(t, name, &fakeEnv{}, options, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestAGoodLockLosesNoUpdate(t *testing.T) {
 // attempts.
 func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 	for _, waits := range []bool{true, false} {
-		ops, err := play(t, "mutex", &world{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
+		ops, err := play(t, "mutex", &fakeEnv{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 }
 
 func TestReadersShareAndSeeEqualPairs(t *testing.T) {
-	ops, err := play(t, "read-write", &world{}, options, nil)
+	ops, err := play(t, "read-write", &fakeEnv{}, options, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestEveryLivingClientGetsInOnceAfterHealing(t *testing.T) {
 	for _, keys := range []int{1, 3} {
 		opts := options
 		opts.Keys = keys
-		ops, err := play(t, "mutex", &world{}, opts, nil)
+		ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestEveryLivingClientGetsInOnceAfterHealing(t *testing.T) {
 func TestABlockedLockEndsTheLivenessPhaseAfterItsGrace(t *testing.T) {
 	for name, stuck := range map[string]error{"busy": locks.ErrBusy, "unknown": errors.New("i/o timeout")} {
 		t.Run(name, func(t *testing.T) {
-			ops, err := play(t, "mutex", &world{}, options, func(l *memoryLock) { l.try = func() error { return stuck } })
+			ops, err := play(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) { l.try = func() error { return stuck } })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestABlockedLockEndsTheLivenessPhaseAfterItsGrace(t *testing.T) {
 
 func TestACrashedClientDoesNothingMore(t *testing.T) {
 	crashed := false
-	w := &world{at: func(client int, step string) error {
+	e := &fakeEnv{at: func(client int, step string) error {
 		if client == 1 && step == "touch" {
 			crashed = true
 		}
@@ -143,7 +143,7 @@ func TestACrashedClientDoesNothingMore(t *testing.T) {
 		}
 		return nil
 	}}
-	ops, err := play(t, "mutex", w, options, nil)
+	ops, err := play(t, "mutex", e, options, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestACarefulClientStopsAtItsDeadlineAndATrustingOneDoesNot(t *testing.T) {
 	for _, trusting := range []bool{false, true} {
 		opts := options
 		opts.Trusting, opts.Clients = trusting, 1
-		ops, err := play(t, "mutex", &world{}, opts, func(l *memoryLock) {
+		ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 			l.deadline = func() time.Time { return time.Now().Add(opts.Hold / 2) }
 		})
 		if err != nil {
@@ -171,18 +171,18 @@ func TestACarefulClientStopsAtItsDeadlineAndATrustingOneDoesNot(t *testing.T) {
 }
 
 func TestADeadlineIsRecordedOnTheClientsOwnClock(t *testing.T) {
-	w := &world{skew: time.Minute}
+	e := &fakeEnv{skew: time.Minute}
 	opts := options
 	opts.Clients = 1
-	ops, err := play(t, "mutex", w, opts, func(l *memoryLock) {
-		l.deadline = func() time.Time { return time.Now().Add(w.skew + time.Second) }
+	ops, err := play(t, "mutex", e, opts, func(l *memoryLock) {
+		l.deadline = func() time.Time { return time.Now().Add(e.skew + time.Second) }
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, op := range ops {
 		if op.F == history.FAcquire && op.Type == history.OK {
-			if got, want := op.Lease.Deadline, op.Time+w.skew+time.Second; got != want {
+			if got, want := op.Lease.Deadline, op.Time+e.skew+time.Second; got != want {
 				t.Fatalf("deadline %v, want %v", got, want)
 			}
 		}
@@ -194,7 +194,7 @@ func TestALostLeaseEndsTheWorkAndIsRecordedOnce(t *testing.T) {
 	opts.Clients = 1
 	lost := make(chan struct{})
 	close(lost)
-	ops, err := play(t, "mutex", &world{}, opts, func(l *memoryLock) { l.lost = lost })
+	ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) { l.lost = lost })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestALostLeaseEndsTheWorkAndIsRecordedOnce(t *testing.T) {
 func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	opts := options
 	opts.Clients = 2
-	ops, err := play(t, "mutex", &world{}, opts, func(l *memoryLock) {
+	ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 		calls := 0
 		l.try = func() error {
 			if calls++; calls%2 == 1 {
@@ -263,7 +263,7 @@ func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 	} {
 		opts := options
 		opts.Clients, opts.Script = 1, [][]Section{{{Retry: time.Millisecond}}}
-		ops, err := play(t, "mutex", &world{}, opts, func(l *memoryLock) {
+		ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 			calls := 0
 			l.try = func() error {
 				if calls++; calls == 1 {
@@ -291,7 +291,7 @@ func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 	opts := options
 	opts.Clients = 1
-	ops, err := play(t, "reentrant", &world{}, opts, func(l *memoryLock) {
+	ops, err := play(t, "reentrant", &fakeEnv{}, opts, func(l *memoryLock) {
 		calls := 0
 		l.try = func() error {
 			if calls++; calls%2 == 0 {
@@ -309,7 +309,7 @@ func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 }
 
 func TestAPanicOfARecipeIsABreakdownAndTheHistorysEnd(t *testing.T) {
-	ops, err := play(t, "mutex", &world{}, options, func(l *memoryLock) { l.try = func() error { panic(&struct{ at int }{7}) } })
+	ops, err := play(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) { l.try = func() error { panic(&struct{ at int }{7}) } })
 	var b *testbed.Breakdown
 	if !errors.As(err, &b) || b.Kind != history.FPanic || b.Stack == "" {
 		t.Fatalf("got %v, want a breakdown", err)
@@ -325,8 +325,8 @@ func TestAPanicOfARecipeIsABreakdownAndTheHistorysEnd(t *testing.T) {
 func TestSameSeedSameHistory(t *testing.T) {
 	opts := options
 	for _, name := range []string{"mutex", "reentrant", "read-write"} {
-		a, _ := play(t, name, &world{}, opts, nil)
-		b, _ := play(t, name, &world{}, opts, nil)
+		a, _ := play(t, name, &fakeEnv{}, opts, nil)
+		b, _ := play(t, name, &fakeEnv{}, opts, nil)
 		if history.Hash(history.Evidence{Ops: a}) != history.Hash(history.Evidence{Ops: b}) {
 			t.Errorf("%s: two runs differ", name)
 		}
@@ -336,7 +336,7 @@ func TestSameSeedSameHistory(t *testing.T) {
 func TestOverrunHoldsBeyondTheLeaseTime(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Overrun = 1, 1
-	ops, err := play(t, "mutex", &world{}, opts, nil)
+	ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

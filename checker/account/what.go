@@ -52,8 +52,8 @@ var whatWords = map[What]string{
 	Overlap:       "{who} {became} {lock}{as} at {at} while {whom} still believed it held it{theirs} ({held})",
 	Crowd:         "{who} {became} {lock} at {at} while {count} others still believed they held it, one too many: {crowd}",
 	NoOrder:       "no order of the operations on {lock} fits the model {model}, whichever others took effect: {operations}",
-	NoOwnersOrder: "no order of the operations on {lock} fits the model {model}; were only owners to release, these alone could not all have happened: {operations}",
-	NoOrderFound:  "no order of the operations on {lock} fits the model {model}; with which others this one conflicts was not found in time: {operations}",
+	NoOwnersOrder: "no order of the operations on {lock} fits the model {model}; if only owners may release, these cannot all have happened: {operations}",
+	NoOrderFound:  "no order of the operations on {lock} fits the model {model}; the operations with which this one conflicts were not found in time: {operations}",
 
 	ExtendedLate: "{whom} was told at {at} that its lease of {lock} was extended, although {who} was granted it at {since}, after {whom} {had} it at {until}",
 
@@ -69,7 +69,7 @@ var whatWords = map[What]string{
 	FenceMissing:     "{who} was granted {lock} at {at} with fence {value}, which is none",
 	OldFenceAccepted: "{lock} accepted {who}'s {op} under fence {value} at {at}, though it had seen fence {other}, with {whom}'s {before} at {since}",
 
-	OrphanKeptOut:   "{key} kept {others} out from {at} on until {ended} at {until}, though nobody believed in it",
+	OrphanKeptOut:   "{key} kept {others} out from {at} on until {ended} at {until}, though no client believed that it held the lock by that key",
 	Blocked:         "{all} never got into {lock} again",
 	PassedOver:      "{all} never got into {lock} from {at} on, though no key that was left behind stood in the way: others were granted it {count} times meanwhile, and it was free for {age} of {span}",
 	RefusedForSlots: "{all} never got into {lock}: {node} refused {by}'s {command} of {sent}, as every other attempt: its keys are in different slots (CROSSSLOT)",
@@ -82,7 +82,7 @@ var whatWords = map[What]string{
 	RemovalDenied: "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed {key} on {where} at {since}, which was its own",
 	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and no command of it undid that",
 
-	AllWaited:  "at {at} everything waited for what would never come{text}",
+	AllWaited:  "at {at} everything waited, and nothing could end the wait{text}",
 	Panicked:   "at {at} the code under test panicked{text}",
 	DidNotStop: "at {at} the code under test did not come to an end{text}",
 

@@ -44,8 +44,8 @@ const (
 	// RenewalStopped: the owner released another lock before the next renewal of this one was
 	// due, and after that it renewed this one no more.
 	RenewalStopped What = "renewal-stopped"
-	// RenewedInstead: the owner never renewed this lease. In its time it renewed Count leases
-	// that it had released, from Read to Until, and it never renewed more leases at a time.
+	// RenewedInstead: the owner never renewed this lease. From Read to Until it renewed Count
+	// leases that it had released instead, and it never renewed more than Count at a time.
 	RenewedInstead What = "renewed-instead"
 	ReplacedKey    What = "replaced-key"
 	BornShort      What = "born-short"
@@ -110,11 +110,11 @@ var whyWords = map[What]string{
 	Overwritten:       "{who}'s {command} at {at} overwrote {key}, which {whom} had set at {since}",
 	BesideKey:         "{who}'s {command} at {at} was granted although {key}, which {whom} had set at {since}, was still there",
 	LateOwnRemoval:    "{who}'s own {command}, sent at {sent} for an earlier lease, arrived at {at} and removed {key} of the new one",
-	OwnRemoval:        "{who}'s own {command} at {at} removed {key} while it still counted on it",
+	OwnRemoval:        "{who}'s own {command} at {at} removed {key} while {who} still counted on it",
 	LateAttempt:       "{who}'s {command}, sent at {sent} in an attempt that was over, arrived at {at} and removed {key} of {whom}",
 	LateRemoval:       "{who}'s {command}, sent at {sent}, arrived late at {at} and removed {key}, which was {whom}'s",
 	RemovedKey:        "{who}'s {command} at {at} removed {key}, which was {whom}'s since {since}",
-	EntryForgotten:    "{node} had lost {who}'s entry of {since}, so that {who}'s {command} at {at} left it for the last time",
+	EntryForgotten:    "{node} had lost {who}'s entry of {since}, so that {who}'s {command} at {at} freed the lock before {who}'s last release",
 	EvictedUnder:      "{node} evicted {key} under memory pressure at {at}, which {who} had set at {since}",
 	SplitWithout:      "{node}, primary of some clients since the split at {at}, did not have {key}, which {who} had set at {since}",
 	PromotedWithout:   "{node}, promoted at {at}, did not have {key}, which {who} had set at {since}",
@@ -130,7 +130,7 @@ var whyWords = map[What]string{
 	LifeCutShort:      "{who}'s {command} at {at} had cut the life of {key} short, which was {whom}'s",
 	DeadlineMoved:     "{who}'s wall clock changed while it held the lock, so that its deadline came after {key} had expired at {at}",
 	ExpiredUnasked:    "{node}'s wall clock had jumped, so that {key} expired at {at}, before {who}'s {command} of {sent} could prolong it",
-	Expired:           "{who}'s {key} had expired at {at}, {age} after it was given its life",
+	Expired:           "{who}'s {key} had expired at {at}, {age} after its TTL was set",
 	RenewalLost:       "{node} had lost {who}'s {command} of {at} since {since}, so that {key} expired at {until}",
 	ExpiredApart:      "{node} and {node1} both served as primaries since {since}, and {key}, which {who} prolonged on {node2}, expired on {node3} at {at}",
 	ExtensionLost:     "{node} had lost {who}'s {command} of {at} since {since}, so that the lease in {key} was over there",
@@ -141,15 +141,15 @@ var whyWords = map[What]string{
 	RenewalRefused:    "{who}'s {command} of {sent} was answered {reply} at {replied}, and {key} expired at {at}",
 	RenewalTardy:      "{who}'s {command} of {sent} was answered too late: {key} had expired at {at}",
 	ReplacedKey:       "{who}'s {command} at {at} put its own in the place of {key}, which was {whom}'s since {since}",
-	BornShort:         "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who} gave {key} at {at} was over after {age}",
-	ShortLife:         "{who}'s {key} had expired at {at}, {age} after it was given its life, though the lease that was asked for ran until {until}",
-	Stillborn:         "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
+	BornShort:         "{node}'s wall clock was {span} ahead of {who}'s, so that the TTL that {who} gave {key} at {at} was over after {age}",
+	ShortLife:         "{who}'s {key} had expired at {at}, {age} after its TTL was set, though the lease that was asked for ran until {until}",
+	Stillborn:         "{node}'s wall clock was {span} ahead of {who}'s, so that the TTL that {who}'s {command} gave at {at} was over already, and no key was there",
 	GrantUnheard:      "{who} did not get the reply to that {command}",
 	NothingAsked:      "they sent no command to take it in all that time",
 	AskedInVain:       "they sent {count} commands to take it, and {by}'s last, {command} to {node} at {sent}, was answered {reply}",
 	ScriptForgotten:   "they sent {count} commands to take it, and {node} answered {by}'s last, {command} at {sent}, that it does not have the script: {reply}",
-	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
-	TakenOut:          "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
+	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: nobody can tell whose grant a command ends",
+	TakenOut:          "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: nobody can tell which is whose",
 	RenewalMissing:    "{who} sent no renewal after {since} in time, and {key} expired at {at}",
 	RenewedInstead:    "{who} never renewed this lease: from {read} to {until} it renewed {count} leases that it had released, the most that it ever renewed at a time, and {key} expired at {at}",
 	RenewalStopped:    "{who} sent no renewal any more after it had released {locks} at {since}, and {key} expired at {at}",

@@ -59,7 +59,7 @@ func (v valkeylockVariant) recipe() locks.Recipe {
 			return c
 		},
 		Flaws: append(locks.Limits(locks.Known{Renews: true}), measured("renewal-failed",
-			"A renewal is awaited until the new deadline, half a lease after the key has ended; the context lives on as long.",
+			"The library waits for a renewal's answer until the new deadline, half a lease after the key has expired; the context lives that long.",
 			"https://pkg.go.dev/"+valkeylockPackage, []string{"delay"}, "exclusion")...),
 		New: perKey(func(c *locks.Client) (*locks.Client, error) { return c, nil }, v.lock),
 	}

@@ -29,28 +29,30 @@ operations, or one a line.
 
 With --model it is read in two ways, and the worse result counts.
   exclusion     what clients believed: a hold lasts from the acquire's ok until
-                the release is invoked, whatever becomes of that, or until its
-                deadline, a crash, or word that it is lost. No two may overlap.
+                the release is invoked, whatever its result, or until its
+                deadline, a crash, or news that the lease is lost. No two holds
+                may overlap.
   linearizable  what was answered, as Knossos judges: ok took effect at one
                 instant between its invocation and its ok; fail did not happen;
                 info takes effect any time from its invocation on, or never. Some
                 order of the operations must fit the model.
 They differ where a hold ends without an acknowledged release: after a release
 that failed, a crash or a deadline the lock is still held for linearizable, and
-free for exclusion. They differ too where a lock is let go of or taken under its
-holder: by anybody's release of a mutex, or by an operation of unknown outcome,
-which linearizable allows; and in what the model says beyond overlaps, such as
-who may release, that nobody acquires twice, and that fences grow.
+free for exclusion. They also differ where linearizable allows a lock to be freed or
+taken while somebody holds it: by anybody's release of a mutex, or by an operation of
+unknown outcome. And a model says more than that holds do not overlap: who may
+release, that nobody acquires twice, that fences grow.
 
 Of a trial it uses commands.jsonl, keys.jsonl and spec.json if they lie beside the
-history; without spec.json, say with --model what kind of lock it is. Nothing is said to
-hold where files are cut short, or no verdict.json vouches for them, though what is there
-may still show a violation; where they were changed since the run judged them, everything
-is unknown. What a history leaves open, and how it was taken, is said on stderr.
+history; without spec.json, say with --model what kind of lock it is. If files are cut
+short, or no verdict.json vouches for them, nothing holds: what is there shows a
+violation or is unknown. If files were changed since the run judged them, everything is
+unknown. Stderr says what a history leaves open, and how check understood it.
 
 A history may lack indices, times and clients, each in every entry or in none.
-Clients are then its processes; those that may succeed each other on one of Jepsen's
-threads are judged both as one and as several: what differs is unknown.
+Without clients, each process is a client. Processes that may succeed each other on one
+of Jepsen's threads are judged both as one client and as several: where the two
+results differ, the result is unknown.
 
 An entry in JSON is an object with "process" (a number), "type" (invoke, ok, fail
 or info), "f" (acquire, release, extend, read or write) and, as far as known,

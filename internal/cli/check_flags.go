@@ -56,8 +56,8 @@ type holdFlags struct {
 
 func (f *holdFlags) register(flags *pflag.FlagSet) {
 	flags.Var(newDurationOr(&f.clockError), "clock-error", "of a log of holds or successes: the farthest that the clock of any client, which stamped its lines, was from true time; 0s if one clock stamped all")
-	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "of such a log: the longest time from a client's last moment under the lock to the time that the log has for its release")
-	flags.StringVar(&f.unended, "unended", "", "of such a log: a hold without an end is held (to the end of the log); default: unknown")
+	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "of a log of successes: the longest time from a client's last moment under the lock to the time that the log has for its release")
+	flags.StringVar(&f.unended, "unended", "", "of a log of holds or successes: a hold without an end is held (to the end of the log); default: unknown")
 }
 
 // durationOr is a flag for a duration of at least 0 that may be unsaid.

@@ -15,13 +15,13 @@ func (a *app) cleanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean DIR",
 		Short: "Remove the keys that a killed run left on somebody's Redis",
-		Long: `Clean removes what a campaign on --testbed external left on the servers if it was
-killed: a run removes its keys itself, but after SIGKILL, where locks without a life
-(setnx) would stay for ever. They are those that begin with the campaign's prefix,
-which its campaign.json names ("prefix": "lockstorm:<16 hexadecimal digits>:"); no
-other key is touched. A campaign that is running is refused.
+		Long: `Clean removes the keys that a killed campaign on --testbed external left on the
+servers. A run removes its keys itself, except after SIGKILL; then keys without a TTL
+(setnx) would stay for ever. The campaign's keys begin with its prefix, which its
+campaign.json names ("prefix": "lockstorm:<16 hexadecimal digits>:"); no other key is
+touched. A campaign that is running is refused.
 
-Servers, user and database are the campaign's, if they are not given.`,
+Servers, user and database are the campaign's, unless flags name others.`,
 		Example: `  lockstorm clean store/compare/20260301T123000Z
   lockstorm clean store/latest --password-file secret`,
 		Args: expectArgs(1, 1, "the directory of a stored campaign"),

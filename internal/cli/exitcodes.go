@@ -30,23 +30,23 @@ var exitCodes = []struct {
 	{"run", []exitCode{
 		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
 		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
-		{"2", "Somewhere it cannot be told whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt because of a stall of the machine, an election that no fault provoked, or a reply that nobody saw."},
-		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again. Another lock is then marked as not replayable byte for byte."},
+		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt because of a stall of the machine, an election that no fault provoked, or a reply that nobody saw."},
+		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again (any other lock that does so is only marked as not replayable byte for byte)."},
 	}},
 	{"merge", []exitCode{
-		{"0, 1", "Those of run, with --expect if the shards ran with it."},
-		{"2", "As of run, or shards are missing."},
+		{"0, 1", "As run ends, with --expect if the shards ran with it."},
+		{"2", "As run ends with 2, or shards are missing."},
 		{"254", "The directories are not shards of one campaign."},
 	}},
 	{"replay", []exitCode{
 		{"0", "The trial ran, and came out as stored if that is known, violated or not: check judges."},
 		{"2", "The stored files are not what the run judged: they were cut short or changed since. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
-		{"255", "The history of one of Lockstorm's own recipes differs there, or the harness failed."},
+		{"255", "The history of one of Lockstorm's own recipes differs on a testbed with virtual time, or the harness failed."},
 	}},
 	{"check", []exitCode{
 		{"0", "Nothing is violated."},
 		{"1", "Something is violated."},
-		{"2", "It cannot be told."},
+		{"2", "Nobody can tell: the evidence does not decide."},
 		{"254", "There is no history that can be read."},
 	}},
 	{"serve", []exitCode{

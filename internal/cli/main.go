@@ -89,7 +89,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "lockstorm",
 		Short: "Compare Redis locks under faults",
 		Long: `Lockstorm runs Redis lock recipes under faults, records what every client and
-every command did, and judges it: who held a lock that somebody else held, who
+every command did, and judges it: which clients held one lock at once, which
 waited in vain, and why.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults delay
   lockstorm list locks`,

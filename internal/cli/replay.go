@@ -50,10 +50,10 @@ func (a *app) replayCommand() *cobra.Command {
 stored folder, or the one that a campaign with these flags would run. On a
 testbed with virtual time it is the same trial, byte for byte, on any machine;
 the hash of its history and commands says so. On real Redis no two histories
-are alike: the plan is the same, what comes of it may differ.
+are alike: the plan is the same, its effects may differ.
 
-With a folder, its verdict.json holds the hash to compare with, also with that
-of the files stored beside it; else --hash.`,
+With a folder, the hash in its verdict.json is compared with the trial's, and with
+that of the files stored beside it. Without a folder, --hash says which to expect.`,
 		Example: `  lockstorm replay docs/counterexamples/redlock-client-pause
   lockstorm replay --lock set-nx-px --fault client-pause
   lockstorm replay --lock redlock --fault chaos --seed 7`,
@@ -81,7 +81,7 @@ of the files stored beside it; else --hash.`,
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	f.register(cmd, "print only whether the history is the same", "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.IntVar(&f.decided, "decided", 0, "say when the violation became certain: from many instants on run so many continuations, in which all faults end and clients decide anew; a plot goes to DIR, or to --out")
+	flags.IntVar(&f.decided, "decided", 0, "say when the violation became certain: cut the trial at many instants and run this many continuations of each, in which all faults end and clients decide anew; the plot is written to DIR, or to --out")
 	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
 	groupTrialFlags(flags)
 	group(flags, "What is compared and told", "hash", "out", "quiet", "verbose", "json", "decided")

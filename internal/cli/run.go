@@ -52,17 +52,16 @@ fault-free trial of each recipe, which shows where in its protocol faults can
 strike. The report names for each violated cell the command that replays it; the
 terminal shows one of these commands.
 
-Then come the named schedules, which are enumerated and hang on no seed: the
-fault strikes at each place that the fault-free trial showed. Then trials that
-are drawn from the seed.
+Then come the named schedules, which are enumerated and do not depend on the
+seed: the fault strikes at each place that the fault-free trial showed. Then come
+trials that are drawn from the seed.
 
-Named schedules have as many clients and last as long as they need, whatever is
-chosen. Mixes of faults draw for each trial how many clients there are, how many
-locks, how long they hold and rest, and how many holds overrun, as far as that
-is not chosen.
+Named schedules have as many clients and last as long as they need, whatever the
+flags say. Mixes of faults draw for each trial how many clients and locks there are,
+how long clients hold and rest, and how many holds overrun, unless a flag sets it.
 
-Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
-workloads "standard" is. Of locks, "libraries" are other projects' libraries, which
+Names are comma-separated; globs ("set-nx-*") and "all" are names too, and among
+workloads "standard". Among locks, "libraries" names other projects' libraries, which
 "all" leaves out.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults delay
   lockstorm run --locks 'rw-*' --faults none --json
@@ -107,9 +106,9 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
-	flags.IntVar(&f.Sweep, "sweep", 0, "also vary pauses and errors of clocks, from a quarter of a lease to three, and strike so often with each size at each place: the report shows from which size on each recipe breaks")
-	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
-	flags.DurationVar(&f.Budget, "budget", f.Budget, "go on after these trials and draw more, in rounds, until so much time is over, such as 8h; in the simulation only")
+	flags.IntVar(&f.Sweep, "sweep", 0, "also vary the length of pauses and the error of clocks, up to three leases, and strike this many times with each size at each place: the report shows from which size on each recipe breaks")
+	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run the trials that showed its flaws, --trials for each flaw, instead of new ones")
+	flags.DurationVar(&f.Budget, "budget", f.Budget, "after the planned trials draw more, in rounds, until this much time is over, such as 8h; in the simulation only")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.StringVar(&f.shard, "shard", "", "run only one part of the campaign, such as 2/8; lockstorm merge puts the parts together; default what the environment tells (docs/scale.md)")
 	flags.IntVar(&f.shards, "shards", 0, "how many shards there are, where the environment tells only which this is")
@@ -199,7 +198,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	if c.Seed == 0 {
 		if c.Shard.Part() {
-			return c, input.Errorf("--seed 0: expected a seed beside shard %s: each would draw another", c.Shard)
+			return c, input.Errorf("--seed 0: expected a seed beside shard %s, since each shard would draw another one", c.Shard)
 		}
 		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
 	}
@@ -224,7 +223,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 		return ready, err
 	}
 	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
-		return ready, input.Errorf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
+		return ready, input.Errorf("--monitor: testbed %s has no servers of its own that could tell what they execute", choice.Name)
 	}
 	v, err := choice.versions(tb)
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *app) shard(f runFlags) (campaign.Shard, error) {
 			return s, input.Errorf("--shard %w", err)
 		}
 		if f.shards != 0 && f.shards != s.Count {
-			return s, input.Errorf("--shards %d: --shard %s is one of %d", f.shards, s, s.Count)
+			return s, input.Errorf("--shards %d: --shard %s says %d", f.shards, s, s.Count)
 		}
 		return s, nil
 	case f.Confirm != "" || a.lookup == nil:

@@ -38,7 +38,7 @@ func TestTheEnvironmentTellsTheShard(t *testing.T) {
 		{"CI_NODE_INDEX=1 CI_NODE_TOTAL=3", "2/8", 0, "2/8"},
 		{"CI_NODE_INDEX=x", "1/1", 0, "1/1"},
 		{"CI_NODE_INDEX=1 CI_NODE_TOTAL=3", "", 8, "--shards 8: CI_NODE_TOTAL=3"},
-		{"", "2/8", 4, "--shards 4: --shard 2/8 is one of 8"},
+		{"", "2/8", 4, "--shards 4: --shard 2/8 says 8"},
 		{"", "8", 0, `--shard "8": expected a shard and their number, such as 2/8`},
 		{"", "", 3, "--shards 3: expected --shard, or a variable of the environment"},
 		{"", "", -1, "--shards -1: expected at least 1"},

@@ -40,11 +40,12 @@ func (a *app) shrinkCommand() *cobra.Command {
 		Short: "Look for the smallest trial that shows what a stored one does",
 		Long: `Shrink runs a stored trial again and again, with fewer clients, critical sections,
 faults and nodes, with narrower faults and rounder times, as long as the same
-oracle stays violated by the same cause. What is left is stored as a trial that
-lockstorm replay runs, and told.
+oracle stays violated by the same cause. It stores the smallest trial, which
+lockstorm replay runs, and tells its story.
 
-Run shrinks the one trial of each violated cell that its report shows by itself.
-Only trials on virtual time can be shrunk: no other is the same again.`,
+Without being asked, lockstorm run shrinks one trial of each violated cell, which the
+report then shows. Only trials on virtual time can be shrunk: others never run the
+same way twice.`,
 		Example: `  lockstorm shrink docs/counterexamples/set-nx-ex-delay
   lockstorm shrink DIR --budget 5m`,
 		Args: expectArgs(1, 1, "the folder of a stored trial"),

@@ -39,13 +39,13 @@ func repeated(s campaign.Stored) string {
 	}
 	slices.Sort(varying)
 	differed := strings.Join(slices.Compact(varying), " and ")
-	identical := fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
+	identical := fmt.Sprintf("; %s repeated: identical", count(s.Reproduced, "trial"))
 	switch {
-	case differed == "" && s.Repeated == 0:
+	case differed == "" && s.Reproduced == 0:
 		return ""
 	case differed == "":
 		return identical
-	case s.Repeated == 0:
+	case s.Reproduced == 0:
 		return "; trials of " + differed + ", repeated, differed"
 	}
 	return identical + "; other trials of " + differed + " differed"

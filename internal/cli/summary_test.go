@@ -31,13 +31,13 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 		{"real time", campaign.Stored{Info: campaign.Info{Elapsed: 400 * time.Second}, Trials: trials(1300, 0)},
 			[]string{"1300 trials in 6m40s, 3.25 a second"}},
 		{"virtual time", campaign.Stored{
-			Info: campaign.Info{Elapsed: 41 * time.Second, Deterministic: true}, Trials: trials(1920, 6*time.Second), Repeated: 40,
+			Info: campaign.Info{Elapsed: 41 * time.Second, Deterministic: true}, Trials: trials(1920, 6*time.Second), Reproduced: 40,
 		}, []string{
 			"1920 trials in 41 s, 46.8 a second; 40 trials repeated: identical",
 			"virtual time: 3h12m in 41 s (281x)",
 		}},
 		{"a lock that varies", campaign.Stored{
-			Info: campaign.Info{Elapsed: time.Second, Varying: []campaign.Varying{{Lock: "b"}, {Lock: "a"}, {Lock: "b"}}}, Trials: trials(1, 0), Repeated: 4,
+			Info: campaign.Info{Elapsed: time.Second, Varying: []campaign.Varying{{Lock: "b"}, {Lock: "a"}, {Lock: "b"}}}, Trials: trials(1, 0), Reproduced: 4,
 		}, []string{
 			"1 trial in 1.0 s, 1 a second; 4 trials repeated: identical; other trials of a and b differed",
 		}},
@@ -46,7 +46,7 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 		}, []string{
 			"1 trial in 1.0 s, 1 a second; trials of b, repeated, differed",
 		}},
-		{"one trial that holds", campaign.Stored{Info: campaign.Info{Elapsed: 500 * time.Millisecond, Deterministic: true}, Trials: trials(1, time.Minute), Repeated: 1}, []string{
+		{"one trial that holds", campaign.Stored{Info: campaign.Info{Elapsed: 500 * time.Millisecond, Deterministic: true}, Trials: trials(1, time.Minute), Reproduced: 1}, []string{
 			"1 trial in 0.5 s, 2 a second; 1 trial repeated: identical",
 			"virtual time: 1m0s in 0.5 s (120x)",
 		}},

@@ -196,7 +196,7 @@ func nodesOf(tb testbed.Testbed, asked int) (int, error) {
 		return asked, nil
 	}
 	if asked > counted.Nodes() {
-		return 0, input.Errorf("--nodes %d: there are addresses of %d", asked, counted.Nodes())
+		return 0, input.Errorf("--nodes %d: addresses name %d", asked, counted.Nodes())
 	}
 	return cmp.Or(asked, counted.Nodes()), nil
 }

@@ -71,14 +71,14 @@ var testbeds = []testbedChoice{
 	},
 	{
 		Name:     external.Name,
-		Doc:      "any Redis that is named by --addr; only clients and the way to it are disturbed",
+		Doc:      "any Redis that --addr names; only clients and their links to it are disturbed",
 		New:      newExternal,
 		Sketch:   external.Sketch,
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 4},
 	},
 	{
 		Name:     container.LabName,
-		Doc:      "the containers of the standing lab that make up starts, toxiproxy on every link",
+		Doc:      "the containers of the standing lab (make up), toxiproxy on every link",
 		New:      newLab,
 		Sketch:   container.SketchLab,
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 1, TTL: 2 * time.Second},

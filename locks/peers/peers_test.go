@@ -22,28 +22,28 @@ const (
 	lease = time.Minute
 )
 
-// world is nodes with one client process each for two people.
-type world struct {
+// rivals are two people with handles on one lock, each with a client process on the same nodes.
+type rivals struct {
 	nodes []redis.UniversalClient
 	ours  locks.Lock
 	other locks.Lock
 }
 
-// newWorld makes both people's handles on one lock of a recipe.
-func newWorld(t *testing.T, r locks.Recipe, ttl time.Duration) world {
+// newRivals makes both handles on one lock of a recipe.
+func newRivals(t *testing.T, r locks.Recipe, ttl time.Duration) rivals {
 	t.Helper()
 	n := 1
 	if r.Topology == locks.Independent {
 		n = 3
 	}
-	w := world{}
+	p := rivals{}
 	var addrs []string
 	for range n {
 		addrs = append(addrs, redistest.Test(t).Addr())
 	}
-	w.ours, w.nodes = handle(t, r, "c0", addrs, ttl)
-	w.other, _ = handle(t, r, "c1", addrs, ttl)
-	return w
+	p.ours, p.nodes = handle(t, r, "c0", addrs, ttl)
+	p.other, _ = handle(t, r, "c1", addrs, ttl)
+	return p
 }
 
 func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Duration) (locks.Lock, []redis.UniversalClient) {
@@ -123,17 +123,17 @@ func TestClaimsCanBeMeant(t *testing.T) {
 
 func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
-		w := newWorld(t, r, lease)
+		p := newRivals(t, r, lease)
 		for range 2 {
-			held := granted(t, w.ours)
-			if err := refused(t, w.other); !errors.Is(err, locks.ErrBusy) {
+			held := granted(t, p.ours)
+			if err := refused(t, p.other); !errors.Is(err, locks.ErrBusy) {
 				t.Errorf("the other got %v, want ErrBusy", err)
 			}
-			if err := w.ours.Unlock(t.Context(), held); err != nil {
+			if err := p.ours.Unlock(t.Context(), held); err != nil {
 				t.Errorf("release: %v", err)
 			}
-			held = granted(t, w.other)
-			if err := w.other.Unlock(t.Context(), held); err != nil {
+			held = granted(t, p.other)
+			if err := p.other.Unlock(t.Context(), held); err != nil {
 				t.Errorf("the other's release: %v", err)
 			}
 		}
@@ -142,9 +142,9 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 
 // keys returns the lock's keys and a node that has them, which need not be the first:
 // WithFailFast returns once most nodes have answered.
-func (w world) keys(t *testing.T) (redis.UniversalClient, []string) {
+func (p rivals) keys(t *testing.T) (redis.UniversalClient, []string) {
 	t.Helper()
-	for _, n := range w.nodes {
+	for _, n := range p.nodes {
 		if keys := n.Keys(t.Context(), "*").Val(); len(keys) > 0 {
 			return n, keys
 		}
@@ -154,9 +154,9 @@ func (w world) keys(t *testing.T) (redis.UniversalClient, []string) {
 }
 
 // forget removes all keys from all nodes.
-func (w world) forget(t *testing.T) {
+func (p rivals) forget(t *testing.T) {
 	t.Helper()
-	for _, n := range w.nodes {
+	for _, n := range p.nodes {
 		if err := n.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -168,15 +168,15 @@ func TestAReleaseOfWhatIsAnothersSaysSoAndLeavesIt(t *testing.T) {
 		if r.ID == "rueidislock-untracked" {
 			t.Skip("without tracking the library looks after a lease once in half of it, 30 s here")
 		}
-		w := newWorld(t, r, lease)
-		held := granted(t, w.ours)
-		w.forget(t)
+		p := newRivals(t, r, lease)
+		held := granted(t, p.ours)
+		p.forget(t)
 		lostSoon(t, held)
-		theirs := granted(t, w.other)
-		if err := w.ours.Unlock(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
+		theirs := granted(t, p.other)
+		if err := p.ours.Unlock(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
 			t.Errorf("release: %v, want ErrNotHeld", err)
 		}
-		if err := w.other.Unlock(t.Context(), theirs); err != nil {
+		if err := p.other.Unlock(t.Context(), theirs); err != nil {
 			t.Errorf("the other's release: %v", err)
 		}
 	})
@@ -198,14 +198,14 @@ func lostSoon(t *testing.T, held locks.Lease) {
 
 func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
-		w := newWorld(t, r, lease)
-		extender, ok := w.ours.(locks.Extender)
+		p := newRivals(t, r, lease)
+		extender, ok := p.ours.(locks.Extender)
 		if !ok {
 			t.Skip("the library renews by itself")
 		}
-		held := granted(t, w.ours)
-		_, keys := w.keys(t)
-		for _, n := range w.nodes {
+		held := granted(t, p.ours)
+		_, keys := p.keys(t)
+		for _, n := range p.nodes {
 			for _, key := range keys {
 				n.PExpire(t.Context(), key, lease/2)
 			}
@@ -215,17 +215,17 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 		}
 		for _, key := range keys {
 			prolonged := 0
-			for _, n := range w.nodes {
+			for _, n := range p.nodes {
 				if n.PTTL(t.Context(), key).Val() > lease/2 {
 					prolonged++
 				}
 			}
 			// WithFailFast returns once most nodes have answered.
-			if prolonged <= len(w.nodes)/2 {
-				t.Errorf("the key %s lives on for about %v on %d of %d nodes, want most", key, lease, prolonged, len(w.nodes))
+			if prolonged <= len(p.nodes)/2 {
+				t.Errorf("the key %s lives on for about %v on %d of %d nodes, want most", key, lease, prolonged, len(p.nodes))
 			}
 		}
-		w.forget(t)
+		p.forget(t)
 		want := locks.ErrNotHeld
 		if strings.HasSuffix(r.ID, "-setnx-extend") {
 			want = nil // the option says so: an extension takes a free lock
@@ -238,9 +238,9 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 
 func TestAKeyEndsWithItsLease(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
-		w := newWorld(t, r, lease)
-		held := granted(t, w.ours)
-		node, keys := w.keys(t)
+		p := newRivals(t, r, lease)
+		held := granted(t, p.ours)
+		node, keys := p.keys(t)
 		// rueidislock sets the third of three keys when two have made the lock.
 		least := max(1, map[string]int{"redislock-multi": 2, "rueidislock-majority": 2}[r.ID])
 		if len(keys) < least || len(keys) > 2*least-1 || !strings.Contains(keys[0], name) {
@@ -269,10 +269,10 @@ func byID(t *testing.T, id string) locks.Recipe {
 func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	for _, id := range []string{"redsync", "redsync-quorum", "redsync-failfast", "redislock", "redislock-multi"} {
 		t.Run(id, func(t *testing.T) {
-			w := newWorld(t, byID(t, id), time.Second)
+			p := newRivals(t, byID(t, id), time.Second)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := w.ours.TryLock(ctx); err == nil || errors.Is(err, locks.ErrBusy) {
+			if _, err := p.ours.TryLock(ctx); err == nil || errors.Is(err, locks.ErrBusy) {
 				t.Errorf("on a context that has ended: %v, want an unknown outcome", err)
 			}
 		})

@@ -40,7 +40,7 @@ var redislockVariants = []redislockVariant{
 	{id: "redislock-default-client", summary: "bsm/redislock on go-redis as it comes, which retries: " + redislockSummary,
 		client: func(c *locks.Client) redislock.RedisClient { return defaultClient(c) },
 		flaws: measured("lease-outlived",
-			"The library looks at no clock and go-redis waits up to 3 s for each of four answers: one that comes after the key has expired counts as a grant.",
+			"The library looks at no clock and go-redis waits up to 3 s for each of four answers: an answer that comes after the key has expired counts as a grant.",
 			"https://pkg.go.dev/"+redislockModule, []string{"delay"}, "exclusion", "resource")},
 }
 

@@ -38,7 +38,7 @@ var rueidislockVariants = []rueidislockVariant{
 
 // lateLoss was measured for the variants that have it; the others have the same code.
 var lateLoss = measured("renewal-failed",
-	"A renewal is awaited until the new deadline, half a lease after the key has ended; the context lives on as long.",
+	"The library waits for a renewal's answer until the new deadline, half a lease after the key has expired; the context lives that long.",
 	"https://pkg.go.dev/"+rueidislockPackage, []string{"delay"}, "exclusion")
 
 func rueidislockRecipes() []locks.Recipe {

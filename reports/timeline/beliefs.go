@@ -116,7 +116,7 @@ func lifeOf(g *keyspace.Grant) time.Duration {
 // grantedBy returns the indices of the invocations whose commands took the lock for a hold.
 func grantedBy(h checker.Hold, f story.Focus) []int {
 	var out []int
-	all := append([]int{h.Acquire}, h.Again...)
+	all := append([]int{h.Acquire}, h.Nested...)
 	if h.Extended > 0 {
 		all = append(all, h.Extended)
 	}

@@ -98,7 +98,7 @@ const (
 )
 
 // Harms is a help text: it lists the cases in which Options.Really is required.
-var Harms = fmt.Sprintf("go on where a server might be hurt that others use: more than %d clients, more than %d trials at a time, a server with replicas, one with more than %.0f %% of its memory or %.0f %% of its connections in use, or one that does not tell (INFO)",
+var Harms = fmt.Sprintf("go on although a server that others use might be hurt: more than %d clients, more than %d trials at a time, or a server that has replicas, has more than %.0f %% of its memory or %.0f %% of its connections in use, or does not tell (INFO)",
 	modestClients, modestParallel, 100*fullMemory, 100*fullClients)
 
 // harm lists the reasons why trials might harm other users of the server.

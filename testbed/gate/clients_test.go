@@ -17,7 +17,7 @@ import (
 )
 
 func TestAPausedClientSendsAndReceivesNothing(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		w.step("acquire")
 		undo, err := w.gate.PauseClient(0)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestAReplyThatComesDuringAPauseOutlastsTheDeadline(t *testing.T) {
 		"reply not there": {false, os.ErrDeadlineExceeded, 2 * time.Second}, // what was left of it
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, false, func(w *world) {
+			inBubble(t, false, func(w *gated) {
 				w.step("acquire")
 				w.conn.SetDeadline(time.Now().Add(3 * time.Second))
 				go resp.Read(resp.NewReader(w.node))
@@ -104,7 +104,7 @@ func TestWhatAPointDoesToItsClientTakesEffectAtOnce(t *testing.T) {
 		"crashed with the reply": {point: testbed.Point{N: 1, When: testbed.Replied}, crash: true, arrived: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, true, func(w *world) {
+			inBubble(t, true, func(w *gated) {
 				var undo testbed.Undo
 				w.gate.At(c.point, func(testbed.Hit) {
 					if c.crash {
@@ -147,7 +147,7 @@ func TestWhatAPointDoesToItsClientTakesEffectAtOnce(t *testing.T) {
 }
 
 func TestNothingLeavesOrReachesACrashedClient(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		w.do("PING")
 		if err := w.gate.CrashClient(0); err != nil {
 			t.Fatal(err)
@@ -187,14 +187,14 @@ func TestNothingLeavesOrReachesACrashedClient(t *testing.T) {
 
 // The code of a dead process must not keep a trial from its end, whatever it waits for.
 func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
-	for name, wait := range map[string]func(w *world) error{
-		"write": func(w *world) error {
+	for name, wait := range map[string]func(w *gated) error{
+		"write": func(w *gated) error {
 			_, err := io.WriteString(w.conn, wire("SET k v"))
 			return err
 		},
-		"read":                   func(w *world) error { return replies(w.conn, 1) },
-		"read without deadlines": func(w *world) error { return errors.Join(w.conn.SetDeadline(time.Time{}), replies(w.conn, 1)) },
-		"dial": func(w *world) error {
+		"read":                   func(w *gated) error { return replies(w.conn, 1) },
+		"read without deadlines": func(w *gated) error { return errors.Join(w.conn.SetDeadline(time.Time{}), replies(w.conn, 1)) },
+		"dial": func(w *gated) error {
 			_, err := w.gate.Dial(context.WithoutCancel(w.t.Context()), 0, "n0", func(context.Context, *Conn) (net.Conn, error) {
 				return nil, errors.New("dialled")
 			})
@@ -203,7 +203,7 @@ func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
 	} {
 		for _, before := range []bool{false, true} { // the wait begins before the crash
 			t.Run(fmt.Sprintf("%s/%t", name, before), func(t *testing.T) {
-				inBubble(t, true, func(w *world) {
+				inBubble(t, true, func(w *gated) {
 					w.do("PING")
 					if before && name == "read" {
 						time.AfterFunc(time.Second, func() { _ = w.gate.CrashClient(0) })
@@ -224,7 +224,7 @@ func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
 }
 
 func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {
-	inBubble(t, false, func(w *world) {
+	inBubble(t, false, func(w *gated) {
 		undo, _ := w.gate.PauseClient(0)
 		w.conn.Close()
 		closed := make(chan struct{})
@@ -245,7 +245,7 @@ func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {
 
 // A pause holds what a client would notice, but that alone is no hit.
 func TestAPausedClientNoticesNothing(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		awake := func() error { return w.gate.Awake(w.t.Context(), 0) }
 		if err := awake(); err != nil {
 			t.Errorf("before the pause: %v", err)
@@ -277,7 +277,7 @@ func TestAPausedClientNoticesNothing(t *testing.T) {
 }
 
 func TestStepEndsWithItsContext(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		undo, _ := w.gate.PauseClient(0)
 		defer undo(w.t.Context())
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
@@ -289,7 +289,7 @@ func TestStepEndsWithItsContext(t *testing.T) {
 }
 
 func TestWhatComesDuringAPauseIsReadInOrder(t *testing.T) {
-	inBubble(t, false, func(w *world) {
+	inBubble(t, false, func(w *gated) {
 		go io.WriteString(w.conn, wire("SUBSCRIBE ch"))
 		resp.Read(resp.NewReader(w.node))
 		undo, _ := w.gate.PauseClient(0)

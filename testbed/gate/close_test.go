@@ -16,7 +16,7 @@ import (
 // writer has returned, as rueidis does. It returns how long that took, and
 // the writer's error. The clock stands still while a goroutine spins: a writer that waited
 // for an instant would never return.
-func (w *world) closed(hold func() (release func())) (took time.Duration, err error) {
+func (w *gated) closed(hold func() (release func())) (took time.Duration, err error) {
 	w.gate.stagger = func(int, string, int) time.Duration { return time.Second }
 	written := make(chan error, 1)
 	release := hold()
@@ -41,27 +41,27 @@ func (w *world) closed(hold func() (release func())) (took time.Duration, err er
 }
 
 func TestAClosedConnectionWakesWhoWaitsAtTheGate(t *testing.T) {
-	pause := func(w *world) func() {
+	pause := func(w *gated) func() {
 		undo, err := w.gate.PauseClient(0)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		return func() { undo(w.t.Context()) }
 	}
-	for name, hold := range map[string]func(*world) (release func()){
-		"asleep before a point": func(w *world) func() {
+	for name, hold := range map[string]func(*gated) (release func()){
+		"asleep before a point": func(w *gated) func() {
 			w.gate.At(testbed.Point{N: 1, When: testbed.Before}, func(testbed.Hit) { t.Error("a command that is not sent reached the point") })
 			return func() {}
 		},
 		"asleep after a pause": pause,
-		"held by a pause": func(w *world) func() {
+		"held by a pause": func(w *gated) func() {
 			release := pause(w)
 			time.AfterFunc(time.Minute, release)
 			return func() {}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, true, func(w *world) {
+			inBubble(t, true, func(w *gated) {
 				w.step("acquire")
 				took, err := w.closed(func() func() { return hold(w) })
 				if !errors.Is(err, net.ErrClosed) || took != 0 {

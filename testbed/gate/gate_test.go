@@ -24,9 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a gate with one client, a node that answers every command with OK,
+// gated is a gate with one client, a node that answers every command with OK,
 // and what both saw. All tests run in a bubble, where time is virtual.
-type world struct {
+type gated struct {
 	t      *testing.T
 	pushes bool
 	gate   *Gate
@@ -40,7 +40,7 @@ type world struct {
 
 // inBubble runs test with a connected client, once with a connection that is read
 // and once with one that pushes. Unless the test answers itself, the node does.
-func inBubble(t *testing.T, answer bool, test func(*world)) {
+func inBubble(t *testing.T, answer bool, test func(*gated)) {
 	t.Helper()
 	for _, way := range []string{"read", "pushed"} {
 		t.Run(way, func(t *testing.T) { inBubbleBy(way, t, answer, test) })
@@ -66,10 +66,10 @@ func (p pushed) OnMessage(deliver func(resp.Message, error)) {
 
 func (p pushed) Read([]byte) (int, error) { panic("a Pusher is read") }
 
-func inBubbleBy(way string, t *testing.T, answer bool, test func(*world)) {
+func inBubbleBy(way string, t *testing.T, answer bool, test func(*gated)) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		w := &world{t: t, pushes: way == "pushed"}
+		w := &gated{t: t, pushes: way == "pushed"}
 		w.gate = New(Options{
 			Clients:  2,
 			Clock:    func() time.Duration { return time.Since(start) + 1 },
@@ -86,7 +86,7 @@ func inBubbleBy(way string, t *testing.T, answer bool, test func(*world)) {
 	})
 }
 
-func (w *world) dial(client int, node string) (*Conn, net.Conn) {
+func (w *gated) dial(client int, node string) (*Conn, net.Conn) {
 	w.t.Helper()
 	near, far := net.Pipe()
 	if w.pushes {
@@ -100,7 +100,7 @@ func (w *world) dial(client int, node string) (*Conn, net.Conn) {
 }
 
 // answer plays the node.
-func (w *world) answer(c net.Conn) {
+func (w *gated) answer(c net.Conn) {
 	r := resp.NewReader(c)
 	for {
 		m, err := resp.Read(r)
@@ -116,13 +116,13 @@ func (w *world) answer(c net.Conn) {
 	}
 }
 
-func (w *world) seen() []string {
+func (w *gated) seen() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.arrived)
 }
 
-func (w *world) step(name string) {
+func (w *gated) step(name string) {
 	w.t.Helper()
 	if err := w.gate.Step(w.t.Context(), 0, name); err != nil {
 		w.t.Fatal(err)
@@ -130,7 +130,7 @@ func (w *world) step(name string) {
 }
 
 // do sends commands, one string each, in one write, and reads as many replies.
-func (w *world) do(commands ...string) {
+func (w *gated) do(commands ...string) {
 	w.t.Helper()
 	if err := exchange(w.conn, commands...); err != nil {
 		w.t.Fatal(err)
@@ -180,8 +180,8 @@ func words(args []history.Bytes) string {
 }
 
 func TestCommandsAreCountedByStepAndNode(t *testing.T) {
-	var w *world
-	inBubble(t, true, func(in *world) {
+	var w *gated
+	inBubble(t, true, func(in *gated) {
 		w = in
 		other, far := w.dial(0, "n1")
 		defer far.Close()
@@ -251,7 +251,7 @@ func TestPointsAreReachedWhereTheySay(t *testing.T) {
 		"more than were ever sent": {testbed.Point{N: 9, When: testbed.Before}, nil, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, true, func(w *world) {
+			inBubble(t, true, func(w *gated) {
 				var arrived []string
 				hits, given := 0, 0
 				replied := 0
@@ -282,7 +282,7 @@ func TestPointsAreReachedWhereTheySay(t *testing.T) {
 }
 
 func TestPipelinedCommandsPassOneByOne(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		var mu sync.Mutex
 		var trace []string
 		w.step("acquire")
@@ -316,7 +316,7 @@ func TestPipelinedCommandsPassOneByOne(t *testing.T) {
 func TestACommandLeavesWholeHoweverItIsWritten(t *testing.T) {
 	for name, chunk := range map[string]int{"byte by byte": 1, "in sevens": 7, "at once": 1000} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, true, func(w *world) {
+			inBubble(t, true, func(w *gated) {
 				for rest := wire("SET k v", "GET k"); rest != ""; {
 					n := min(chunk, len(rest))
 					if got, err := io.WriteString(w.conn, rest[:n]); got != n || err != nil {
@@ -337,7 +337,7 @@ func TestACommandLeavesWholeHoweverItIsWritten(t *testing.T) {
 
 func TestNotRESPIsRefused(t *testing.T) {
 	for _, bad := range []string{"SET k v\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*\r\n", "*1\r\n$-5\r\n", ":1\r\n", "*0\r\n"} {
-		inBubble(t, true, func(w *world) {
+		inBubble(t, true, func(w *gated) {
 			if _, err := io.WriteString(w.conn, bad); !errors.Is(err, resp.ErrMalformed) {
 				t.Errorf("%q: got %v, want %v", bad, err, resp.ErrMalformed)
 			}
@@ -346,7 +346,7 @@ func TestNotRESPIsRefused(t *testing.T) {
 }
 
 func TestAfterCancelTheFunctionDoesNotRun(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		w.step("acquire")
 		w.gate.At(testbed.Point{N: 1, When: testbed.Before}, func(testbed.Hit) { t.Error("cancelled, yet it ran") })()
 
@@ -367,7 +367,7 @@ func TestAfterCancelTheFunctionDoesNotRun(t *testing.T) {
 }
 
 func TestAnIdleConnectionTellsThatItHasEnded(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		check := func() error {
 			raw, err := w.conn.SyscallConn()
 			if err != nil {

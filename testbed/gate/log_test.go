@@ -14,35 +14,35 @@ import (
 func TestNodesStampsAreMergedEvenIfTheClientHasGone(t *testing.T) {
 	ok := resp.Message("+OK\r\n")
 	for name, c := range map[string]struct {
-		steps func(w *world, c *Conn)
+		steps func(w *gated, c *Conn)
 		want  history.Command // Arrived, Served and Replied as 1 if they must be set
 	}{
-		"replied": {func(w *world, c *Conn) {
+		"replied": {func(w *gated, c *Conn) {
 			c.Arrived(1, "n7", 3)
 			c.Served(1, ok)
 			w.node.Write(ok)
 			replies(c, 1)
 		}, history.Command{Node: "n7", Exec: 3, Arrived: 1, Served: 1, Replied: 1, Reply: "OK"}},
-		"reply lost": {func(w *world, c *Conn) {
+		"reply lost": {func(w *gated, c *Conn) {
 			c.Arrived(1, "n7", 3)
 			c.Served(1, ok)
 			c.Close()
 		}, history.Command{Node: "n7", Exec: 3, Arrived: 1, Served: 1, Reply: "OK"}},
-		"arrives after the client has gone": {func(w *world, c *Conn) {
+		"arrives after the client has gone": {func(w *gated, c *Conn) {
 			c.Close()
 			c.Arrived(1, "n7", 3)
 			c.Served(1, ok)
 		}, history.Command{Node: "n7", Exec: 3, Arrived: 1, Served: 1, Reply: "OK"}},
-		"never arrives": {func(w *world, c *Conn) {
+		"never arrives": {func(w *gated, c *Conn) {
 			c.Close()
 			c.NodeEnded()
 		}, history.Command{Node: "n0"}},
-		"node dies with it": {func(w *world, c *Conn) {
+		"node dies with it": {func(w *gated, c *Conn) {
 			c.Arrived(1, "n7", 3)
 			c.NodeEnded()
 			c.Close()
 		}, history.Command{Node: "n7", Exec: 3, Arrived: 1}},
-		"client crashes": {func(w *world, c *Conn) {
+		"client crashes": {func(w *gated, c *Conn) {
 			c.Arrived(1, "n7", 3)
 			w.gate.CrashClient(0)
 			c.Served(1, ok)
@@ -50,7 +50,7 @@ func TestNodesStampsAreMergedEvenIfTheClientHasGone(t *testing.T) {
 		}, history.Command{Node: "n7", Exec: 3, Arrived: 1, Served: 1, Reply: "OK"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, false, func(w *world) {
+			inBubble(t, false, func(w *gated) {
 				w.conn.Observe()
 				go io.WriteString(w.conn, wire("SET k v"))
 				resp.Read(resp.NewReader(w.node))
@@ -78,8 +78,8 @@ func TestNodesStampsAreMergedEvenIfTheClientHasGone(t *testing.T) {
 }
 
 func TestFlushPassesOnWhatNeverEnded(t *testing.T) {
-	var w *world
-	inBubble(t, false, func(in *world) {
+	var w *gated
+	inBubble(t, false, func(in *gated) {
 		w = in
 		w.conn.Observe() // and then nobody says how it ended
 		go io.WriteString(w.conn, wire("SET a 1", "SET b 2"))

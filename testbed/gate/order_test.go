@@ -320,7 +320,7 @@ func TestWhatWaitsWhenTheGateClosesEndsInAFixedOrder(t *testing.T) {
 
 // Several faults may be set on one place at one moment, in any order.
 func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		w.step("acquire")
 		var order []int
 		for _, turn := range []int{1, 3, 2} {

@@ -32,9 +32,9 @@ func (c *called) Kill(client int) error             { return c.note("kill", clie
 func (c *called) Skew(client int, by time.Duration) { _ = c.note("skew "+by.String(), client) }
 
 // outside runs test with a client that has a process of its own.
-func outside(t *testing.T, answer bool, test func(*world, *called)) {
+func outside(t *testing.T, answer bool, test func(*gated, *called)) {
 	t.Helper()
-	inBubble(t, answer, func(w *world) {
+	inBubble(t, answer, func(w *gated) {
 		p := new(called)
 		w.gate.processes = p
 		test(w, p)
@@ -42,7 +42,7 @@ func outside(t *testing.T, answer bool, test func(*world, *called)) {
 }
 
 func TestWhatComesForAFrozenProcessIsThereWhenItGoesOn(t *testing.T) {
-	outside(t, false, func(w *world, p *called) {
+	outside(t, false, func(w *gated, p *called) {
 		w.step("acquire")
 		go resp.Read(resp.NewReader(w.node))
 		if _, err := io.WriteString(w.conn, wire("SET k v")); err != nil {
@@ -77,7 +77,7 @@ func TestWhatComesForAFrozenProcessIsThereWhenItGoesOn(t *testing.T) {
 }
 
 func TestAFrozenProcessSendsNothing(t *testing.T) {
-	outside(t, true, func(w *world, p *called) {
+	outside(t, true, func(w *gated, p *called) {
 		w.step("acquire")
 		var undo testbed.Undo
 		w.gate.At(testbed.Point{Client: 0, Step: "acquire", N: 1, When: testbed.Before}, func(testbed.Hit) {
@@ -100,7 +100,7 @@ func TestAFrozenProcessSendsNothing(t *testing.T) {
 }
 
 func TestAKilledProcessSendsNothingAndItsConnectionsEnd(t *testing.T) {
-	outside(t, true, func(w *world, p *called) {
+	outside(t, true, func(w *gated, p *called) {
 		w.step("acquire")
 		w.gate.At(testbed.Point{Client: 0, Step: "acquire", N: 1, When: testbed.Before}, func(testbed.Hit) {
 			if err := w.gate.CrashClient(0); err != nil {
@@ -127,7 +127,7 @@ func TestAKilledProcessSendsNothingAndItsConnectionsEnd(t *testing.T) {
 }
 
 func TestAProcessThatCannotBeFrozenGoesOn(t *testing.T) {
-	outside(t, true, func(w *world, p *called) {
+	outside(t, true, func(w *gated, p *called) {
 		p.refuse = errors.New("no such process")
 		if _, err := w.gate.PauseClient(0); !errors.Is(err, p.refuse) {
 			t.Errorf("got %v, want %v", err, p.refuse)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestPasswordsAreNotLogged(t *testing.T) {
-	inBubble(t, true, func(w *world) {
+	inBubble(t, true, func(w *gated) {
 		sent := []string{
 			"AUTH hunter2", "auth alice hunter2", "HELLO 3 auth alice hunter2 SETNAME x", "HELLO 2", "CLIENT SETNAME AUTH x", "SET AUTH hunter2",
 		}

@@ -75,7 +75,7 @@ func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
 
 func TestMoreThanATrialMayCostAccusesNobody(t *testing.T) {
 	_, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
-		env.(*world).budget = 1000
+		env.(*simulation).budget = 1000
 		return pings(0)(ctx, env)
 	})
 	var broken *testbed.Breakdown

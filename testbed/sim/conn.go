@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// conn is one connection: the client's end, below the gate, and the node's end. The world's
+// conn is one connection: the client's end, below the gate, and the node's end. The simulation's
 // lock guards it.
 type conn struct {
 	link    *link
@@ -52,7 +52,7 @@ func (c *conn) id() int {
 
 // OnMessage implements gate.Pusher.
 func (c *conn) OnMessage(deliver func(resp.Message, error)) {
-	w := c.link.world
+	w := c.link.sim
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.deliver = deliver
@@ -66,7 +66,7 @@ func (c *conn) Read([]byte) (int, error) { return 0, errPushed }
 
 // Write implements net.Conn. The gate writes whole requests, one by one.
 func (c *conn) Write(p []byte) (int, error) {
-	w := c.link.world
+	w := c.link.sim
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -94,7 +94,7 @@ func words(args []history.Bytes) []string {
 
 // Close implements net.Conn. Requests that were already sent still arrive.
 func (c *conn) Close() error {
-	w := c.link.world
+	w := c.link.sim
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.closed {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// There are more commands at once than go-redis has connections, in two worlds, one after the
+// There are more commands at once than go-redis has connections, in two simulations, one after the
 // other. go-redis's own wait for a connection would carry a timer from one bubble to the
 // next.
 func TestMoreCommandsAtOnceThanConnections(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// once returns an undo whose first call runs end, with the world's lock held.
-func (w *world) once(end func() int) testbed.Undo {
+// once returns an undo whose first call runs end, with the simulation's lock held.
+func (w *simulation) once(end func() int) testbed.Undo {
 	done, hits := false, 0
 	return func(context.Context) (int, error) {
 		w.mu.Lock()
@@ -23,20 +23,20 @@ func (w *world) once(end func() int) testbed.Undo {
 }
 
 // Cut implements testbed.Network.
-func (w *world) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+func (w *simulation) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	l.Conn = 0
 	return w.shut(l, d, true)
 }
 
 // Hold implements testbed.Network.
-func (w *world) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+func (w *simulation) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return w.shut(l, d, false)
 }
 
 // shut blocks a link in one direction or both. Hits counts the recipe's commands and
 // replies that were stopped. If both directions are blocked, Hits also counts attempts to
 // connect, since clients may be able to do nothing else.
-func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
+func (w *simulation) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pipes, err := w.find(l, d)
@@ -65,7 +65,7 @@ func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Un
 }
 
 // find returns the pipes of a link in one direction or both.
-func (w *world) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) {
+func (w *simulation) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) {
 	var up, down *pipe
 	if of := w.link(l); of != nil {
 		up, down = of.up, of.down
@@ -90,7 +90,7 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) {
 // link finds a client's link, nil if there is none. In a replicated topology a client's
 // only link matches the name of every node, after a promotion and while two primaries
 // serve.
-func (w *world) link(l testbed.Link) *link {
+func (w *simulation) link(l testbed.Link) *link {
 	for _, c := range w.clients {
 		if c.Locks().ID != l.From {
 			continue
@@ -118,7 +118,7 @@ func (r *resets) refuse(c *conn) {
 // Reset implements testbed.Network. Hits counts connections with a message in flight and
 // refused connections, but not idle ones, whose loss harms nobody. The seed decides whether
 // a request in flight survives.
-func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
+func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.link(on)
@@ -146,7 +146,7 @@ func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) 
 // reset closes the client's end immediately. It closes the node's end either immediately or
 // after the packets in flight to the node.
 func (c *conn) reset() {
-	w := c.link.world
+	w := c.link.sim
 	if mix(w.setup.Seed, uint64(c.link.up.id), uint64(c.number), c.up.sent)%2 == 0 {
 		c.abort(errReset)
 		return

@@ -14,17 +14,17 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// in runs body in a world of that setup and returns the commands.
-func in(t *testing.T, s testbed.Setup, body func(context.Context, *world) error) []history.Command {
+// in runs body in a simulation of that setup and returns the commands.
+func in(t *testing.T, s testbed.Setup, body func(context.Context, *simulation) error) []history.Command {
 	t.Helper()
-	commands, err := trial(t, s, func(ctx context.Context, env testbed.Env) error { return body(ctx, env.(*world)) })
+	commands, err := trial(t, s, func(ctx context.Context, env testbed.Env) error { return body(ctx, env.(*simulation)) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return commands
 }
 
-func (w *world) redis(client int) *redis.Client {
+func (w *simulation) redis(client int) *redis.Client {
 	return w.Client(client).Locks().Nodes[0].(*redis.Client)
 }
 
@@ -40,7 +40,7 @@ func want(what string, got, want any) error {
 func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
 	lost := 0
 	for after := time.Duration(0); after < 400*time.Microsecond; after += time.Microsecond {
-		commands := in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+		commands := in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *simulation) error {
 			undo, err := w.Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Upstream)
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func TestWhatANodeCannotDoFailsTheTrial(t *testing.T) {
 }
 
 func TestAHeldConnectionIsNoOtherNodes(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *simulation) error {
 		undo, err := w.Hold(ctx, testbed.Link{From: "c0", To: "n0", Conn: 1}, testbed.Both)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func TestAHeldConnectionIsNoOtherNodes(t *testing.T) {
 }
 
 func TestWhoOnlyDialsLosesNoReply(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *simulation) error {
 		for _, c := range []struct {
 			direction testbed.Direction
 			hits      int
@@ -126,7 +126,7 @@ func TestWhoOnlyDialsLosesNoReply(t *testing.T) {
 }
 
 func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
 		undo, err := w.Reset(ctx, testbed.Link{From: "c0", To: "n0"})
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
 }
 
 func TestAnExpiryIsNoWriteThatASplitLoses(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated}, func(ctx context.Context, w *simulation) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 50*time.Millisecond).Err(); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func TestAnExpiryIsNoWriteThatASplitLoses(t *testing.T) {
 // Redis deletes expired keys by itself. When its clock is set back, they do not come back,
 // not even from the disk.
 func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 
 // Nobody looked while the clock was wrong, so nothing came of it.
 func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
 }
 
 func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
 		if err := w.Kill(ctx, "n0", nil); err != nil {
 			return err
 		}

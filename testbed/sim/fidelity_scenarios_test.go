@@ -12,20 +12,20 @@ import (
 const scriptSet = `return redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])`
 
 // loaded loads scriptSet and returns its digest.
-func (w *world) loaded() string {
+func (w *stage) loaded() string {
 	sha, err := w.node(0).ScriptLoad(w.ctx, scriptSet).Result()
 	w.must(err)
 	return sha
 }
 
 // knows notes whether the node that clients use knows a script.
-func (w *world) knows(sha string) {
+func (w *stage) knows(sha string) {
 	r := w.reply(w.node(0), "EVALSHA", sha, 1, "by-script", "v", 100000)
 	w.note("the loaded script: %s", r)
 }
 
 // subscribed listens to channel c and returns how to stop.
-func (w *world) subscribed() *redis.PubSub {
+func (w *stage) subscribed() *redis.PubSub {
 	p := w.node(1).Subscribe(w.ctx, "c")
 	_, err := p.Receive(w.ctx)
 	w.must(err)
@@ -41,7 +41,7 @@ const unsynced = 2100 * time.Millisecond
 var restarts = []scenario{
 	{
 		name: "volatile restart forgets all", setup: testbed.Setup{Durability: testbed.Volatile},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			sha := w.loaded()
 			defer w.subscribed().Close()
@@ -55,7 +55,7 @@ var restarts = []scenario{
 	},
 	{
 		name: "durable restart keeps data and deadlines", setup: testbed.Setup{Durability: testbed.Always},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			w.do("SET", "lives", "v", "PX", 60000)
 			w.do("SET", "ends", "v", "PX", 200)
@@ -83,7 +83,7 @@ var restarts = []scenario{
 	},
 	{
 		name: "restart loses the last second", setup: testbed.Setup{Durability: testbed.EverySec},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "old", "v")
 			w.do("SET", "deleted", "v")
 			w.do("SET", "lives", "v", "PX", 60000)
@@ -99,7 +99,7 @@ var restarts = []scenario{
 	},
 	{
 		name: "connections that broke while idle are replaced unseen", setup: testbed.Setup{Durability: testbed.Always},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			w.must(w.Kill(w.ctx, "n0", nil))
 			_, err := w.Restart(w.ctx, "n0")
@@ -111,7 +111,7 @@ var restarts = []scenario{
 	},
 	{
 		name: "a killed node answers nobody", setup: testbed.Setup{Durability: testbed.Always},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			w.must(w.Kill(w.ctx, "n0", nil))
 			w.see("GET", "k")
@@ -127,7 +127,7 @@ var restarts = []scenario{
 var failovers = []scenario{
 	{
 		name: "promotion loses what was not replicated", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "early", "v")
 			w.do("SET", "deleted", "v")
 			w.inSync()
@@ -145,7 +145,7 @@ var failovers = []scenario{
 	},
 	{
 		name: "promotion keeps what WAIT saw", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			c := w.node(0).Conn()
 			w.seeOf(c, "SET", "k", "v")
 			w.seeOf(c, "WAIT", 2, 0)
@@ -158,7 +158,7 @@ var failovers = []scenario{
 	},
 	{
 		name: "a promoted replica knows no scripts and no listeners, and goes by the deadline", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			sha := w.loaded()
 			w.do("EVALSHA", sha, 1, "lives", "v", 60000)
 			w.do("SET", "ends", "v", "PX", 300)
@@ -176,7 +176,7 @@ var failovers = []scenario{
 	},
 	{
 		name: "an old primary that comes back discards its data", setup: testbed.Setup{Topology: testbed.Replicated, Durability: testbed.Always},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "both", "v")
 			w.inSync()
 			undo := w.holdReplication()
@@ -200,7 +200,7 @@ var failovers = []scenario{
 	},
 	{
 		name: "a primary that restarts empty empties its replicas", setup: testbed.Setup{Topology: testbed.Replicated, Durability: testbed.Volatile},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			w.inSync()
 			w.restart("n0", 0)
@@ -214,7 +214,7 @@ var failovers = []scenario{
 var waits = []scenario{
 	{
 		name: "WAIT without replicas",
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "k", "v")
 			for _, args := range [][]any{
 				{"WAIT", 0, 0}, {"WAIT", 1, 20}, {"WAIT", 0, 20}, {"WAIT"}, {"WAIT", 1}, {"WAIT", "x", 0}, {"WAIT", 1, "x"}, {"WAIT", 1, -1}, {"WAIT", -1, 0}, {"WAIT", 1, 2, 3},
@@ -234,7 +234,7 @@ var waits = []scenario{
 	},
 	{
 		name: "WAIT is about all that was written when the connection last asked", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			writer, other := w.node(0).Conn(), w.node(1).Conn()
 			defer writer.Close()
 			defer other.Close()
@@ -258,7 +258,7 @@ var waits = []scenario{
 	},
 	{
 		name: "a WAIT whose time is over while the node is frozen is answered when it goes on", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			c := w.node(0).Conn()
 			defer c.Close()
 			w.inSync()
@@ -284,7 +284,7 @@ var waits = []scenario{
 	},
 	{
 		name: "WAIT counts no replica that is down", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			c := w.node(0).Conn()
 			defer c.Close()
 			w.inSync()
@@ -300,7 +300,7 @@ var waits = []scenario{
 	},
 	{
 		name: "WAIT in a transaction does not wait", setup: testbed.Setup{Topology: testbed.Replicated},
-		body: func(w *world) {
+		body: func(w *stage) {
 			c := w.node(0).Conn()
 			defer c.Close()
 			w.inSync()
@@ -318,7 +318,7 @@ var waits = []scenario{
 var lookings = []scenario{
 	{
 		name: "a post-mortem sees keys as they are",
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "s", "a b")
 			w.do("SET", "empty", "")
 			w.do("HSET", "h", "write", "2", "read", "1", "", "x")
@@ -331,7 +331,7 @@ var lookings = []scenario{
 	},
 	{
 		name: "scripts are flushed and counted",
-		body: func(w *world) {
+		body: func(w *stage) {
 			sha := w.loaded()
 			w.do("EVAL", "return 1", 0)
 			for range 2 {
@@ -345,7 +345,7 @@ var lookings = []scenario{
 	},
 	{
 		name: "a paused node runs what waited, and lives end meanwhile", setup: testbed.Setup{CommandTimeout: 250 * time.Millisecond},
-		body: func(w *world) {
+		body: func(w *stage) {
 			w.do("SET", "ends", "v", "PX", 400)
 			undo, err := w.Pause(w.ctx, "n0")
 			w.must(err)

@@ -23,7 +23,7 @@ import (
 type scenario struct {
 	name  string
 	setup testbed.Setup
-	body  func(*world)
+	body  func(*stage)
 	// want is what both must see, a line each.
 	want []string
 }
@@ -64,7 +64,7 @@ func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, e
 		setup.CommandTimeout = time.Minute // nothing times out because the machine is busy
 	}
 	err = tb.Run(ctx, setup, func(ctx context.Context, e testbed.Env) (err error) {
-		w := &world{ctx: ctx, env: e, Nodes: e.(testbed.Nodes)}
+		w := &stage{ctx: ctx, env: e, Nodes: e.(testbed.Nodes)}
 		defer func() {
 			seen = w.seen
 			if p, ok := recover().(stop); ok {
@@ -77,8 +77,8 @@ func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, e
 	return seen, err
 }
 
-// world is what a scenario acts on.
-type world struct {
+// stage is what a scenario acts on.
+type stage struct {
 	testbed.Nodes
 	ctx  context.Context
 	env  testbed.Env
@@ -89,14 +89,14 @@ type world struct {
 type stop struct{ error }
 
 // must ends the scenario on an error.
-func (w *world) must(err error) {
+func (w *stage) must(err error) {
 	if err != nil {
 		panic(stop{err})
 	}
 }
 
 // node is the pool of a client to the node that it uses now.
-func (w *world) node(client int) *redis.Client {
+func (w *stage) node(client int) *redis.Client {
 	return w.env.Client(client).Locks().Nodes[0].(*redis.Client)
 }
 
@@ -106,18 +106,18 @@ type processor interface {
 }
 
 // see notes a command of client 0 with its reply.
-func (w *world) see(args ...any) { w.seeOf(w.node(0), args...) }
+func (w *stage) see(args ...any) { w.seeOf(w.node(0), args...) }
 
-func (w *world) seeOf(c processor, args ...any) {
+func (w *stage) seeOf(c processor, args ...any) {
 	w.note("%s: %s", strings.TrimSpace(fmt.Sprintln(args...)), w.reply(c, args...))
 }
 
-func (w *world) note(format string, args ...any) {
+func (w *stage) note(format string, args ...any) {
 	w.seen = append(w.seen, fmt.Sprintf(format, args...))
 }
 
 // do is a command that must succeed.
-func (w *world) do(args ...any) {
+func (w *stage) do(args ...any) {
 	if r := w.reply(w.node(0), args...); strings.HasPrefix(r, "error") || r == "no reply" {
 		panic(stop{fmt.Errorf("%v: %s", args, r)})
 	}
@@ -125,7 +125,7 @@ func (w *world) do(args ...any) {
 
 // reply returns a command's reply in words. All errors of a lost connection are the same
 // word, because they depend on the network.
-func (w *world) reply(c processor, args ...any) string {
+func (w *stage) reply(c processor, args ...any) string {
 	v, err := c.Do(w.ctx, args...).Result()
 	var answered redis.Error
 	switch {
@@ -140,7 +140,7 @@ func (w *world) reply(c processor, args ...any) string {
 }
 
 // life notes whether the key's remaining life is about want.
-func (w *world) life(key string, want time.Duration) {
+func (w *stage) life(key string, want time.Duration) {
 	got, err := w.node(0).PTTL(w.ctx, key).Result()
 	w.must(err)
 	if got > want || got < want-tolerance {
@@ -154,7 +154,7 @@ func (w *world) life(key string, want time.Duration) {
 const tolerance = 5 * time.Second
 
 // keys notes a node's keys once they are as awaited; a replica may need some time.
-func (w *world) keys(node, awaited string) {
+func (w *stage) keys(node, awaited string) {
 	got := ""
 	w.await(func() bool {
 		all, err := w.Keys(w.ctx, node)
@@ -174,14 +174,14 @@ func (w *world) keys(node, awaited string) {
 }
 
 // await gives a condition time to come true.
-func (w *world) await(done func() bool) {
+func (w *stage) await(done func() bool) {
 	for end := w.env.Now() + 10*time.Second; !done() && w.env.Now() < end; {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 // restart kills a node and brings it back, after a time.
-func (w *world) restart(node string, after time.Duration) {
+func (w *stage) restart(node string, after time.Duration) {
 	w.must(w.Kill(w.ctx, node, nil))
 	time.Sleep(after)
 	_, err := w.Restart(w.ctx, node)
@@ -190,7 +190,7 @@ func (w *world) restart(node string, after time.Duration) {
 }
 
 // settle waits until the clients have noticed which connections broke.
-func (w *world) settle() {
+func (w *stage) settle() {
 	for i := range 2 {
 		w.await(func() bool {
 			time.Sleep(time.Millisecond)
@@ -200,7 +200,7 @@ func (w *world) settle() {
 }
 
 // promote makes a replica the primary and tells the clients.
-func (w *world) promote(node string) {
+func (w *stage) promote(node string) {
 	w.must(w.Promote(w.ctx, node))
 	for i := range 2 {
 		w.must(w.env.Client(i).Step(w.ctx, testbed.StepAcquire))
@@ -209,14 +209,14 @@ func (w *world) promote(node string) {
 }
 
 // holdReplication stops it and returns how to let it go on.
-func (w *world) holdReplication() testbed.Undo {
+func (w *stage) holdReplication() testbed.Undo {
 	undo, err := w.StopReplication(w.ctx)
 	w.must(err)
 	return undo
 }
 
 // inSync waits until both replicas have all that there is.
-func (w *world) inSync() {
+func (w *stage) inSync() {
 	c := w.node(0).Conn()
 	defer c.Close()
 	w.await(func() bool {

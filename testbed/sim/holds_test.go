@@ -19,7 +19,7 @@ func TestWhatAHoldReleasesArrivesThoughAnotherHoldFollowsAtOnce(t *testing.T) {
 		lasts    = 20 * time.Millisecond
 	)
 	for _, direction := range []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both} {
-		in(t, testbed.Setup{Seed: 1, CommandTimeout: time.Minute}, func(ctx context.Context, w *world) error {
+		in(t, testbed.Setup{Seed: 1, CommandTimeout: time.Minute}, func(ctx context.Context, w *simulation) error {
 			link := testbed.Link{From: "c0", To: "n0"}
 			undo, err := w.Hold(ctx, link, direction)
 			if err != nil {
@@ -63,8 +63,8 @@ func TestWhatAHoldReleasesArrivesThoughAnotherHoldFollowsAtOnce(t *testing.T) {
 	}
 }
 
-// spent returns how many events the world has executed.
-func spent(w *world) int {
+// spent returns how many events the simulation has executed.
+func spent(w *simulation) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.events
@@ -73,10 +73,10 @@ func spent(w *world) int {
 // Three faults overlap. A released packet has to wait for another one that is still held; it
 // waits in that hold, and causes no event of its own meanwhile.
 func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *simulation) error {
 		w.mu.Lock()
 		y := w.newPipe(func(*packet) {})
-		c := &conn{link: &link{world: w, up: y}, number: 1}
+		c := &conn{link: &link{sim: w, up: y}, number: 1}
 		var arrived []uint64
 		y.deliver = func(p *packet) { arrived = append(arrived, p.seq) }
 		early, late := &packet{pipe: y, conn: c, seq: 0}, &packet{pipe: y, conn: c, seq: 1}

@@ -45,7 +45,7 @@ const (
 
 // pipe is one direction of a link.
 type pipe struct {
-	world   *world
+	sim     *simulation
 	id      int // unique; decides the pipe's place within every tick
 	deliver func(*packet)
 	blocks  []*block
@@ -73,7 +73,7 @@ const (
 )
 
 // send sends a packet. Its latency is a hash of the packet: goroutines would race for draws
-// from a random generator. The world's lock is held.
+// from a random generator. The simulation's lock is held.
 func (y *pipe) send(p *packet, f *flow) {
 	p.pipe, p.seq = y, f.sent
 	f.sent++
@@ -81,10 +81,10 @@ func (y *pipe) send(p *packet, f *flow) {
 	if p.conn != nil {
 		conn = p.conn.number
 	}
-	h := mix(y.world.setup.Seed, uint64(y.id), uint64(conn), p.seq)
+	h := mix(y.sim.setup.Seed, uint64(y.id), uint64(conn), p.seq)
 	at := align(max(now()+least+time.Duration(h%uint64(spread)), f.last+tick), y.id)
 	f.last = at
-	y.world.schedule.add(&event{at: at, pipe: y.id, conn: conn, seq: p.seq, packet: p})
+	y.sim.schedule.add(&event{at: at, pipe: y.id, conn: conn, seq: p.seq, packet: p})
 }
 
 // flow keeps one direction of one connection in order.
@@ -112,7 +112,7 @@ func mix(values ...uint64) uint64 {
 func (p *packet) flow() *flow {
 	switch {
 	case p.conn == nil:
-		return p.pipe.world.streamOf(p.pipe).flow(p.pipe)
+		return p.pipe.sim.streamOf(p.pipe).flow(p.pipe)
 	case p.pipe == p.conn.link.up:
 		return &p.conn.up
 	}
@@ -152,7 +152,7 @@ func (y *pipe) arrive(p *packet) {
 			b.held = append(b.held, p)
 			return
 		}
-		y.world.schedule.add(&event{at: align(now()+tick, y.id), pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		y.sim.schedule.add(&event{at: align(now()+tick, y.id), pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		return
 	}
 	f.expected = max(f.expected, p.seq+1)
@@ -192,9 +192,9 @@ func (y *pipe) block(b *block) (lift func()) {
 		for i, p := range b.held {
 			p.freed = y.placed
 			at := align(now()+time.Duration(i+1)*tick, y.id)
-			y.world.schedule.add(&event{at: at, pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+			y.sim.schedule.add(&event{at: at, pipe: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		}
-		y.world.abort(y, b.lost)
+		y.sim.abort(y, b.lost)
 		if b.dropped && y.resume != nil {
 			y.resume()
 		}
@@ -203,7 +203,7 @@ func (y *pipe) block(b *block) (lift func()) {
 
 // link is the pair of pipes between a client and the node that it uses.
 type link struct {
-	world    *world
+	sim      *simulation
 	client   int
 	target   *server
 	up, down *pipe
@@ -212,16 +212,16 @@ type link struct {
 	joint    *joint // the latest dials that began at the same instant
 }
 
-func (w *world) newLink(client int, target *server) *link {
-	l := &link{world: w, client: client, target: target}
+func (w *simulation) newLink(client int, target *server) *link {
+	l := &link{sim: w, client: client, target: target}
 	l.up = w.newPipe(func(p *packet) { p.conn.server.receive(p) })
 	l.down = w.newPipe(func(p *packet) { p.conn.receive(p) })
 	return l
 }
 
-func (w *world) newPipe(deliver func(*packet)) *pipe {
+func (w *simulation) newPipe(deliver func(*packet)) *pipe {
 	w.pipes++
-	return &pipe{world: w, id: w.pipes, deliver: deliver}
+	return &pipe{sim: w, id: w.pipes, deliver: deliver}
 }
 
 // dial makes one connection through the gate.
@@ -236,10 +236,10 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 // open dials. Jointly makes the connection indistinguishable from others that are dialled
 // at the same instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
-	l.world.mu.Lock()
+	l.sim.mu.Lock()
 	name := l.target.name
-	l.world.mu.Unlock()
-	return l.world.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
+	l.sim.mu.Unlock()
+	return l.sim.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
 		return l.connect(ctx, gc, jointly)
 	})
 }
@@ -247,7 +247,7 @@ func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 // connect is the part of dialling below the gate. A failure takes virtual time too:
 // otherwise code that retries immediately would stop the clock.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Conn, error) {
-	w := l.world
+	w := l.sim
 	w.mu.Lock()
 	if w.schedule.closed {
 		w.mu.Unlock()
@@ -282,12 +282,12 @@ func (l *link) retarget(to *server) {
 		return
 	}
 	l.target = to
-	l.world.abort(l.down, l.conns)
+	l.sim.abort(l.down, l.conns)
 }
 
 // abort closes connections soon, one after another: it must not wake all their clients at
 // the same instant.
-func (w *world) abort(y *pipe, conns []*conn) {
+func (w *simulation) abort(y *pipe, conns []*conn) {
 	for i, c := range conns {
 		w.schedule.add(&event{
 			at: align(now()+time.Duration(i+1)*tick, y.id), pipe: y.id, conn: c.number, do: func() { c.abort(io.EOF) },

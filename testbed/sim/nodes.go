@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// server finds a node by name. The world's lock is held.
-func (w *world) server(name string) (*server, error) {
+// server finds a node by name. The simulation's lock is held.
+func (w *simulation) server(name string) (*server, error) {
 	for _, s := range w.servers {
 		if s.name == name {
 			return s, nil
@@ -23,7 +23,7 @@ func (w *world) server(name string) (*server, error) {
 }
 
 // running finds a node that is not down.
-func (w *world) running(name string) (*server, error) {
+func (w *simulation) running(name string) (*server, error) {
 	s, err := w.server(name)
 	if err == nil && s.down {
 		err = fmt.Errorf("node %s is down", name)
@@ -32,7 +32,7 @@ func (w *world) running(name string) (*server, error) {
 }
 
 // Pause implements testbed.Nodes. Hits counts the commands that arrived during the pause.
-func (w *world) Pause(_ context.Context, node string) (testbed.Undo, error) {
+func (w *simulation) Pause(_ context.Context, node string) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
@@ -48,7 +48,7 @@ func (w *world) Pause(_ context.Context, node string) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (w *world) Kill(_ context.Context, node string, down func() error) error {
+func (w *simulation) Kill(_ context.Context, node string, down func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
@@ -64,7 +64,7 @@ func (w *world) Kill(_ context.Context, node string, down func() error) error {
 
 // Restart implements testbed.Nodes. A replica or a replaced primary comes back as a replica
 // of the current primary and takes over its data.
-func (w *world) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
+func (w *simulation) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.server(node)
@@ -98,12 +98,12 @@ const (
 
 // startUp returns how long the process takes to start; nobody can connect meanwhile.
 func (s *server) startUp() time.Duration {
-	h := mix(s.world.setup.Seed, uint64(s.index), uint64(s.executed))
+	h := mix(s.sim.setup.Seed, uint64(s.index), uint64(s.executed))
 	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
 }
 
 // sleep waits for d with mu unlocked. Mu is held before and after.
-func (w *world) sleep(ctx context.Context, d time.Duration) error {
+func (w *simulation) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Unlock()
 	defer w.mu.Lock()
 	return sleep.For(ctx, d)
@@ -111,7 +111,7 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 
 // StopReplication implements testbed.Nodes: it holds back the primary's later writes from
 // its replicas. Hits counts the writes that at least one replica had to wait for.
-func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
+func (w *simulation) StopReplication(context.Context) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.primary == nil {
@@ -137,7 +137,7 @@ func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
 // Promote implements testbed.Nodes. Data that the replica has not received is lost,
 // including writes that StopReplication holds. The other replicas follow the new primary;
 // the old one, if it still runs, keeps neither replicas nor clients.
-func (w *world) Promote(_ context.Context, node string) error {
+func (w *simulation) Promote(_ context.Context, node string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.promote(node)
@@ -153,7 +153,7 @@ func (w *world) Promote(_ context.Context, node string) error {
 }
 
 // promote makes a replica the primary. Mu is held.
-func (w *world) promote(node string) (*server, error) {
+func (w *simulation) promote(node string) (*server, error) {
 	s, err := w.running(node)
 	if err != nil {
 		return nil, fmt.Errorf("promote: %w", err)
@@ -180,7 +180,7 @@ func (w *world) promote(node string) (*server, error) {
 }
 
 // Split implements testbed.SplitBrain.
-func (w *world) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
+func (w *simulation) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range clients {
@@ -214,7 +214,7 @@ func (w *world) Split(_ context.Context, node string, clients []int) (testbed.Un
 }
 
 // FlushScripts implements testbed.Nodes.
-func (w *world) FlushScripts(_ context.Context, node string) (int, error) {
+func (w *simulation) FlushScripts(_ context.Context, node string) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
@@ -225,7 +225,7 @@ func (w *world) FlushScripts(_ context.Context, node string) (int, error) {
 }
 
 // Keys implements testbed.Nodes.
-func (w *world) Keys(_ context.Context, node string) ([]history.KeyState, error) {
+func (w *simulation) Keys(_ context.Context, node string) ([]history.KeyState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
@@ -236,7 +236,7 @@ func (w *world) Keys(_ context.Context, node string) ([]history.KeyState, error)
 }
 
 // List implements testbed.Nodes.
-func (w *world) List() []string {
+func (w *simulation) List() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var names []string
@@ -247,7 +247,7 @@ func (w *world) List() []string {
 }
 
 // SkewNode implements testbed.NodeClocks.
-func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
+func (w *simulation) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.server(node)
@@ -272,7 +272,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, j
 }
 
 // Evict implements testbed.Memory. As in Redis, replicas delete the evicted keys too.
-func (w *world) Evict(_ context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
+func (w *simulation) Evict(_ context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)

@@ -50,8 +50,8 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 
 // settle chooses the connection of mine, the turn that goes on now: among its own and those
 // of waiting turns that resemble it, the one with the lowest number. The two turns swap
-// connections. The world's lock is held.
-func (w *world) settle(mine *turn) {
+// connections. The simulation's lock is held.
+func (w *simulation) settle(mine *turn) {
 	if mine.conn == nil {
 		return
 	}

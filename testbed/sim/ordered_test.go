@@ -16,7 +16,7 @@ import (
 )
 
 // pool is a redigo pool of a client's, which dials what it lacks.
-func (w *world) pool(client int) *redis.Pool {
+func (w *simulation) pool(client int) *redis.Pool {
 	c := w.Client(client).Locks()
 	return &redis.Pool{MaxIdle: 8, DialContext: func(ctx context.Context) (redis.Conn, error) {
 		conn, err := c.Dial(ctx, "tcp", c.Addrs[0])
@@ -40,7 +40,7 @@ func atOnce(n int, do func(i int) error) error {
 
 // crowded: goroutines of two clients send to one node at one instant, again and again, over
 // redigo's pools, first over new connections, then over idle ones.
-func crowded(ctx context.Context, w *world) error {
+func crowded(ctx context.Context, w *simulation) error {
 	const each, rounds = 4, 5
 	pools := []*redis.Pool{w.pool(0), w.pool(1)}
 	for range rounds {
@@ -78,7 +78,7 @@ func TestWhoDialsForItselfIsServedInOrderToo(t *testing.T) {
 
 // What a connection cannot be exchanged for shows in its session.
 func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
-	in(t, testbed.Setup{Seed: 5}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 5}, func(ctx context.Context, w *simulation) error {
 		p := w.pool(0)
 		defer p.Close()
 		one, another := p.Get(), p.Get()
@@ -114,7 +114,7 @@ func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
 
 // A fault that stops one of several dials keeps nobody else waiting.
 func TestAStoppedDialKeepsTheOthersNot(t *testing.T) {
-	in(t, testbed.Setup{Seed: 5, CommandTimeout: time.Second}, func(ctx context.Context, w *world) error {
+	in(t, testbed.Setup{Seed: 5, CommandTimeout: time.Second}, func(ctx context.Context, w *simulation) error {
 		c := w.Client(0).Locks()
 		dial := func() (time.Duration, error) {
 			began := w.Now()

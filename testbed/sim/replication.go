@@ -35,7 +35,7 @@ type state struct {
 }
 
 // streamOf returns the stream of a pipe.
-func (w *world) streamOf(y *pipe) *stream {
+func (w *simulation) streamOf(y *pipe) *stream {
 	i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.up == y || s.down == y })
 	return w.streams[i]
 }
@@ -48,7 +48,7 @@ func (s *stream) flow(y *pipe) *flow {
 }
 
 // replicate makes replica follow primary, and sends it all data.
-func (w *world) replicate(replica, primary *server) {
+func (w *simulation) replicate(replica, primary *server) {
 	replica.leave()
 	replica.primary = primary
 	replica.node.SetReadOnly(true)
@@ -121,13 +121,13 @@ func (s *server) expireLater() {
 		return
 	}
 	due := next.Sub(epoch) - s.skew
-	late := time.Duration(mix(s.world.setup.Seed, uint64(s.index), uint64(due)) % uint64(activeExpiry))
+	late := time.Duration(mix(s.sim.setup.Seed, uint64(s.index), uint64(due)) % uint64(activeExpiry))
 	at := align(max(due, now())+time.Millisecond+late, 0)
 	if s.expiring > now() && s.expiring <= at {
 		return
 	}
 	s.expiring = at
-	s.world.schedule.add(&event{at: at, conn: s.index, do: func() {
+	s.sim.schedule.add(&event{at: at, conn: s.index, do: func() {
 		if s.expiring == at && !s.down && len(s.pauses) == 0 {
 			s.expiring = 0
 			s.expire()
@@ -168,7 +168,7 @@ func (s *server) acknowledged(p *packet) {
 
 // heard notes a replica's offset, and answers the WAITs that it satisfies.
 func (s *server) heard(p *packet) {
-	st := s.world.streamOf(p.pipe)
+	st := s.sim.streamOf(p.pipe)
 	st.acked, st.heard = max(st.acked, p.offset), true
 	for _, w := range slices.Clone(s.waits) {
 		if s.replicas(w.offset) >= w.replicas {
@@ -217,7 +217,7 @@ func (s *server) wait(p *packet) {
 	}
 	if patience > 0 {
 		y := p.conn.link.up
-		s.world.schedule.add(&event{
+		s.sim.schedule.add(&event{
 			at:   align(now()+time.Duration(patience)*time.Millisecond, y.id),
 			pipe: y.id, conn: p.conn.number, seq: p.seq,
 			do: func() { s.answer(w) },

@@ -21,7 +21,7 @@ type event struct {
 	seq        uint64
 
 	packet *packet // the packet that arrives; may be nil
-	do     func()  // called if packet is nil, with the world's lock held
+	do     func()  // called if packet is nil, with the simulation's lock held
 }
 
 func (e *event) compare(o *event) int {
@@ -75,7 +75,7 @@ func alignTo(at, place time.Duration) time.Duration {
 }
 
 // schedule makes events happen one by one, each at its own instant: all consequences of an
-// event are over before the next. The world's lock guards it.
+// event are over before the next. The simulation's lock guards it.
 type schedule struct {
 	events agenda
 	timer  *time.Timer
@@ -93,7 +93,7 @@ func newSchedule() schedule {
 	return schedule{timer: t, due: never, stop: make(chan struct{})}
 }
 
-// add puts an event on the agenda. The world's lock is held.
+// add puts an event on the agenda. The simulation's lock is held.
 func (s *schedule) add(e *event) {
 	if s.closed {
 		return
@@ -139,9 +139,9 @@ func (s *schedule) next(at time.Duration) *event {
 	return nil
 }
 
-// run is the scheduler's goroutine. Only it makes the world's events happen; it ends when
+// run is the scheduler's goroutine. Only it makes the simulation's events happen; it ends when
 // the schedule is closed.
-func (w *world) run() {
+func (w *simulation) run() {
 	for {
 		select {
 		case <-w.schedule.timer.C:
@@ -161,7 +161,7 @@ func (w *world) run() {
 }
 
 // happen executes one event, within the trial's budget.
-func (w *world) happen(e *event) {
+func (w *simulation) happen(e *event) {
 	w.events++
 	if w.events%interruptEvery == 0 && w.outer.Err() != nil {
 		w.abandon(w.outer.Err())
@@ -181,7 +181,7 @@ func (w *world) happen(e *event) {
 // lives outside the bubble.
 const interruptEvery = 64
 
-// close ends the scheduler. The world's lock is held.
+// close ends the scheduler. The simulation's lock is held.
 func (s *schedule) close() {
 	if !s.closed {
 		s.closed = true

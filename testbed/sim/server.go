@@ -12,9 +12,9 @@ import (
 )
 
 // server is the process of one Redis node. It may be down or frozen, have a wrong clock,
-// and be a primary or a replica. The world's lock guards it.
+// and be a primary or a replica. The simulation's lock guards it.
 type server struct {
-	world    *world
+	sim      *simulation
 	name     string
 	index    int
 	node     *node.Node
@@ -236,7 +236,7 @@ func (s *server) catchUp() {
 	default:
 		s.handle(p)
 	}
-	s.world.schedule.add(&event{
+	s.sim.schedule.add(&event{
 		at: align(now()+serving, p.pipe.id), pipe: p.pipe.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
 	})
 }

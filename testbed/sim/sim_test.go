@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// trial runs body in a world of that setup and returns the commands.
+// trial runs body in a simulation of that setup and returns the commands.
 func trial(t testing.TB, s testbed.Setup, body func(context.Context, testbed.Env) error) ([]history.Command, error) {
 	t.Helper()
 	tb := New()
@@ -79,7 +79,7 @@ func benchmarkClient(b *testing.B, do func(context.Context, *redis.Client) error
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var elapsed time.Duration
 	_, err := trial(b, testbed.Setup{Seed: 1, Clients: 1}, func(ctx context.Context, env testbed.Env) error {
-		env.(*world).budget = 1 << 60
+		env.(*simulation).budget = 1 << 60
 		c := env.Client(0).Locks().Nodes[0].(*redis.Client)
 		for range b.N {
 			if err := do(ctx, c); err != nil {

@@ -16,9 +16,9 @@ import (
 // frozen: a client sends many commands at once to a frozen node, each over its own
 // connection, and one more when the first is answered. frozen calls during while the node
 // works off its backlog, and returns the commands that arrived, in order.
-func frozen(t *testing.T, requests int, during func(context.Context, *world) error) []history.Command {
+func frozen(t *testing.T, requests int, during func(context.Context, *simulation) error) []history.Command {
 	t.Helper()
-	commands := in(t, testbed.Setup{Seed: 3, CommandTimeout: 10 * time.Second}, func(ctx context.Context, w *world) error {
+	commands := in(t, testbed.Setup{Seed: 3, CommandTimeout: 10 * time.Second}, func(ctx context.Context, w *simulation) error {
 		c, _ := w.redis(0), w.redis(0).Ping(ctx)
 		resume, err := w.Pause(ctx, "n0")
 		if err != nil {
@@ -51,7 +51,7 @@ func frozen(t *testing.T, requests int, during func(context.Context, *world) err
 	return commands
 }
 
-func nothing(context.Context, *world) error { return nil }
+func nothing(context.Context, *simulation) error { return nil }
 
 func TestANodeWorksOffWhatCameWhileItStoodStill(t *testing.T) {
 	const requests = 40
@@ -82,7 +82,7 @@ func TestANodeWorksOffWhatCameWhileItStoodStill(t *testing.T) {
 
 func TestANodeThatStopsWhileItCatchesUpGoesOnWhereItWas(t *testing.T) {
 	const requests = 40
-	got := frozen(t, requests, func(ctx context.Context, w *world) error {
+	got := frozen(t, requests, func(ctx context.Context, w *simulation) error {
 		time.Sleep(200 * time.Microsecond)
 		resume, err := w.Pause(ctx, "n0")
 		if err != nil {
@@ -99,7 +99,7 @@ func TestANodeThatStopsWhileItCatchesUpGoesOnWhereItWas(t *testing.T) {
 
 func TestANodeThatDiesWhileItCatchesUpForgetsTheRest(t *testing.T) {
 	const requests = 40
-	got := frozen(t, requests, func(ctx context.Context, w *world) error {
+	got := frozen(t, requests, func(ctx context.Context, w *simulation) error {
 		time.Sleep(200 * time.Microsecond)
 		if err := w.Kill(ctx, "n0", nil); err != nil {
 			return err

@@ -20,13 +20,13 @@ import (
 // A go-redis client passes the turnstile before it chooses a connection; other libraries
 // pass it when they write to one (ordered).
 type turnstile struct {
-	world        *world
+	sim          *simulation
 	client, node int
 	*room
 }
 
-func (w *world) turnstile(client, node int) turnstile {
-	return turnstile{world: w, client: client, node: node, room: &room{}}
+func (w *simulation) turnstile(client, node int) turnstile {
+	return turnstile{sim: w, client: client, node: node, room: &room{}}
 }
 
 // turn is a goroutine that waits at a turnstile.
@@ -101,7 +101,7 @@ func text(cmds ...redis.Cmder) string {
 
 // pass blocks until it is the caller's turn, or until ended is closed.
 func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
-	w := t.world
+	w := t.sim
 	w.mu.Lock()
 	if w.schedule.closed {
 		w.mu.Unlock()
@@ -122,8 +122,8 @@ func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	}
 }
 
-// callNext schedules the next waiting turn. The world's lock is held.
-func (w *world) callNext() {
+// callNext schedules the next waiting turn. The simulation's lock is held.
+func (w *simulation) callNext() {
 	// Timeouts count from here. Each turn has its own place, so that its timeouts do not
 	// coincide with other turns' events.
 	w.turns.called++
@@ -156,7 +156,7 @@ func (t *turn) compare(o *turn) int {
 }
 
 // dismiss lets all waiting turns go on: the trial is over.
-func (w *world) dismiss() {
+func (w *simulation) dismiss() {
 	for _, t := range w.turns.waiting {
 		close(t.next)
 	}

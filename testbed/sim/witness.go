@@ -10,7 +10,7 @@ import (
 var _ node.Witness = (*server)(nil)
 
 // serves reports whether clients use the node, or would if it were up.
-func (s *server) serves() bool { return s.world.primary == nil || s.world.primary == s }
+func (s *server) serves() bool { return s.sim.primary == nil || s.sim.primary == s }
 
 // Ends implements node.Witness.
 func (s *server) Ends(deadline time.Time) time.Duration { return deadline.Sub(epoch) - s.skew }
@@ -21,9 +21,9 @@ func (s *server) Changed(key string, by history.ChangedBy, before, after *histor
 	if by == history.ByCommand {
 		exec = s.executed
 	}
-	s.world.setup.Keys(history.KeyChange{
-		Index: s.world.changes, Node: s.name, Key: history.Bytes(key), By: by, Exec: exec,
+	s.sim.setup.Keys(history.KeyChange{
+		Index: s.sim.changes, Node: s.name, Key: history.Bytes(key), By: by, Exec: exec,
 		From: now(), To: now(), Before: before, After: after,
 	})
-	s.world.changes++
+	s.sim.changes++
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watch runs body in a world with this setup. It checks that the changes of each key on each
+// watch runs body in a simulation with this setup. It checks that the changes of each key on each
 // node form a chain, and returns commands and changes.
-func watch(t *testing.T, s testbed.Setup, body func(context.Context, *world) error) ([]history.Command, []history.KeyChange) {
+func watch(t *testing.T, s testbed.Setup, body func(context.Context, *simulation) error) ([]history.Command, []history.KeyChange) {
 	t.Helper()
 	var changes []history.KeyChange
 	s.Keys = func(c history.KeyChange) { changes = append(changes, c) }
@@ -84,7 +84,7 @@ func each(steps ...func() error) error {
 }
 
 // send sends commands, each written as words, and takes any answer.
-func (w *world) send(ctx context.Context, client int, commands ...string) func() error {
+func (w *simulation) send(ctx context.Context, client int, commands ...string) func() error {
 	return func() error {
 		for _, c := range commands {
 			var args []any
@@ -103,7 +103,7 @@ func (w *world) send(ctx context.Context, client int, commands ...string) func()
 	}
 }
 
-func (w *world) restart(ctx context.Context, node string, down time.Duration) func() error {
+func (w *simulation) restart(ctx context.Context, node string, down time.Duration) func() error {
 	return func() error {
 		if err := w.Kill(ctx, node, nil); err != nil {
 			return err
@@ -123,19 +123,19 @@ var replicated = testbed.Setup{Topology: testbed.Replicated}
 // whatMakesChanges are trials with the changes that they make.
 var whatMakesChanges = map[string]struct {
 	setup testbed.Setup
-	body  func(ctx context.Context, w *world) error
+	body  func(ctx context.Context, w *simulation) error
 	want  string
 }{
-	"commands, and expiry before one": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"commands, and expiry before one": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET k v PX 10 NX", "SET k w NX", "GET k"), wait(11*time.Millisecond), w.send(ctx, 1, "SET k w PX 1000 NX", "DEL k"))
 	}, "n0 command k, n0 expiry k, n0 command k k"},
-	"active expiry": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"active expiry": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1", "PEXPIRE a 10", "PEXPIRE b 10"), wait(time.Second))
 	}, "n0 command a b a b, n0 expiry a b"},
-	"expiry that a WAIT meets": {replicated, func(ctx context.Context, w *world) error {
+	"expiry that a WAIT meets": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET k v PX 10"), wait(11*time.Millisecond), w.send(ctx, 0, "WAIT 0 0"))
 	}, "n0 command k, n0 expiry k"},
-	"a transaction": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"a transaction": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		_, err := w.redis(0).TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.Set(ctx, "b", 1, 0)
 			p.Set(ctx, "a", 1, 0)
@@ -143,35 +143,35 @@ var whatMakesChanges = map[string]struct {
 		})
 		return err
 	}, "n0 command a b"},
-	"eviction": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"eviction": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1"), func() error {
 			_, err := w.Evict(ctx, "n0", nil)
 			return err
 		})
 	}, "n0 command a b, n0 eviction a b"},
-	"volatile restart": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"volatile restart": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1", "PEXPIRE b 10"), w.restart(ctx, "n0", time.Second), w.send(ctx, 0, "SET a 1"))
 	}, "n0 command a b b, n0 restart a b, n0 command a"},
-	"restart that loses the last second": {testbed.Setup{Durability: testbed.EverySec}, func(ctx context.Context, w *world) error {
+	"restart that loses the last second": {testbed.Setup{Durability: testbed.EverySec}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET a 1"), wait(2*time.Second), w.send(ctx, 0, "SET b 1", "SET a 2"), w.restart(ctx, "n0", time.Second))
 	}, "n0 command a b a, n0 restart a b"},
-	"restart that loses nothing": {testbed.Setup{Durability: testbed.Always}, func(ctx context.Context, w *world) error {
+	"restart that loses nothing": {testbed.Setup{Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET a 1 b 1", "PEXPIRE b 500"), w.restart(ctx, "n0", time.Second))
 	}, "n0 command a b b, n0 expiry b"},
-	"replicas": {replicated, func(ctx context.Context, w *world) error {
+	"replicas": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET a 1"), wait(time.Second), w.restart(ctx, "n1", time.Second), wait(time.Second))
 	}, "n0 command a"},
-	"promotion": {replicated, func(ctx context.Context, w *world) error {
+	"promotion": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1", "SET gone 1 PX 100"), wait(time.Second),
 			func() error { return w.Promote(ctx, "n1") }, w.send(ctx, 0, "SET a 2"))
 	}, "n0 command a b gone, n0 expiry gone, n1 promotion a b, n1 command a"},
-	"an old primary that comes back as a replica": {replicated, func(ctx context.Context, w *world) error {
+	"an old primary that comes back as a replica": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1"), wait(time.Second), func() error { return w.Kill(ctx, "n0", nil) },
 			func() error { return w.Promote(ctx, "n1") }, w.send(ctx, 0, "SET a 2"),
 			func() error { _, err := w.Restart(ctx, "n0"); return err }, wait(time.Second),
 			func() error { return w.Promote(ctx, "n0") })
 	}, "n0 command a b, n1 promotion a b, n1 command a, n0 promotion a"},
-	"two primaries": {replicated, func(ctx context.Context, w *world) error {
+	"two primaries": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET a 1"), wait(time.Second), func() error {
 			undo, err := w.Split(ctx, "n1", []int{1})
 			if err != nil {
@@ -184,13 +184,13 @@ var whatMakesChanges = map[string]struct {
 			return err
 		}, wait(time.Second), w.send(ctx, 0, "SET a 4"))
 	}, "n0 command a, n1 promotion a, n0 command a, n1 command a a"},
-	"the clock forward and back": {testbed.Setup{}, func(ctx context.Context, w *world) error {
+	"the clock forward and back": {testbed.Setup{}, func(ctx context.Context, w *simulation) error {
 		skew := func(d time.Duration) func() error {
 			return func() error { _, err := w.SkewNode(ctx, "n0", d, nil); return err }
 		}
 		return each(w.send(ctx, 0, "MSET b 1 a 1", "PEXPIRE a 5000"), skew(-time.Hour), skew(0), skew(time.Hour), w.send(ctx, 0, "PING"))
 	}, "n0 command a b a, n0 clock a a a, n0 expiry a"},
-	"a clock that is set while the node is down": {testbed.Setup{Durability: testbed.Always}, func(ctx context.Context, w *world) error {
+	"a clock that is set while the node is down": {testbed.Setup{Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "SET a 1 PX 5000"), func() error { return w.Kill(ctx, "n0", nil) },
 			func() error { _, err := w.SkewNode(ctx, "n0", -time.Hour, nil); return err },
 			func() error { _, err := w.Restart(ctx, "n0"); return err })
@@ -216,7 +216,7 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 		for range 2 {
 			var states []history.KeyState
 			var primary string
-			commands, changes := watch(t, testbed.Setup{Seed: 3, Topology: topology, Durability: testbed.EverySec}, func(ctx context.Context, w *world) error {
+			commands, changes := watch(t, testbed.Setup{Seed: 3, Topology: topology, Durability: testbed.EverySec}, func(ctx context.Context, w *simulation) error {
 				if err := stir(ctx, w); err != nil {
 					return err
 				}
@@ -255,7 +255,7 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 
 // stir: clients write concurrently while the first node is paused and restarted, its clock is
 // set, and, if possible, another node is promoted.
-func stir(ctx context.Context, w *world) error {
+func stir(ctx context.Context, w *simulation) error {
 	writers := make(chan error, 2)
 	for client := range 2 {
 		go func() {

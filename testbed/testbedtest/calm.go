@@ -14,11 +14,11 @@ import (
 // calmTries bounds how often calm repeats a body on a machine that stalls.
 const calmTries = 5
 
-// calm runs body as run does, and again in a new world if the last one reported an election
+// calm runs body as run does, and again in a new environment if the last one reported an election
 // that no fault explains. Then the machine was too busy to schedule a server, and failures
 // say nothing about the testbed. The last try always counts: a testbed with such an
 // election every time is broken.
-func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history.Command {
+func (s suite) calm(setup testbed.Setup, body func(*testEnv, *election)) []history.Command {
 	s.Helper()
 	for try := 1; ; try++ {
 		found, elected := &findings{TB: s.T}, &election{}
@@ -32,11 +32,11 @@ func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history
 	}
 }
 
-// hearing runs body once in a new world and records the elections that the world reports.
-func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*world, *election)) []history.Command {
+// hearing runs body once in a new environment and records the elections that it reports.
+func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*testEnv, *election)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
-	commands, err := s.try(setup, func(w *world) error {
+	commands, err := s.try(setup, func(w *testEnv) error {
 		w.TB = found
 		w.hear(elected)
 		body(w, elected)

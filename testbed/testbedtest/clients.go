@@ -15,7 +15,7 @@ var clients = []promise{
 }
 
 func crashes(s suite) {
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		w.step(0, "acquire")
 		w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
 			if err := w.CrashClient(0); err != nil {
@@ -38,7 +38,7 @@ func crashes(s suite) {
 }
 
 func pausedClient(s suite) {
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		w.step(0, "acquire")
 		paused := make(chan fault, 1)
 		w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
@@ -76,7 +76,7 @@ func pausedClient(s suite) {
 }
 
 func skews(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		for _, offset := range []time.Duration{time.Hour, -time.Hour, 0} {
 			w.Skew(0, offset)
 			ahead := w.Client(0).Locks().Now().Sub(w.Client(1).Locks().Now())
@@ -88,7 +88,7 @@ func skews(s suite) {
 }
 
 func longWork(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		c := w.Client(0)
 		idle := func(when string) {
 			if done, err := c.Work(w.ctx); done != nil || err != nil {

@@ -17,7 +17,7 @@ const (
 )
 
 // skewNode sets a key that expires and one that does not, and makes the node's clock jump.
-func (w *world) skewNode(by time.Duration) {
+func (w *testEnv) skewNode(by time.Duration) {
 	w.mustSet(0, "lasting", "1")
 	w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
 	w.jump(by, 1)
@@ -25,7 +25,7 @@ func (w *world) skewNode(by time.Duration) {
 
 // jump makes the node's clock jump, and checks the number of moved expiries and the time
 // that the node shows.
-func (w *world) jump(to time.Duration, lives int) {
+func (w *testEnv) jump(to time.Duration, lives int) {
 	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)
 	if keys != lives {
@@ -39,7 +39,7 @@ func (w *world) jump(to time.Duration, lives int) {
 }
 
 // lives checks which keys the node still has.
-func (w *world) lives(want string) {
+func (w *testEnv) lives(want string) {
 	w.Helper()
 	got, err := w.redis(0, 0).Exists(w.ctx, "brief").Result()
 	w.must(err)
@@ -50,7 +50,7 @@ func (w *world) lives(want string) {
 }
 
 func nodeForward(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.skewNode(jump)
 		w.lives("ended")
 		w.jump(jump, 0) // it has that offset already
@@ -65,7 +65,7 @@ func nodeForward(s suite) {
 }
 
 func nodeBack(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.skewNode(-jump)
 		time.Sleep(life + time.Second)
 		w.lives("lives")
@@ -79,5 +79,5 @@ func nodeBack(s suite) {
 	})
 }
 
-// NodeClocks returns the world as a testbed.NodeClocks.
-func (w *world) NodeClocks() testbed.NodeClocks { return w.Env.(testbed.NodeClocks) }
+// NodeClocks returns the environment as a testbed.NodeClocks.
+func (w *testEnv) NodeClocks() testbed.NodeClocks { return w.Env.(testbed.NodeClocks) }

@@ -35,12 +35,12 @@ var clustered = testbed.Setup{Topology: testbed.Cluster, CommandTimeout: 5 * tim
 const first, second = "lock-0", "lock-1"
 
 // shared returns a client's go-redis client of the cluster.
-func (w *world) shared(client int) *redis.ClusterClient {
+func (w *testEnv) shared(client int) *redis.ClusterClient {
 	return w.Client(client).Locks().Nodes[0].(*redis.ClusterClient)
 }
 
 // gets checks a key's value as a client of a cluster sees it; "" = no key.
-func (w *world) gets(client int, key, want string) {
+func (w *testEnv) gets(client int, key, want string) {
 	w.Helper()
 	got, err := w.shared(client).Get(w.ctx, key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) || got != want {
@@ -49,13 +49,13 @@ func (w *world) gets(client int, key, want string) {
 }
 
 // put sets a key of a cluster.
-func (w *world) put(client int, key, value string) {
+func (w *testEnv) put(client int, key, value string) {
 	w.Helper()
 	w.must(w.shared(client).Set(w.ctx, key, value, time.Hour).Err())
 }
 
 // masters checks which nodes have the slots.
-func (w *world) masters(want ...string) {
+func (w *testEnv) masters(want ...string) {
 	w.Helper()
 	if got := w.List(); !slices.Equal(got, want) {
 		w.Errorf("List: got %v, want %v", got, want)
@@ -74,7 +74,7 @@ func ran(commands []history.Command, name string) []string {
 }
 
 func clusterRoutes(s suite) {
-	commands := s.calm(clustered, func(w *world, _ *election) {
+	commands := s.calm(clustered, func(w *testEnv, _ *election) {
 		w.masters("n0", "n1", "n2")
 		w.step(0, "acquire")
 		w.put(0, first, "1")
@@ -100,7 +100,7 @@ func clusterRoutes(s suite) {
 }
 
 func crossSlot(s suite) {
-	commands := s.run(clustered, func(w *world) {
+	commands := s.run(clustered, func(w *testEnv) {
 		err := redis.NewScript("return 1").Run(w.ctx, w.shared(0), []string{first, second}).Err()
 		if err == nil || !strings.HasPrefix(err.Error(), "CROSSSLOT ") {
 			w.Errorf("got %v, want CROSSSLOT", err)
@@ -115,7 +115,7 @@ func crossSlot(s suite) {
 func clusterFailover(s suite) {
 	for name, kill := range map[string]bool{"master killed": true, "master lives on": false} {
 		s.Run(name, func(t *testing.T) {
-			suite{t, s.open}.run(clustered, func(w *world) {
+			suite{t, s.open}.run(clustered, func(w *testEnv) {
 				w.put(0, first, "early")
 				w.await("n3", first, "early")
 				stopped := w.stopReplication()
@@ -144,7 +144,7 @@ func clusterFailover(s suite) {
 }
 
 func frozenMaster(s suite) {
-	s.calm(clustered, func(w *world, events *election) {
+	s.calm(clustered, func(w *testEnv, events *election) {
 		w.put(0, first, "early")
 		w.await("n3", first, "early")
 		pause := w.pause("n0")
@@ -163,7 +163,7 @@ func frozenMaster(s suite) {
 }
 
 // replaced waits until a client can set the key first on n3, the former replica of n0.
-func (w *world) replaced(client int) {
+func (w *testEnv) replaced(client int) {
 	var err error
 	for end := w.Now() + patience; w.Now() < end; time.Sleep(10 * time.Millisecond) {
 		if err = w.shared(client).Set(w.ctx, first, "after", 0).Err(); err == nil && w.onNode("n3", first) == "after" {
@@ -174,7 +174,7 @@ func (w *world) replaced(client int) {
 }
 
 func restartedMaster(s suite) {
-	s.run(clustered, func(w *world) {
+	s.run(clustered, func(w *testEnv) {
 		w.put(0, first, "1")
 		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
@@ -197,7 +197,7 @@ func restartedMaster(s suite) {
 }
 
 // migrate moves the slots of n0's keys to n1, and returns the reported keys.
-func (w *world) migrate() (f fault, told []history.KeyState) {
+func (w *testEnv) migrate() (f fault, told []history.KeyState) {
 	undo, err := w.Env.(testbed.Slots).Migrate(w.ctx, "n0", "n1", func(from, to string, keys []history.KeyState) error {
 		if from != "n0" || to != "n1" {
 			w.Errorf("told: from %s to %s, want from n0 to n1", from, to)
@@ -209,7 +209,7 @@ func (w *world) migrate() (f fault, told []history.KeyState) {
 }
 
 func migration(s suite) {
-	commands := s.calm(clustered, func(w *world, _ *election) {
+	commands := s.calm(clustered, func(w *testEnv, _ *election) {
 		nothing, _ := w.migrate()
 		nothing.liftAfter(0)
 		script := redis.NewScript("return redis.call('GET', KEYS[1])")
@@ -247,7 +247,7 @@ func migration(s suite) {
 }
 
 func halfway(s suite) {
-	s.calm(clustered, func(w *world, _ *election) {
+	s.calm(clustered, func(w *testEnv, _ *election) {
 		w.put(0, first, "1")
 		moving, _ := w.migrate()
 		w.put(1, first, "2")
@@ -263,7 +263,7 @@ func halfway(s suite) {
 
 func unrepeated(s suite) {
 	// With a long timeout: all commands but one, and requests for the slots, must succeed.
-	commands := s.calm(clustered, func(w *world, _ *election) {
+	commands := s.calm(clustered, func(w *testEnv, _ *election) {
 		w.put(0, first, "1")
 		cut := w.cut(c0n0, testbed.Downstream)
 		if err := w.shared(0).Incr(w.ctx, second).Err(); err != nil {
@@ -281,7 +281,7 @@ func unrepeated(s suite) {
 }
 
 func wrongClusters(s suite) {
-	s.run(clustered, func(w *world) {
+	s.run(clustered, func(w *testEnv) {
 		slots := w.Env.(testbed.Slots)
 		_, self := slots.Migrate(w.ctx, "n0", "n0", nil)
 		_, shard := slots.Migrate(w.ctx, "n0", "n3", nil)

@@ -5,6 +5,7 @@
 // lacks is left out, and the test's log says so.
 //
 // The words: a promise is a sentence of package testbed, with its test, and the capability and
-// the topology that it needs; a world is a running one with helpers for tests; a calm world is
-// one in which no election happens that no fault provoked, and is run again otherwise.
+// the topology that it needs; an environment is a testbed.Env with helpers for tests; a calm
+// environment is one without elections that no fault provoked: if one happens, the test is run
+// again.
 package testbedtest

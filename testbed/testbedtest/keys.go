@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// chain is the key changes that a world reported. Whatever changed a key, the state before
+// chain is the key changes that an environment reported. Whatever changed a key, the state before
 // each change must be the state after the previous one.
 type chain []history.KeyChange
 

@@ -13,12 +13,12 @@ var memories = []promise{
 	{name: "an eviction reaches the replicas", test: replicatedEviction, needs: testbed.CanMemory},
 }
 
-func (w *world) evict(node string) ([]history.KeyState, error) {
+func (w *testEnv) evict(node string) ([]history.KeyState, error) {
 	return w.Env.(testbed.Memory).Evict(w.ctx, node, nil)
 }
 
 func eviction(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.mustSet(0, "b", "1")
 		w.must(w.redis(0, 0).HSet(w.ctx, "a", "f", "1").Err())
 		for _, want := range [][]history.KeyState{
@@ -42,7 +42,7 @@ func eviction(s suite) {
 }
 
 func replicatedEviction(s suite) {
-	s.run(replicated, func(w *world) {
+	s.run(replicated, func(w *testEnv) {
 		const key = "sync" // the key that inSync sets
 		w.inSync(testbed.Replicas)
 		stopped := w.stopReplication()

@@ -24,10 +24,10 @@ const hammered = "hammered"
 
 // hammer calls strike on n0 while clients increment the key. It returns the increments that
 // ran, in the order of execution, and when strike called told.
-func (s suite) hammer(strike func(w *world, told func() error) error) (ran []history.Command, told time.Duration) {
+func (s suite) hammer(strike func(w *testEnv, told func() error) error) (ran []history.Command, told time.Duration) {
 	const clients = 3
 	calls := 0
-	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: clients}, func(w *world) {
+	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: clients}, func(w *testEnv) {
 		w.must(w.redis(0, 0).Set(w.ctx, hammered, "0", life).Err())
 		stop := make(chan struct{})
 		var all sync.WaitGroup
@@ -68,7 +68,7 @@ func (s suite) hammer(strike func(w *world, told func() error) error) (ran []his
 }
 
 func toldKill(s suite) {
-	ran, told := s.hammer(func(w *world, told func() error) error { return w.Kill(w.ctx, "n0", told) })
+	ran, told := s.hammer(func(w *testEnv, told func() error) error { return w.Kill(w.ctx, "n0", told) })
 	if len(ran) == 0 {
 		s.Fatal("nothing ran")
 	}
@@ -80,14 +80,14 @@ func toldKill(s suite) {
 }
 
 func toldEviction(s suite) {
-	s.toldLoss(func(w *world, told func() error) error {
+	s.toldLoss(func(w *testEnv, told func() error) error {
 		_, err := w.Env.(testbed.Memory).Evict(w.ctx, "n0", func([]history.KeyState) error { return told() })
 		return err
 	})
 }
 
 func toldJump(s suite) {
-	s.toldLoss(func(w *world, told func() error) error {
+	s.toldLoss(func(w *testEnv, told func() error) error {
 		_, err := w.NodeClocks().SkewNode(w.ctx, "n0", jump, told)
 		return err
 	})
@@ -95,7 +95,7 @@ func toldJump(s suite) {
 
 // toldLoss checks when strike calls told: the node has answered every increment of the lost
 // key before the call, and every increment of the new key arrives after the call.
-func (s suite) toldLoss(strike func(w *world, told func() error) error) {
+func (s suite) toldLoss(strike func(w *testEnv, told func() error) error) {
 	ran, told := s.hammer(strike)
 	anew := 0
 	for i, c := range ran {

@@ -38,7 +38,7 @@ func cuts(s suite) {
 		{testbed.Both, false},
 	} {
 		s.Run(string(c.direction), func(t *testing.T) {
-			commands := suite{t, s.open}.run(brief, func(w *world) {
+			commands := suite{t, s.open}.run(brief, func(w *testEnv) {
 				w.mustSet(0, "before", "1")
 				cut := w.cut(c0n0, c.direction)
 				w.mustNotSet(0, "k", "during the cut")
@@ -61,7 +61,7 @@ func cuts(s suite) {
 }
 
 func cutsOfNothing(s suite) {
-	commands := s.run(single, func(w *world) {
+	commands := s.run(single, func(w *testEnv) {
 		w.mustSet(0, "before", "1")
 		w.cut(c0n0, testbed.Both).liftAfter(0)
 		w.mustSet(0, "after", "1")
@@ -82,7 +82,7 @@ func cutsOfNothing(s suite) {
 }
 
 func cutsEnd(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		cut := w.cut(c0n0, testbed.Downstream)
 		got := w.background("k")
 		w.await("n0", "k", "1")
@@ -94,7 +94,7 @@ func cutsEnd(s suite) {
 }
 
 func heldRequests(s suite) {
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		hold := w.hold(c0n0, testbed.Upstream)
 		w.mustNotSet(0, "a", "held")
 		w.mustNotSet(0, "b", "held")
@@ -112,7 +112,7 @@ func heldRequests(s suite) {
 }
 
 func heldReplies(s suite) {
-	commands := s.run(single, func(w *world) {
+	commands := s.run(single, func(w *testEnv) {
 		hold := w.hold(c0n0, testbed.Downstream)
 		got := w.background("k")
 		w.await("n0", "k", "1")
@@ -128,7 +128,7 @@ func heldConnection(s suite) {
 	const tries = 4 // more than there are connections in the pool
 	first := c0n0
 	first.Conn = 1
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		w.mustSet(0, "k", "1")
 		hold := w.hold(first, testbed.Upstream)
 		held := 0
@@ -159,7 +159,7 @@ func heldConnection(s suite) {
 }
 
 func resets(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		hold := w.hold(c0n0, testbed.Downstream)
 		got := w.background("k")
 		w.await("n0", "k", "1")
@@ -180,7 +180,7 @@ func resets(s suite) {
 }
 
 func idleResets(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.mustSet(0, "k", "1")
 		reset := w.reset(c0n0)
 		w.mustSet(1, "other", "1") // another link
@@ -196,7 +196,7 @@ func idleResets(s suite) {
 }
 
 func faultsAtPoints(s suite) {
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		w.step(0, "acquire")
 		var cut fault
 		w.At(testbed.Point{Step: "acquire", Node: "n0", N: 2, When: testbed.Before}, func(h testbed.Hit) {
@@ -220,7 +220,7 @@ func faultsAtPoints(s suite) {
 }
 
 func withdrawnPoints(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.step(0, "acquire")
 		cancel := w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
 			w.Error("the point was reached")
@@ -231,7 +231,7 @@ func withdrawnPoints(s suite) {
 }
 
 func unknownLinks(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		for _, l := range []testbed.Link{{From: "c7", To: "n0"}, {From: "c0", To: "n3"}, n1n0} {
 			if w.cut(l, testbed.Both).err == nil {
 				w.Errorf("Cut %v: got no error", l)
@@ -247,7 +247,7 @@ func unknownLinks(s suite) {
 }
 
 func heldForEver(s suite) {
-	commands := s.run(brief, func(w *world) {
+	commands := s.run(brief, func(w *testEnv) {
 		w.must(w.hold(c0n0, testbed.Both).err)
 		w.must(w.cut(c0n0, testbed.Downstream).err)
 		w.mustNotSet(0, "k", "held")
@@ -261,7 +261,7 @@ func heldForEver(s suite) {
 }
 
 func cutReplica(s suite) {
-	s.run(replicated, func(w *world) {
+	s.run(replicated, func(w *testEnv) {
 		cut := w.cut(n1n0, testbed.Downstream)
 		w.mustSet(0, "k", "1")
 		w.inSync(1)

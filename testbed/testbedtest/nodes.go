@@ -29,7 +29,7 @@ var nodes = []promise{
 
 func pausedNode(s suite) {
 	var resumed time.Duration
-	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: 3, CommandTimeout: hasty}, func(w *world) {
+	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: 3, CommandTimeout: hasty}, func(w *testEnv) {
 		pause := w.pause("n0")
 		w.mustNotSet(0, "a", "during the pause")
 		w.mustNotSet(1, "b", "during the pause")
@@ -48,7 +48,7 @@ func pausedNode(s suite) {
 
 // pausedTwice checks that faults may overlap.
 func pausedTwice(s suite) {
-	s.run(brief, func(w *world) {
+	s.run(brief, func(w *testEnv) {
 		long, short := w.pause("n0"), w.pause("n0")
 		short.lift()
 		w.mustNotSet(0, "a", "during the longer pause")
@@ -59,7 +59,7 @@ func pausedTwice(s suite) {
 
 // killedInPause checks that a kill ends a pause.
 func killedInPause(s suite) {
-	s.run(brief, func(w *world) {
+	s.run(brief, func(w *testEnv) {
 		pause := w.pause("n0")
 		w.mustNotSet(0, "a", "during the pause")
 		w.restart("n0", testbed.Volatile)
@@ -86,7 +86,7 @@ func restarts(s suite) {
 	} {
 		s.Run(string(c.durability), func(t *testing.T) {
 			setup := testbed.Setup{Topology: testbed.Single, Durability: c.durability}
-			suite{t, s.open}.run(setup, func(w *world) {
+			suite{t, s.open}.run(setup, func(w *testEnv) {
 				for round := range 2 { // a second restart finds the files, too
 					w.mustSet(0, "old", "1")
 					if c.durability == testbed.EverySec {
@@ -112,7 +112,7 @@ func restarts(s suite) {
 }
 
 func idleConnections(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
@@ -122,7 +122,7 @@ func idleConnections(s suite) {
 }
 
 func wrongOrders(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		_, restart := w.Restart(w.ctx, "n0")
 		_, keys := w.Keys(w.ctx, "n9")
 		_, scripts := w.FlushScripts(w.ctx, "n9")
@@ -152,7 +152,7 @@ func wrongOrders(s suite) {
 func failovers(s suite) {
 	for name, kill := range map[string]bool{"primary killed": true, "primary lives on": false} {
 		s.Run(name, func(t *testing.T) {
-			commands := suite{t, s.open}.run(replicated, func(w *world) {
+			commands := suite{t, s.open}.run(replicated, func(w *testEnv) {
 				w.mustSet(0, "early", "1")
 				w.inSync(2)
 				w.promote(kill)
@@ -176,7 +176,7 @@ func failovers(s suite) {
 }
 
 // promote makes n1 the primary before an acknowledged write has reached n1.
-func (w *world) promote(kill bool) {
+func (w *testEnv) promote(kill bool) {
 	stopped := w.stopReplication()
 	w.mustSet(0, "late", "1")
 	time.Sleep(hasty) // until the write reaches the hold
@@ -193,7 +193,7 @@ func (w *world) promote(kill bool) {
 
 // reachPromoted checks that clients reach the new primary n1, and that their links can be
 // named by n1 and by n0.
-func (w *world) reachPromoted() {
+func (w *testEnv) reachPromoted() {
 	w.step(1, "acquire")
 	if err := w.redis(1, 0).Get(w.ctx, "late").Err(); !errors.Is(err, redis.Nil) {
 		w.Errorf("late after the failover: got %v, want %v", err, redis.Nil)
@@ -217,7 +217,7 @@ func (w *world) reachPromoted() {
 }
 
 func stoppedReplication(s suite) {
-	s.run(replicated, func(w *world) {
+	s.run(replicated, func(w *testEnv) {
 		stopped := w.stopReplication()
 		w.mustSet(0, "k", "1")
 		time.Sleep(hasty)
@@ -230,7 +230,7 @@ func stoppedReplication(s suite) {
 }
 
 func scripts(s suite) {
-	commands := s.run(single, func(w *world) {
+	commands := s.run(single, func(w *testEnv) {
 		script := redis.NewScript("return 1")
 		run := func() { w.must(script.Run(w.ctx, w.redis(0, 0), nil).Err()) }
 		run()
@@ -254,7 +254,7 @@ func scripts(s suite) {
 }
 
 func postMortem(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		r := w.redis(0, 0)
 		w.must(r.Set(w.ctx, "b", "\xff", 0).Err())
 		w.must(r.HSet(w.ctx, "a", "write", "2", "read", "1").Err())

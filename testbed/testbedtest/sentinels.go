@@ -23,20 +23,20 @@ var sentinels = []promise{
 
 var watched = testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: 5 * time.Second}
 
-// election collects the events that a world records about elections.
+// election collects the events that an environment records about elections.
 type election struct {
 	mu  sync.Mutex
 	ops []history.Op
 }
 
-func (w *world) election() *election {
+func (w *testEnv) election() *election {
 	e := &election{}
 	w.hear(e)
 	return e
 }
 
-// hear makes the world record its elections in e.
-func (w *world) hear(e *election) {
+// hear makes the environment record its elections in e.
+func (w *testEnv) hear(e *election) {
 	w.Env.(testbed.Elections).OnElection(func(op history.Op) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -67,7 +67,7 @@ func (e *election) told() []string {
 }
 
 // settles repeats a SET of the key until it succeeds and the key is on that node.
-func (w *world) settles(client int, node, key string) {
+func (w *testEnv) settles(client int, node, key string) {
 	w.Helper()
 	var err error
 	for end := w.Now() + patience; w.Now() < end; time.Sleep(10 * time.Millisecond) {
@@ -79,7 +79,7 @@ func (w *world) settles(client int, node, key string) {
 }
 
 func quietSentinels(s suite) {
-	commands := s.run(watched, func(w *world) {
+	commands := s.run(watched, func(w *testEnv) {
 		elected := w.election()
 		for range 50 {
 			w.mustSet(0, "k", "1")
@@ -103,7 +103,7 @@ func quietSentinels(s suite) {
 }
 
 func killedPrimary(s suite) {
-	s.calm(watched, func(w *world, elected *election) {
+	s.calm(watched, func(w *testEnv, elected *election) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		w.promote(true)
@@ -123,7 +123,7 @@ func killedPrimary(s suite) {
 }
 
 func frozenPrimary(s suite) {
-	s.calm(watched, func(w *world, elected *election) {
+	s.calm(watched, func(w *testEnv, elected *election) {
 		stopped := w.stopReplication()
 		w.mustSet(0, "late", "1")
 		pause := w.pause("n0")
@@ -144,7 +144,7 @@ func frozenPrimary(s suite) {
 }
 
 func lostPrimary(s suite) {
-	commands := s.calm(watched, func(w *world, elected *election) {
+	commands := s.calm(watched, func(w *testEnv, elected *election) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		split := w.split("n1", 1)
@@ -172,7 +172,7 @@ func lostPrimary(s suite) {
 }
 
 func lateNews(s suite) {
-	s.run(watched, func(w *world) {
+	s.run(watched, func(w *testEnv) {
 		var news, cuts []fault
 		for _, from := range []string{"s0", "s1", "s2", "n1", "n2"} {
 			cuts = append(cuts, w.cut(testbed.Link{From: from, To: "n0"}, testbed.Both))
@@ -194,7 +194,7 @@ func lateNews(s suite) {
 }
 
 func wrongElections(s suite) {
-	s.run(watched, func(w *world) {
+	s.run(watched, func(w *testEnv) {
 		for name, err := range map[string]error{
 			"of an unknown node":     w.Promote(w.ctx, "n9"),
 			"of the primary":         w.Promote(w.ctx, "n0"),

@@ -13,7 +13,7 @@ import (
 func failedMove(s suite) {
 	for name, refused := range map[string]bool{"keys refused": true, "not told": false} {
 		s.Run(name, func(t *testing.T) {
-			commands := suite{t, s.open}.calm(clustered, func(w *world, _ *election) {
+			commands := suite{t, s.open}.calm(clustered, func(w *testEnv, _ *election) {
 				w.put(0, first, "1")
 				if refused {
 					n1, err := w.shared(0).MasterForKey(w.ctx, second)
@@ -45,7 +45,7 @@ func failedMove(s suite) {
 // each key is where its slot is.
 func halfMove(s suite) {
 	const other = "sync-0" // in another slot of the same master
-	s.calm(clustered, func(w *world, _ *election) {
+	s.calm(clustered, func(w *testEnv, _ *election) {
 		w.put(0, first, "1")
 		w.put(0, other, "2")
 		n1, err := w.shared(0).MasterForKey(w.ctx, second)

@@ -18,14 +18,14 @@ var splits = []promise{
 }
 
 // split makes the node a second primary for these clients, and waits until they have moved.
-func (w *world) split(node string, clients ...int) fault {
+func (w *testEnv) split(node string, clients ...int) fault {
 	undo, err := w.Env.(testbed.SplitBrain).Split(w.ctx, node, clients)
 	time.Sleep(hasty)
 	return fault{w, undo, err}
 }
 
 // sees checks a key's value as a client sees it; "" = no key.
-func (w *world) sees(client int, key, want string) {
+func (w *testEnv) sees(client int, key, want string) {
 	w.Helper()
 	got, err := w.redis(client, 0).Get(w.ctx, key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) || got != want {
@@ -34,7 +34,7 @@ func (w *world) sees(client int, key, want string) {
 }
 
 func split(s suite) {
-	commands := s.run(replicated, func(w *world) {
+	commands := s.run(replicated, func(w *testEnv) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		split := w.split("n1", 1)
@@ -69,7 +69,7 @@ func split(s suite) {
 func splitAndKilled(s suite) {
 	setup := replicated
 	setup.CommandTimeout, setup.Durability = hasty, testbed.Always
-	s.run(setup, func(w *world) {
+	s.run(setup, func(w *testEnv) {
 		split := w.split("n2", 1)
 		w.mustSet(0, "old", "1")
 		w.must(w.Kill(w.ctx, "n0", nil))
@@ -87,7 +87,7 @@ func splitAndKilled(s suite) {
 
 // warm gives a client two connections to its primary, so that the next fault hits a
 // command, not a dial.
-func (w *world) warm(client int) {
+func (w *testEnv) warm(client int) {
 	for range 2 {
 		c := w.redis(client, 0).Conn()
 		defer c.Close()
@@ -101,7 +101,7 @@ func splitLinks(s suite) {
 	for client, side := range []string{"n0", "n1"} {
 		for _, name := range []string{"n0", "n1", "n2"} {
 			s.Run(side+" by "+name, func(t *testing.T) {
-				suite{t, s.open}.run(setup, func(w *world) {
+				suite{t, s.open}.run(setup, func(w *testEnv) {
 					split := w.split("n1", 1)
 					w.warm(client)
 					link := testbed.Link{From: w.Client(client).Locks().ID, To: name}
@@ -123,7 +123,7 @@ func splitLinks(s suite) {
 }
 
 func wrongSplits(s suite) {
-	s.run(replicated, func(w *world) {
+	s.run(replicated, func(w *testEnv) {
 		for name, f := range map[string]fault{
 			"an unknown node":   w.split("n9", 1),
 			"the primary":       w.split("n0", 1),
@@ -139,7 +139,7 @@ func wrongSplits(s suite) {
 		w.mustSet(0, "k", "1")
 		w.inSync(testbed.Replicas)
 	})
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		if w.split("n0", 1).err == nil {
 			w.Error("without replicas: got no error")
 		}

@@ -20,7 +20,7 @@ var storms = []promise{
 }
 
 const (
-	stormLasts   = 500 * time.Millisecond // in each world
+	stormLasts   = 500 * time.Millisecond // in each environment
 	stormWorlds  = 9
 	stormClients = 3
 )
@@ -35,7 +35,7 @@ func storm(s suite) {
 			Nodes:      3, Clients: stormClients, CommandTimeout: hasty,
 		}
 		all.Go(func() {
-			commands, err := s.try(setup, func(w *world) error {
+			commands, err := s.try(setup, func(w *testEnv) error {
 				return w.storm(rand.New(rand.NewPCG(seed, 0)), setup.Topology == testbed.Replicated)
 			})
 			if err == nil {
@@ -67,7 +67,7 @@ func checkStamps(commands []history.Command) error {
 }
 
 // storm injects random faults while clients are busy, and leaves some faults to teardown.
-func (w *world) storm(rng *rand.Rand, replicas bool) error {
+func (w *testEnv) storm(rng *rand.Rand, replicas bool) error {
 	ctx, cancel := context.WithTimeout(w.ctx, stormLasts)
 	defer cancel()
 	var clients sync.WaitGroup
@@ -93,7 +93,7 @@ func (w *world) storm(rng *rand.Rand, replicas bool) error {
 }
 
 // keepBusy sends single commands and pipelines until the client ends. They may fail.
-func (w *world) keepBusy(ctx context.Context, client int) {
+func (w *testEnv) keepBusy(ctx context.Context, client int) {
 	for i := 0; w.Client(client).Step(ctx, "busy") == nil; i++ {
 		for _, r := range w.Client(client).Locks().Nodes {
 			r.Incr(w.ctx, "n")
@@ -108,7 +108,7 @@ func (w *world) keepBusy(ctx context.Context, client int) {
 
 // disturb injects one random fault. If mustUndo, a client is paused: without the undo, the
 // client never ends.
-func (w *world) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
+func (w *testEnv) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
 	names := w.List()
 	node := names[rng.IntN(len(names))]
 	link := testbed.Link{From: fmt.Sprintf("c%d", rng.IntN(stormClients)), To: node}
@@ -132,7 +132,7 @@ func (w *world) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustU
 }
 
 // lose kills a node, and then restarts it or fails over.
-func (w *world) lose(node string, replicas bool) (undo testbed.Undo, err error) {
+func (w *testEnv) lose(node string, replicas bool) (undo testbed.Undo, err error) {
 	failover := replicas && node == "n0"
 	if failover {
 		if undo, err = w.StopReplication(w.ctx); err != nil {

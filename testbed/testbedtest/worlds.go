@@ -35,7 +35,7 @@ func capabilities(s suite) {
 		}
 		s.Run(string(setup.Topology), func(t *testing.T) {
 			want := slices.DeleteFunc(slices.Clone(able), func(c testbed.Capability) bool { return !c.In(setup.Topology) })
-			suite{t, s.open}.run(setup, func(w *world) {
+			suite{t, s.open}.run(setup, func(w *testEnv) {
 				got := testbed.CapabilitiesOf(w.Env)
 				slices.Sort(got)
 				slices.Sort(want)
@@ -63,7 +63,7 @@ func topologies(s suite) {
 		}
 		s.Run(name, func(t *testing.T) {
 			nodes := strings.Fields(c.nodes)
-			commands := suite{t, s.open}.run(c.setup, func(w *world) {
+			commands := suite{t, s.open}.run(c.setup, func(w *testEnv) {
 				if got := strings.Join(w.List(), " "); got != c.nodes {
 					w.Errorf("List: got %s, want %s", got, c.nodes)
 				}
@@ -88,7 +88,7 @@ func topologies(s suite) {
 
 func executionOrder(s suite) {
 	const clients, each = 4, 50
-	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: clients}, func(w *world) {
+	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: clients}, func(w *testEnv) {
 		var all sync.WaitGroup
 		for c := range clients {
 			all.Go(func() {
@@ -112,7 +112,7 @@ func executionOrder(s suite) {
 }
 
 func subscriptions(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		sub := w.redis(0, 0).Subscribe(w.ctx, "news")
 		defer sub.Close()
 		_, err := sub.Receive(w.ctx)
@@ -129,7 +129,7 @@ func subscriptions(s suite) {
 
 func tokens(s suite) {
 	token := func(seed uint64) (token string) {
-		s.run(testbed.Setup{Topology: testbed.Single, Seed: seed}, func(w *world) {
+		s.run(testbed.Setup{Topology: testbed.Single, Seed: seed}, func(w *testEnv) {
 			var err error
 			token, err = w.Client(1).Locks().Token()
 			w.must(err)
@@ -142,7 +142,7 @@ func tokens(s suite) {
 }
 
 func addresses(s suite) {
-	s.run(single, func(w *world) {
+	s.run(single, func(w *testEnv) {
 		l := w.Client(0).Locks()
 		c := redis.NewClient(&redis.Options{Addr: l.Addrs[0], Dialer: l.Dial, DisableIdentity: true})
 		defer c.Close()
@@ -157,7 +157,7 @@ func addresses(s suite) {
 
 func bodyErrors(s suite) {
 	want := errors.New("body")
-	if _, err := s.try(single, func(*world) error { return want }); err != want {
+	if _, err := s.try(single, func(*testEnv) error { return want }); err != want {
 		s.Errorf("got %v, want %v", err, want)
 	}
 }
@@ -173,7 +173,7 @@ func badSetups(s suite) {
 		"nodes":      {testbed.Setup{Topology: testbed.Independent, Nodes: -1}, "at least one of each"},
 	} {
 		s.Run(name, func(t *testing.T) {
-			_, err := suite{t, s.open}.try(c.setup, func(*world) error { t.Error("body was called"); return nil })
+			_, err := suite{t, s.open}.try(c.setup, func(*testEnv) error { t.Error("body was called"); return nil })
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, c.want)
 			}

@@ -16,7 +16,7 @@ import (
 
 // errNotShown says that the original spec does not show the flaw, so that there is nothing
 // to shrink.
-var errNotShown = errors.New("the trial does not show the same when it is run again")
+var errNotShown = errors.New("the trial does not show the same violation when it is run again")
 
 // Search looks for a smaller spec for which same still returns true: fewer faults, clients
 // and critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder

@@ -34,8 +34,8 @@ const (
 	parting = time.Second
 	// leaving is how long an idle process may take to end.
 	leaving = 2 * time.Second
-	// A working process that uses no processor time for idleFor and waits for no processor,
-	// idleTimes in a row, stands still.
+	// A working process stands still if idleTimes in a row it neither used processor time for
+	// idleFor nor waited for a processor.
 	idleFor   = 3 * time.Second
 	idleTimes = 2
 	// stderrLimit is the number of bytes of a worker's stderr to keep, at the beginning and

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// world is the running simulation of one trial.
-type world struct {
+// simulation is the running simulation of one trial.
+type simulation struct {
 	setup  testbed.Setup
 	outer  context.Context // the campaign's, from outside the bubble
 	ctx    context.Context // the trial's
@@ -28,7 +28,7 @@ type world struct {
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
-	broken   error         // why the world ended the trial; nil if it did not
+	broken   error         // why the simulation ended the trial; nil if it did not
 	pipes    int
 	servers  []*server
 	streams  []*stream
@@ -39,19 +39,19 @@ type world struct {
 }
 
 var (
-	_ testbed.Env        = (*world)(nil)
-	_ testbed.Network    = (*world)(nil)
-	_ testbed.Nodes      = (*world)(nil)
-	_ testbed.Clocks     = (*world)(nil)
-	_ testbed.Clients    = (*world)(nil)
-	_ testbed.NodeClocks = (*world)(nil)
-	_ testbed.Memory     = (*world)(nil)
-	_ testbed.SplitBrain = (*world)(nil)
+	_ testbed.Env        = (*simulation)(nil)
+	_ testbed.Network    = (*simulation)(nil)
+	_ testbed.Nodes      = (*simulation)(nil)
+	_ testbed.Clocks     = (*simulation)(nil)
+	_ testbed.Clients    = (*simulation)(nil)
+	_ testbed.NodeClocks = (*simulation)(nil)
+	_ testbed.Memory     = (*simulation)(nil)
+	_ testbed.SplitBrain = (*simulation)(nil)
 )
 
 // live runs a trial from beginning to end, in its bubble.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error) error {
-	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
+	w := &simulation{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
 	defer w.cancel(nil)
 	w.gate = gate.New(gate.Options{
@@ -90,12 +90,12 @@ const aftermath = 10 * time.Second
 const bodyPlace = placesOfPipes - apart/2
 
 // build makes the nodes and the clients with their links.
-func (w *world) build(nodes []*node.Node) {
+func (w *simulation) build(nodes []*node.Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, n := range nodes {
 		w.servers = append(w.servers, &server{
-			world: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
+			sim: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
 		})
 	}
 	for _, s := range w.servers {
@@ -121,7 +121,7 @@ func (w *world) build(nodes []*node.Node) {
 
 // stagger returns how long a goroutine of a client waits before it goes on. The time
 // differs for each connection, so that no two goroutines go on at the same instant.
-func (w *world) stagger(client int, node string, conn int) time.Duration {
+func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 	at := 0
 	for i, s := range w.servers {
 		if s.name == node {
@@ -144,14 +144,14 @@ const clientsInTurn = 16
 
 // serving returns the nodes that clients use now, in the order of
 // locks.Client.Nodes.
-func (w *world) serving() []*server {
+func (w *simulation) serving() []*server {
 	if w.primary != nil {
 		return []*server{w.primary}
 	}
 	return w.servers
 }
 
-func (w *world) warmUp() error {
+func (w *simulation) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
 			if err := conns.WarmUp(w.ctx, r, conns.WarmConnections); err != nil {
@@ -163,7 +163,7 @@ func (w *world) warmUp() error {
 }
 
 // tearDown closes all connections and ends the schedule.
-func (w *world) tearDown() {
+func (w *simulation) tearDown() {
 	w.cancel(nil)
 	w.gate.Close()
 	for _, c := range w.clients {
@@ -198,7 +198,7 @@ const (
 )
 
 // abandon ends the trial for this reason, unless it has already ended. Mu is held.
-func (w *world) abandon(why error) {
+func (w *simulation) abandon(why error) {
 	if w.broken != nil {
 		return
 	}
@@ -209,12 +209,12 @@ func (w *world) abandon(why error) {
 
 // exhausted ends a trial that has used up its budget of events. This is the testbed's
 // limit, not a flaw of the code under test.
-func (w *world) exhausted() {
+func (w *simulation) exhausted() {
 	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
 }
 
 // overdue ends a trial that has exceeded its time limit.
-func (w *world) overdue() {
+func (w *simulation) overdue() {
 	b := &testbed.Breakdown{
 		Kind: history.FRunaway, Stack: goroutines.All(),
 		Detail: fmt.Sprintf("not over after %v: a client does not come to its end", w.setup.Limit),
@@ -238,7 +238,7 @@ const clientBuffer = 2 << 10
 
 // newClient makes client id with a link to every node that clients use. Mu is
 // held.
-func (w *world) newClient(id int) *client {
+func (w *simulation) newClient(id int) *client {
 	c := &client{Client: gate.NewClient(w.ctx, w.gate, w.setup.Seed, id)}
 	for i, s := range w.serving() {
 		l := w.newLink(id, s)
@@ -255,27 +255,29 @@ func (w *world) newClient(id int) *client {
 }
 
 // Client implements testbed.Env.
-func (w *world) Client(i int) testbed.Client { return w.clients[i] }
+func (w *simulation) Client(i int) testbed.Client { return w.clients[i] }
 
 // Now implements testbed.Env.
-func (w *world) Now() time.Duration { return w.setup.Clock() }
+func (w *simulation) Now() time.Duration { return w.setup.Clock() }
 
 // At implements testbed.Env.
-func (w *world) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) { return w.gate.At(p, do) }
+func (w *simulation) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
+	return w.gate.At(p, do)
+}
 
 // PauseClient implements testbed.Clients.
-func (w *world) PauseClient(client int) (testbed.Undo, error) { return w.gate.PauseClient(client) }
+func (w *simulation) PauseClient(client int) (testbed.Undo, error) { return w.gate.PauseClient(client) }
 
 // SlowWork implements testbed.Clients.
-func (w *world) SlowWork(client int) (testbed.Undo, error) { return w.gate.SlowWork(client) }
+func (w *simulation) SlowWork(client int) (testbed.Undo, error) { return w.gate.SlowWork(client) }
 
 // HangWork implements testbed.Clients.
-func (w *world) HangWork(client int, hangs func() error) (testbed.Undo, error) {
+func (w *simulation) HangWork(client int, hangs func() error) (testbed.Undo, error) {
 	return w.gate.HangWork(client, hangs)
 }
 
 // CrashClient implements testbed.Clients.
-func (w *world) CrashClient(client int) error { return w.gate.CrashClient(client) }
+func (w *simulation) CrashClient(client int) error { return w.gate.CrashClient(client) }
 
 // Skew implements testbed.Clocks.
-func (w *world) Skew(client int, offset time.Duration) { w.clients[client].Skew(offset) }
+func (w *simulation) Skew(client int, offset time.Duration) { w.clients[client].Skew(offset) }

@@ -8,38 +8,38 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// retries is how often a spoilt trial is run again.
-const retries = 2
+// mostReruns is how often a spoilt trial is rerun.
+const mostReruns = 2
 
-// spoilt is a trial to run again: it is unknown because the harness was not scheduled for
+// spoilt is a trial to rerun: it is unknown because the harness was not scheduled for
 // too long, or it leaves an undeclared violation in doubt (Excuse).
 type spoilt struct {
 	job   job
 	trial trial.Result
 }
 
-// spoils says whether the trial's own outcome calls for another run.
+// spoils says whether the trial's own outcome calls for a rerun.
 func (r *run) spoils(d trial.Done, t trial.Result) bool {
 	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // a deterministic rerun cannot settle a doubt
 }
 
-// rounds runs jobs, then reruns spoilt trials that could still change their cell or settle
+// runAll runs jobs, then reruns spoilt trials that could still change their cell or settle
 // a doubt. Reruns use fewer workers, to relieve the machine, and number at most a twentieth
 // of the jobs (or 10), so that a busy machine costs little time.
-func (r *run) rounds(ctx context.Context, jobs []job) {
+func (r *run) runAll(ctx context.Context, jobs []job) {
 	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
 	r.pool(ctx, jobs, parallel)
-	for range retries {
-		again := r.again(ctx, budget)
-		budget -= len(again)
+	for range mostReruns {
+		reruns := r.reruns(ctx, budget)
+		budget -= len(reruns)
 		parallel = max(1, parallel/3)
-		r.pool(ctx, again, parallel)
+		r.pool(ctx, reruns, parallel)
 	}
-	r.again(ctx, 0)
+	r.reruns(ctx, 0)
 }
 
-// further returns s as a further attempt, which has a folder of its own.
-func (p *planner) further(s trial.Spec) trial.Spec {
+// nextAttempt returns s as its next attempt (Spec.Attempt), which has a folder of its own.
+func (p *planner) nextAttempt(s trial.Spec) trial.Spec {
 	if p.confirm != nil { // the confirmation counts the attempts
 		return p.confirm.next(s)
 	}
@@ -47,12 +47,12 @@ func (p *planner) further(s trial.Spec) trial.Spec {
 	return s
 }
 
-// again returns jobs that rerun up to n spoilt trials (undeclared doubts first, then cells in
-// which nothing is sought: no other trial decides those) and records the other trials as they
-// are. A trial that also shows a violation is recorded in any
-// case: its rerun is a further attempt. The evidence of an undeclared doubt is kept
+// reruns returns jobs that rerun up to n spoilt trials, and records the other spoilt trials as
+// they are. Trials with undeclared doubts come first, then trials of cells in which nothing is
+// sought, since no other trial decides those. A trial that also shows a violation is recorded
+// in any case: its rerun is the next attempt. The evidence of an undeclared doubt is kept,
 // whatever the rerun shows.
-func (r *run) again(ctx context.Context, n int) []job {
+func (r *run) reruns(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) }
@@ -74,7 +74,7 @@ func (r *run) again(ctx context.Context, n int) []job {
 		}
 		run := trial.EarlierRun{Doubtful: undeclared(s.trial.Doubtful), Recorded: shows}
 		if doubt { // the evidence of a doubt must be kept
-			run.Dir, s.job.spec = s.trial.Dir, r.planner.further(s.job.spec)
+			run.Dir, s.job.spec = s.trial.Dir, r.planner.nextAttempt(s.job.spec)
 		} else if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)
 		}

@@ -30,18 +30,18 @@ var (
 	n1n0       = testbed.Link{From: "n1", To: "n0"}
 )
 
-// suite runs worlds of the testbed under test.
+// suite runs environments of the testbed under test.
 type suite struct {
 	*testing.T
 	open Open
 }
 
-// run runs body in a world of its own, and checks that no goroutine is left. It returns the
-// world's commands in the order of their indices.
-func (s suite) run(setup testbed.Setup, body func(*world)) []history.Command {
+// run runs body in an environment of its own, and checks that no goroutine is left. It returns the
+// environment's commands in the order of their indices.
+func (s suite) run(setup testbed.Setup, body func(*testEnv)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
-	commands, err := s.try(setup, func(w *world) error { body(w); return nil })
+	commands, err := s.try(setup, func(w *testEnv) error { body(w); return nil })
 	if err != nil {
 		s.Error(err)
 	}
@@ -50,7 +50,7 @@ func (s suite) run(setup testbed.Setup, body func(*world)) []history.Command {
 
 // try is run, but returns the error of the body or the testbed, and does not check for
 // goroutines. Calls may overlap.
-func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []history.Command, err error) {
+func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []history.Command, err error) {
 	s.Helper()
 	tb := s.open(s)
 	if setup.Clients == 0 {
@@ -73,7 +73,7 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 		defer func() { changes.check(s) }()
 	}
 	err = tb.Run(s.Context(), setup, func(ctx context.Context, e testbed.Env) (err error) {
-		w := &world{
+		w := &testEnv{
 			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),
 			Clocks: e.(testbed.Clocks), Clients: e.(testbed.Clients), ctx: ctx,
 		}
@@ -92,8 +92,8 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 	return commands, err
 }
 
-// world is one running world, with helpers for tests.
-type world struct {
+// testEnv is a running testbed.Env, with helpers for tests.
+type testEnv struct {
 	testing.TB
 	testbed.Env
 	testbed.Network
@@ -105,40 +105,40 @@ type world struct {
 }
 
 // Keys implements testbed.Inspector.
-func (w *world) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+func (w *testEnv) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
 	return w.inspector.Keys(ctx, node)
 }
 
 // List implements testbed.Inspector.
-func (w *world) List() []string { return w.inspector.List() }
+func (w *testEnv) List() []string { return w.inspector.List() }
 
 // stop is the panic that ends a body.
 type stop struct{ error }
 
 // must ends the body if err is not nil. Call it only in the body's own goroutine. It does
 // not use FailNow, which would end a goroutine of the testbed.
-func (w *world) must(err error) {
+func (w *testEnv) must(err error) {
 	if err != nil {
 		panic(stop{err})
 	}
 }
 
 // redis returns a client's connection pool to its node of that index.
-func (w *world) redis(client, node int) *redis.Client {
+func (w *testEnv) redis(client, node int) *redis.Client {
 	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }
 
-func (w *world) step(client int, name string) { w.must(w.Client(client).Step(w.ctx, name)) }
+func (w *testEnv) step(client int, name string) { w.must(w.Client(client).Step(w.ctx, name)) }
 
 // set sends a SET of a client to its first node.
-func (w *world) set(client int, key, value string) error {
+func (w *testEnv) set(client int, key, value string) error {
 	return w.redis(client, 0).Set(w.ctx, key, value, 0).Err()
 }
 
-func (w *world) mustSet(client int, key, value string) { w.must(w.set(client, key, value)) }
+func (w *testEnv) mustSet(client int, key, value string) { w.must(w.set(client, key, value)) }
 
 // mustNotSet sends a SET that must fail.
-func (w *world) mustNotSet(client int, key, why string) {
+func (w *testEnv) mustNotSet(client int, key, why string) {
 	w.Helper()
 	if err := w.set(client, key, "1"); err == nil {
 		w.Errorf("SET %s %s: got no error", key, why)
@@ -146,14 +146,14 @@ func (w *world) mustNotSet(client int, key, why string) {
 }
 
 // background sends a SET of client 0 in a goroutine of its own.
-func (w *world) background(key string) <-chan error {
+func (w *testEnv) background(key string) <-chan error {
 	got := make(chan error, 1)
 	go func() { got <- w.set(0, key, "1") }()
 	return got
 }
 
 // onNode returns a key's value on a node; "" if the key does not exist.
-func (w *world) onNode(node, key string) string {
+func (w *testEnv) onNode(node, key string) string {
 	keys, err := w.Keys(w.ctx, node)
 	w.must(err)
 	for _, k := range keys {
@@ -165,7 +165,7 @@ func (w *world) onNode(node, key string) string {
 }
 
 // check checks a key's value on a node.
-func (w *world) check(node, key, want string) {
+func (w *testEnv) check(node, key, want string) {
 	w.Helper()
 	if got := w.onNode(node, key); got != want {
 		w.Errorf("%s on %s: got %q, want %q", key, node, got, want)
@@ -174,7 +174,7 @@ func (w *world) check(node, key, want string) {
 
 // await waits until a key has that value on a node, and then a little longer, so that the
 // reply to the SET has travelled as far as it can.
-func (w *world) await(node, key, want string) {
+func (w *testEnv) await(node, key, want string) {
 	got := ""
 	for end := w.Now() + patience; w.Now() < end; time.Sleep(time.Millisecond) {
 		if got = w.onNode(node, key); got == want {
@@ -186,7 +186,7 @@ func (w *world) await(node, key, want string) {
 }
 
 // inSync waits until that many replicas have all writes of the primary.
-func (w *world) inSync(replicas int) {
+func (w *testEnv) inSync(replicas int) {
 	c := w.redis(1, 0).Conn()
 	defer c.Close()
 	w.must(c.Set(w.ctx, "sync", "1", 0).Err())
@@ -199,37 +199,37 @@ func (w *world) inSync(replicas int) {
 
 // fault is a fault in force. A fault may be made in any goroutine.
 type fault struct {
-	*world
+	*testEnv
 	undo testbed.Undo
 	err  error
 }
 
-func (w *world) cut(l testbed.Link, d testbed.Direction) fault {
+func (w *testEnv) cut(l testbed.Link, d testbed.Direction) fault {
 	undo, err := w.Cut(w.ctx, l, d)
 	return fault{w, undo, err}
 }
 
-func (w *world) hold(l testbed.Link, d testbed.Direction) fault {
+func (w *testEnv) hold(l testbed.Link, d testbed.Direction) fault {
 	undo, err := w.Hold(w.ctx, l, d)
 	return fault{w, undo, err}
 }
 
-func (w *world) reset(l testbed.Link) fault {
+func (w *testEnv) reset(l testbed.Link) fault {
 	undo, err := w.Reset(w.ctx, l)
 	return fault{w, undo, err}
 }
 
-func (w *world) pause(node string) fault {
+func (w *testEnv) pause(node string) fault {
 	undo, err := w.Pause(w.ctx, node)
 	return fault{w, undo, err}
 }
 
-func (w *world) pauseClient(client int) fault {
+func (w *testEnv) pauseClient(client int) fault {
 	undo, err := w.PauseClient(client)
 	return fault{w, undo, err}
 }
 
-func (w *world) stopReplication() fault {
+func (w *testEnv) stopReplication() fault {
 	undo, err := w.StopReplication(w.ctx)
 	return fault{w, undo, err}
 }
@@ -256,7 +256,7 @@ func (f fault) liftAfter(hits int) {
 
 // restart kills a node, checks that it is down, restarts it, and checks that it reports the
 // losses of that durability.
-func (w *world) restart(node string, d testbed.Durability) {
+func (w *testEnv) restart(node string, d testbed.Durability) {
 	w.must(w.Kill(w.ctx, node, nil))
 	w.mustNotSet(0, "down", "on a killed node")
 	got, err := w.Restart(w.ctx, node)

@@ -89,7 +89,7 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 			r := &run{store: s, planner: &planner{}, trials: tt.trials}
 			r.info.Sought = tt.sought
 			r.take(t.Context(), job{spec: spec}, d)
-			if jobs := r.again(t.Context(), 5); len(jobs) != tt.again || r.err != nil {
+			if jobs := r.reruns(t.Context(), 5); len(jobs) != tt.again || r.err != nil {
 				t.Errorf("run again: %d trials, %v; want %d", len(jobs), r.err, tt.again)
 			}
 		})
@@ -114,7 +114,7 @@ func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 		d.Judge(t.Context(), locks.Recipe{}, unorderedEvidence(t), nil)
 		r.take(t.Context(), job{spec: spec}, d)
 	}
-	if jobs := r.again(t.Context(), 1); len(jobs) != 1 || jobs[0].spec.Fault != clean.Fault || r.err != nil {
+	if jobs := r.reruns(t.Context(), 1); len(jobs) != 1 || jobs[0].spec.Fault != clean.Fault || r.err != nil {
 		t.Errorf("run again: %+v, %v; want the trial under %s", jobs, r.err, clean.Fault)
 	}
 }
@@ -147,21 +147,21 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	}
 	t.Run("twice", func(t *testing.T) {
 		r := &run{store: s, planner: &planner{}}
-		for again := range retries {
+		for again := range mostReruns {
 			at(r, again)
-			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || len(jobs[0].runs) != again+1 || len(r.trials) > 0 {
+			if jobs := r.reruns(t.Context(), 5); len(jobs) != 1 || len(jobs[0].runs) != again+1 || len(r.trials) > 0 {
 				t.Fatalf("run %d: again %+v, recorded %d", again+1, jobs, len(r.trials))
 			}
 		}
-		at(r, retries)
-		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || len(r.trials[0].Runs) != retries || r.err != nil {
+		at(r, mostReruns)
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || len(r.trials[0].Runs) != mostReruns || r.err != nil {
 			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
 		}
 	})
 	t.Run("not beyond the budget", func(t *testing.T) {
 		r := &run{store: s, planner: &planner{}}
 		at(r, 0)
-		if jobs := r.again(t.Context(), 0); len(jobs) > 0 || len(r.trials) != 1 || r.trials[0].Dir == "" || r.err != nil {
+		if jobs := r.reruns(t.Context(), 0); len(jobs) > 0 || len(r.trials) != 1 || r.trials[0].Dir == "" || r.err != nil {
 			t.Errorf("again %+v, recorded %+v, %v", jobs, r.trials, r.err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 		shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
 		r := &run{store: s, trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}}
 		at(r, 0)
-		if jobs := r.again(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
+		if jobs := r.reruns(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
 			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)
 		}
 	})
