@@ -85,7 +85,7 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 		return nil, err
 	}
 	content := pageContent{
-		view: v, Rows: rows, Answers: answers, TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
+		view: v, Rows: rows, Answers: answers, Alike: alikeRows(answers), TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
 		Style: template.CSS(pageStyle + timelinepage.Style + told.sheet.Rules()), Script: cdata(pageScript + timelinepage.Script),
 		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
@@ -104,6 +104,7 @@ type pageContent struct {
 	view
 	Rows               []pageRow
 	Answers            []adviceRow
+	Alike              []alike // for print
 	TakenIf            []takenPick
 	Tested             []fact
 	Remedies           []sharedText
