@@ -171,6 +171,34 @@ func TestACellOpensItsEvidenceInPlace(t *testing.T) {
 	}
 }
 
+func TestWhatIsOpenedScrollsWithThePage(t *testing.T) {
+	for name, s := range map[string]screen{"desk": desk, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			x := visit(t, s)
+			const control = `document.querySelector('.matrix a[href="#set-nx-px--slow-work"]')`
+			x.run(control + `.click()`)
+			x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
+			x.run(`document.querySelectorAll(".panel details").forEach(d => { d.open = true; })`)
+			if boxes := eval[[]string](x, `(boxes => {
+				for (let e = document.querySelector(".panel .story"); e !== document.body; e = e.parentElement) {
+					if (e.scrollHeight > e.clientHeight + 1 && getComputedStyle(e).overflowY !== "visible") boxes.push(e.className);
+				}
+				return boxes;
+			})([])`); len(boxes) > 0 {
+				t.Errorf("what was opened is in boxes that scroll: %q", boxes)
+			}
+			const seen = `(r => r.top >= 0 && r.bottom <= innerHeight)(` + control + `.getBoundingClientRect())`
+			if !eval[bool](x, seen) {
+				t.Error("the opened cell is not on the screen")
+			}
+			x.run(control + `.click()`)
+			if !eval[bool](x, `document.querySelector(".panel") === null && `+seen) {
+				t.Error("the closed cell is not on the screen")
+			}
+		})
+	}
+}
+
 func TestKeyboardAlone(t *testing.T) {
 	x := visit(t, desk)
 	focused := func() string {
