@@ -320,6 +320,20 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+func TestTextsOfPlotsAreLegible(t *testing.T) {
+	for name, s := range map[string]screen{"desk": desk, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			x := visit(t, s)
+			x.run(`document.querySelector("#plots").open = true`)
+			x.until(`document.querySelectorAll(".plots svg").length > 3`)
+			small := eval[[]string](x, `[...document.querySelectorAll(".plots svg text")].map(text => [text.getScreenCTM(), text]).map(([m, text]) => [parseFloat(getComputedStyle(text).fontSize) * Math.hypot(m.a, m.b), text.textContent]).filter(([size]) => size < 11).map(String)`)
+			if len(small) > 0 {
+				t.Errorf("%d texts are smaller than 11 px, such as %s", len(small), small[0])
+			}
+		})
+	}
+}
+
 func TestHeadingsStayAndHideWhatIsBehind(t *testing.T) {
 	x := visit(t, screen{width: 700, height: 420})
 	x.run(`(box => { box.scrollIntoView(); box.scrollTop = 60; box.scrollLeft = 120; })(document.querySelector(".matrixbox"))`)
