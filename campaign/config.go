@@ -233,8 +233,11 @@ func (c Config) clients(s *trial.Spec) {
 // Versions are the versions of the programs that took part.
 type Versions struct {
 	Lockstorm string `json:"lockstorm"`
-	Go        string `json:"go"`
-	Redis     string `json:"redis,omitempty"`
+	// Commit is the commit that Lockstorm was built from, with ", modified" if files differed
+	// from it; "" if that is unknown.
+	Commit string `json:"commit,omitempty"`
+	Go     string `json:"go"`
+	Redis  string `json:"redis,omitempty"`
 	// Libraries are the versions of the Redis clients and lock libraries that recipes use,
 	// by module path.
 	Libraries map[string]string `json:"libraries,omitempty"`

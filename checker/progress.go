@@ -133,6 +133,8 @@ type measure struct {
 	got     map[int]int                // grants by client
 	// began lists the starts of the waits that ended with a grant, ascending.
 	began map[clientLock][]time.Duration
+	ended []queued                // the waits that ended with a grant
+	open  map[owner]time.Duration // the starts of the others
 }
 
 type queued struct {
@@ -143,7 +145,6 @@ type queued struct {
 // waits measures waiting, bypasses and fairness.
 func (m *measure) waits() {
 	open := map[owner]time.Duration{}
-	var through []queued
 	for i := range m.replay.pairing.all {
 		p := &m.replay.pairing.all[i]
 		at := owner{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
@@ -168,7 +169,7 @@ func (m *measure) waits() {
 		m.granted[at.lock] = append(m.granted[at.lock], till)
 		m.got[at.client]++
 		m.began[clientLock{at.client, at.lock}] = append(m.began[clientLock{at.client, at.lock}], since)
-		through = append(through, queued{at.lock, since, till})
+		m.ended = append(m.ended, queued{at.lock, since, till})
 	}
 	for _, times := range m.granted {
 		slices.Sort(times)
@@ -176,8 +177,8 @@ func (m *measure) waits() {
 	for _, times := range m.began {
 		slices.Sort(times)
 	}
-	m.InVain = len(open)
-	m.tell(through)
+	m.open, m.InVain = open, len(open)
+	m.tell()
 	m.fairness()
 }
 
@@ -192,8 +193,8 @@ func (m *measure) reenters(p *history.Pair) bool {
 }
 
 // tell measures the waits that ended with a grant, and the grants to others meanwhile.
-func (m *measure) tell(through []queued) {
-	for _, q := range through {
+func (m *measure) tell() {
+	for _, q := range m.ended {
 		m.lasted = append(m.lasted, q.till-q.since)
 		times := m.granted[q.lock]
 		first, _ := slices.BinarySearch(times, q.since+1)

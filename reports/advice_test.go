@@ -128,3 +128,30 @@ func TestAnswersAreSortedBestFirst(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// On paper, recipes stand in one row if their answers differ only in the faults under which they
+// failed.
+func TestRecipesWithTheSameAnswerStandTogetherOnPaper(t *testing.T) {
+	no := func(recipe string, cause checker.Cause, seen bool, faults ...string) adviceRow {
+		return adviceRow{Recipe: recipe, Advice: advice{Answer: doNotUse, Broken: []brokenAssumption{{Cause: cause, Kind: locks.Bug, Faults: faults, Seen: seen}}}}
+	}
+	var got []string
+	for _, x := range alikeRows([]adviceRow{
+		{Recipe: "first", Advice: advice{Answer: useOnlyIf, Fenced: true}},
+		no("a", checker.ForeignDelete, true, "delay"), no("b", checker.Race, true, "delay"),
+		no("c", checker.ForeignDelete, true, "reset", "delay"), no("d", checker.ForeignDelete, false, "delay"),
+		no("e", checker.Unclassified, true, "delay"),
+	}) {
+		got = append(got, strings.Join(x.Recipes, " ")+": "+x.Advice.Gist())
+	}
+	want := []string{
+		"first: the guarded resource refuses an older fencing token.",
+		"a c: it assumes that the key that a release deletes is still the caller's own, which failed.",
+		"b: it assumes that nothing happens between the recipe's own commands, which failed.",
+		"d: it assumes that the key that a release deletes is still the caller's own, which by its own declaration fails; this run did not show it.",
+		"e: it showed " + checker.Unclassified.Meaning() + ".",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

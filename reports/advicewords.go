@@ -40,7 +40,7 @@ func (a advice) Class() string { return answerWords[a.Answer].Class }
 func (a advice) Words() string {
 	switch a.Answer {
 	case doNotUse:
-		return a.refusal()
+		return a.refusal(" " + underWords(a.Broken[0]))
 	case notJudged:
 		return "no trial decided anything about it."
 	case useIt:
@@ -69,22 +69,31 @@ func (a advice) conditions() string {
 	return strings.Join(all[:len(all)-1], ", ") + ", and " + all[len(all)-1]
 }
 
-// refusal says on which assumption a recipe that is not to be used relies.
-func (a advice) refusal() string {
-	b := a.Broken[0]
-	text, failed := "it assumes that "+b.Cause.Assumption()+", which ", "failed "
-	if b.Cause.Assumption() == "" {
-		text, failed = "it showed "+b.Cause.Meaning()+", ", ""
+// Gist is Words, but does not say under which faults a recipe that is not to be used failed.
+func (a advice) Gist() string {
+	if a.Answer == doNotUse {
+		return a.refusal("")
 	}
-	where := underWords(b)
+	return a.Words()
+}
+
+// refusal says on which assumption a recipe that is not to be used relies; where names the
+// faults, after a space.
+func (a advice) refusal(where string) string {
+	b := a.Broken[0]
+	text, failed := "it assumes that "+b.Cause.Assumption()+", which ", "failed"
+	if b.Cause.Assumption() == "" {
+		text, failed = "it showed "+b.Cause.Meaning()+",", ""
+	}
 	switch {
 	case !b.Seen:
-		text += "by its own declaration fails " + where + "; this run did not show it"
+		text += "by its own declaration fails" + where + "; this run did not show it"
 	case b.Kind == "":
 		text += failed + where + ", and it declares no such flaw"
 	default:
 		text += failed + where
 	}
+	text = strings.TrimSuffix(text, ",")
 	if len(a.Instead) > 0 {
 		text += "; take " + takeWords(a.Instead) + " instead" + a.reentrantWords()
 	}
@@ -204,6 +213,27 @@ func (a advice) broke() int {
 		}
 	}
 	return len(faults)
+}
+
+// alike has the recipes whose answers have the same gist.
+type alike struct {
+	Recipes []string
+	Advice  advice // of the first
+}
+
+// alikeRows puts recipes together whose answers have the same gist, in the order of the first of
+// each.
+func alikeRows(rows []adviceRow) (all []alike) {
+	for _, x := range rows {
+		i := slices.IndexFunc(all, func(y alike) bool {
+			return y.Advice.Answer == x.Advice.Answer && y.Advice.Gist() == x.Advice.Gist()
+		})
+		if i < 0 {
+			i, all = len(all), append(all, alike{Advice: x.Advice})
+		}
+		all[i].Recipes = append(all[i].Recipes, x.Recipe)
+	}
+	return all
 }
 
 // doesWords says in a line what a recipe does, of its summary.

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -18,6 +19,7 @@ type named struct {
 	// Axis and Sizes are those of a fault's sweep (nemesis.Fault); "" and none without one.
 	Axis  string
 	Sizes []float64
+	Needs []testbed.Capability // of a fault
 }
 
 // glossary explains the names in a result, from the registries. Pages are
@@ -32,7 +34,7 @@ type glossary struct {
 func registries() glossary {
 	g := glossary{Recipes: locks.All()}
 	for _, f := range nemesis.All() {
-		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix, Axis: f.Axis(), Sizes: f.Sizes()})
+		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix, Axis: f.Axis(), Sizes: f.Sizes(), Needs: f.Needs})
 	}
 	for _, o := range checker.Oracles() {
 		g.Oracles = append(g.Oracles, named{Name: o.Name, Doc: o.Doc})

@@ -85,7 +85,7 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 		return nil, err
 	}
 	content := pageContent{
-		view: v, Rows: rows, Answers: answers, TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
+		view: v, Rows: rows, Project: projectWords(r.Info.Versions), Answers: answers, Alike: alikeRows(answers), TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
 		Style: template.CSS(pageStyle + timelinepage.Style + told.sheet.Rules()), Script: cdata(pageScript + timelinepage.Script),
 		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
@@ -103,7 +103,9 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 type pageContent struct {
 	view
 	Rows               []pageRow
+	Project            string // where the program is from, and its version
 	Answers            []adviceRow
+	Alike              []alike // for print
 	TakenIf            []takenPick
 	Tested             []fact
 	Remedies           []sharedText

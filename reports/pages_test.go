@@ -18,7 +18,7 @@ func sampleResult(t *testing.T) result {
 	r := result{
 		Info: campaign.Info{
 			Config:   campaign.Config{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Trials: 5, Expect: true},
-			Versions: campaign.Versions{Lockstorm: "v0.1.0", Go: "go1.26", Redis: "7.0.15"},
+			Versions: campaign.Versions{Lockstorm: "v0.1.0", Commit: "0a1b2c3d", Go: "go1.26", Redis: "7.0.15"},
 			Started:  time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 41 * time.Second,
 		},
 		Matrix: sampleMatrix(t), Details: map[string]detail{}, Glossary: testGlossary,

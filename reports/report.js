@@ -68,19 +68,24 @@
     return cell;
   };
   const width = () => { if (opened) opened.held.style.width = box.clientWidth + "px"; };
+  const above = a => a.getBoundingClientRect().top;
+  const keep = (a, was) => scrollBy({ top: above(a) - was, behavior: "instant" }); // where it was on the screen
   const close = focus => {
     if (!opened) return;
-    const { a, cell, mark, row, was } = opened;
+    const { a, cell, mark, row, was } = opened, top = above(a);
     opened = null;
     cell.open = was;
     if (mark) mark.replaceWith(cell);
     row.remove();
+    box.scrollTop = a.closest("tr").offsetTop - matrix.tHead.offsetHeight; // the box scrolls again
+    keep(a, top);
     a.setAttribute("aria-expanded", "false");
     if (focus) a.focus();
   };
   const open = a => { // the focus stays: Tab leads on into what is opened
     close(false);
     if (!shown(a.parentNode)) { form.reset(); arrange(); }
+    const top = above(a);
     const home = one(target(a)), cell = home || noteOf(a), was = cell.open;
     const mark = home && document.createComment(target(a));
     if (home) home.replaceWith(mark);
@@ -96,6 +101,7 @@
     a.setAttribute("aria-expanded", "true");
     stop(a);
     cell.addEventListener("toggle", () => { if (opened && opened.cell === cell && !cell.open) close(true); });
+    keep(a, top);
     const place = row.getBoundingClientRect();
     if (place.top < 0 || place.bottom > innerHeight) a.closest("tr").scrollIntoView({ block: "start" });
   };

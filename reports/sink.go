@@ -25,6 +25,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -273,9 +274,9 @@ func (s *sink) latencies() ([]plots.Latency, error) {
 
 // drawPlots draws every plot that has something to show.
 func drawPlots(r result) ([]plots.Plot, error) {
-	c := plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency, Sizes: map[string]string{}}
+	c := plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency, Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
 	for _, f := range r.Glossary.Faults {
-		c.Sizes[f.Name] = f.Axis
+		c.Sizes[f.Name], c.Needs[f.Name] = f.Axis, f.Needs
 	}
 	return plots.Draw(c)
 }

@@ -17,6 +17,18 @@ func versionFacts(v campaign.Versions) []fact {
 	return out
 }
 
+// projectURL is where the program is from.
+const projectURL = "https://github.com/lockstorm/lockstorm"
+
+// projectWords names the project, the version that ran the campaign, and its commit.
+func projectWords(v campaign.Versions) string {
+	commit := v.Commit
+	if commit != "" {
+		commit = "commit " + commit
+	}
+	return joinWords(" · ", projectURL, v.Lockstorm, commit)
+}
+
 func setupFacts(c campaign.Config) []fact {
 	var out []fact
 	add := func(label, value string, show bool) {

@@ -44,6 +44,7 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 	if p := asked.Measure(); p != (checker.Progress{}) {
 		t.Progress = &p
 	}
+	t.Waiting = asked.Waiting(t.Spec.countedFault())
 	t.Promised = promiseOf(e.Claims)
 	var err error
 	if t.Verdicts, err = asked.Judge(ctx); err != nil {
@@ -57,8 +58,16 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 // Hits counts the hits of the fault under test, but not of faults that only prepare for it.
 // In a mix, every fault counts.
 func Hits(s Spec, ops []history.Op) int {
-	if slices.Contains(s.Plan.Faults(), s.Fault) {
-		return nemesis.Hits(ops, s.Fault)
+	if fault := s.countedFault(); fault != "" {
+		return nemesis.Hits(ops, fault)
 	}
 	return nemesis.Hits(ops)
+}
+
+// countedFault returns the fault under test, or "" if every fault of the plan counts.
+func (s Spec) countedFault() string {
+	if nemesis.Mixes(s.Fault) || !slices.Contains(s.Plan.Faults(), s.Fault) {
+		return ""
+	}
+	return s.Fault
 }

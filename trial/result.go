@@ -54,9 +54,11 @@ type Result struct {
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
 	Progress *checker.Progress `json:"progress,omitempty"`
-	Ops      int               `json:"ops"`
-	Commands int               `json:"commands"`
-	Keys     int               `json:"keys"` // changes of keys
+	// Waiting has the waits around the fault; nil if it hit nothing or nobody waited.
+	Waiting  *checker.Waiting `json:"waiting,omitempty"`
+	Ops      int              `json:"ops"`
+	Commands int              `json:"commands"`
+	Keys     int              `json:"keys"` // changes of keys
 	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.

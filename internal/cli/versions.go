@@ -19,10 +19,25 @@ const client = "github.com/redis/go-redis/v9"
 // versions returns the versions of this program, of Go, and of the libraries that the
 // registered recipes use.
 func versions() campaign.Versions {
-	v := campaign.Versions{Lockstorm: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return v
+		return campaign.Versions{Lockstorm: "unknown", Go: runtime.Version()}
+	}
+	return versionsOf(info)
+}
+
+// versionsOf returns the versions that a build tells of. The commit is known only where this
+// module is the program: a user's own program tells of the user's commit.
+func versionsOf(info *debug.BuildInfo) campaign.Versions {
+	v := campaign.Versions{Lockstorm: "unknown", Go: runtime.Version()}
+	if info.Main.Path == module {
+		settings := map[string]string{}
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+		if v.Commit = settings["vcs.revision"]; v.Commit != "" && settings["vcs.modified"] == "true" {
+			v.Commit += ", modified"
+		}
 	}
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) { // in a user's own program, a dependency
 		if m.Path == module && m.Version != "" {

@@ -48,21 +48,38 @@ func chromium(t *testing.T) string {
 var campaignArgs = []string{"run", "--locks", "fenced,set-nx-px,redlock,setnx,exists-set,set-nx-px-watchdog-reused,set-nx-ex-bounded-renewal",
 	"--trials", "2", "--named=false", "--shrink", "0"}
 
-// campaign runs the campaign once, and returns its folder.
-var campaign = sync.OnceValues(func() (string, error) {
-	dir := scratch
-	binary := filepath.Join(dir, "lockstorm")
+// manyArgs are those of a campaign of all recipes.
+var manyArgs = []string{"run", "--locks", "all", "--trials", "1", "--named=false", "--shrink", "0"}
+
+// built builds the program once, and returns its path.
+var built = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(scratch, "lockstorm")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/lockstorm")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build lockstorm: %w\n%s", err, out)
 	}
-	out, err := exec.Command(binary, append(campaignArgs, "--store", filepath.Join(dir, "store"))...).CombinedOutput()
+	return binary, nil
+})
+
+// campaign and manyRecipes run their campaign once, and return the path of its page.
+var (
+	campaign    = sync.OnceValues(func() (string, error) { return pageOf("few", campaignArgs) })
+	manyRecipes = sync.OnceValues(func() (string, error) { return pageOf("many", manyArgs) })
+)
+
+// pageOf runs a campaign, and returns the path of its page.
+func pageOf(store string, args []string) (string, error) {
+	binary, err := built()
 	if err != nil {
+		return "", err
+	}
+	store = filepath.Join(scratch, store)
+	if out, err := exec.Command(binary, append(args, "--store", store)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("run a campaign: %w\n%s", err, out)
 	}
-	return dir, nil
-})
+	return filepath.Join(store, "latest", "report.html"), nil
+}
 
 // scratch is a directory for the campaign, which TestMain makes and removes.
 var scratch string
@@ -92,11 +109,11 @@ func report(t *testing.T) string {
 		}
 		return path
 	}
-	dir, err := campaign()
+	path, err := campaign()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "store", "latest", "report.html")
+	return path
 }
 
 // tab is a page in a browser of its own.
@@ -122,11 +139,16 @@ var (
 // visit opens the page, and waits until its evidence is unpacked.
 func visit(t *testing.T, s screen) *tab {
 	t.Helper()
+	return visitPage(t, report(t), s)
+}
+
+// visitPage is visit of the page with that path.
+func visitPage(t *testing.T, path string, s screen) *tab {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.DisableGPU)
 	if runtime.GOOS == "linux" && os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium refuses to sandbox root
 	}
-	path := report(t)
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -170,6 +168,34 @@ func TestACellOpensItsEvidenceInPlace(t *testing.T) {
 	}
 }
 
+func TestWhatIsOpenedScrollsWithThePage(t *testing.T) {
+	for name, s := range map[string]screen{"desk": desk, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			x := visit(t, s)
+			const control = `document.querySelector('.matrix a[href="#set-nx-px--slow-work"]')`
+			x.run(control + `.click()`)
+			x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
+			x.run(`document.querySelectorAll(".panel details").forEach(d => { d.open = true; })`)
+			if boxes := eval[[]string](x, `(boxes => {
+				for (let e = document.querySelector(".panel .story"); e !== document.body; e = e.parentElement) {
+					if (e.scrollHeight > e.clientHeight + 1 && getComputedStyle(e).overflowY !== "visible") boxes.push(e.className);
+				}
+				return boxes;
+			})([])`); len(boxes) > 0 {
+				t.Errorf("what was opened is in boxes that scroll: %q", boxes)
+			}
+			const seen = `(r => r.top >= 0 && r.bottom <= innerHeight)(` + control + `.getBoundingClientRect())`
+			if !eval[bool](x, seen) {
+				t.Error("the opened cell is not on the screen")
+			}
+			x.run(control + `.click()`)
+			if !eval[bool](x, `document.querySelector(".panel") === null && `+seen) {
+				t.Error("the closed cell is not on the screen")
+			}
+		})
+	}
+}
+
 func TestKeyboardAlone(t *testing.T) {
 	x := visit(t, desk)
 	focused := func() string {
@@ -291,6 +317,20 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+func TestTextsOfPlotsAreLegible(t *testing.T) {
+	for name, s := range map[string]screen{"desk": desk, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			x := visit(t, s)
+			x.run(`document.querySelector("#plots").open = true`)
+			x.until(`document.querySelectorAll(".plots svg").length > 3`)
+			small := eval[[]string](x, `[...document.querySelectorAll(".plots svg text")].map(text => [text.getScreenCTM(), text]).map(([m, text]) => [parseFloat(getComputedStyle(text).fontSize) * Math.hypot(m.a, m.b), text.textContent]).filter(([size]) => size < 11).map(String)`)
+			if len(small) > 0 {
+				t.Errorf("%d texts are smaller than 11 px, such as %s", len(small), small[0])
+			}
+		})
+	}
+}
+
 func TestHeadingsStayAndHideWhatIsBehind(t *testing.T) {
 	x := visit(t, screen{width: 700, height: 420})
 	x.run(`(box => { box.scrollIntoView(); box.scrollTop = 60; box.scrollLeft = 120; })(document.querySelector(".matrixbox"))`)
@@ -313,34 +353,5 @@ func TestHeadingsStayAndHideWhatIsBehind(t *testing.T) {
 		return wrong;
 	})()`); len(wrong) > 0 {
 		t.Error(strings.Join(wrong, "; "))
-	}
-}
-
-func TestPaper(t *testing.T) {
-	x := visit(t, desk)
-	printed := func() int {
-		t.Helper()
-		pdf, err := chromedp.Run(x.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pages(pdf)
-	}
-	summary := printed()
-	if summary < 1 || summary > 2 {
-		t.Errorf("the summary has %d pages, want at most 2", summary)
-	}
-	x.click(`.matrix a[href="#set-nx-px--slow-work"]`)
-	x.until(`document.querySelector("#row-set-nx-px + .panel .timeline svg") !== null`)
-	if n := printed(); n < summary || n > summary+2 {
-		t.Errorf("with one cell open, %d pages; the summary has %d", n, summary)
-	}
-	if !eval[bool](x, `document.querySelector("#row-set-nx-px + .panel") !== null`) {
-		t.Error("after printing, the cell is not where it was opened")
-	}
-	call(x, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	x.run(`dispatchEvent(new Event("beforeprint"))`)
-	if got := eval[[]string](x, `[...document.querySelectorAll("details")].filter(d => d.checkVisibility()).map(d => d.id || d.textContent)`); !slices.Contains(got, "set-nx-px--slow-work") || len(got) > 1 {
-		t.Errorf("printed are %v", got)
 	}
 }

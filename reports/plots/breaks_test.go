@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -30,14 +31,14 @@ func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (a
 
 // campaignOf is a campaign with these trials.
 func campaignOf(trials ...[]trial.Result) Campaign {
-	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}}
+	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
 	for _, t := range c.Trials {
 		if _, ok := cell.Of(c.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
 			c.Matrix.Cells = append(c.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
 		}
 	}
 	for _, f := range nemesis.All() {
-		c.Sizes[f.Name] = f.Axis()
+		c.Sizes[f.Name], c.Needs[f.Name] = f.Axis(), f.Needs
 	}
 	return c
 }

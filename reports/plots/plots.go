@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -21,6 +22,16 @@ type Campaign struct {
 	Latency []Latency
 	// Sizes says what the sizes of a fault's sweep measure, by fault (nemesis.Fault.Axis).
 	Sizes map[string]string
+	// Needs has the capabilities that a fault needs, by fault (nemesis.Fault.Needs).
+	Needs map[string][]testbed.Capability
+}
+
+// ttl returns the time of the leases.
+func (c Campaign) ttl() time.Duration {
+	if c.TTL <= 0 {
+		return time.Second
+	}
+	return c.TTL
 }
 
 // campaignPlot is a picture of a whole campaign.
@@ -44,6 +55,7 @@ var all = []campaignPlot{
 	{Name: "damage", Title: "What a broken lock costs", Draw: plotDamage, Table: damageTable, Needs: damageNeeds},
 	{Name: "overlap", Title: "How long two clients held the lock at once", Draw: plotOverlaps, Table: overlapTable},
 	{Name: "acquire", Title: "Time of an acquire, undisturbed", Draw: plotLatency, Needs: "No undisturbed trial in which somebody got the lock was run here."},
+	{Name: "waiting", Title: "How long clients waited while faults came and went", Draw: plotWaiting, Table: waitsTable, Needs: waitingNeeds},
 	{Name: "recovery", Title: "Longest time until somebody got in after a fault, in any workload", Draw: plotRecovery, Needs: "No client asked for a lock after a fault."},
 	{Name: "fairness", Title: "How evenly the lock was shared", Draw: plotFairness, Needs: fairnessNeeds},
 }

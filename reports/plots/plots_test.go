@@ -23,7 +23,8 @@ func everyPlot(t *testing.T) []Plot {
 	for range leastOverlaps {
 		overlaps = append(overlaps, overlapping("plain", 30))
 	}
-	c := campaignOf(sweptTrials("plain", 1, 8, trial.Violated), overlaps, updating)
+	c := campaignOf(sweptTrials("plain", 1, 8, trial.Violated), overlaps, updating,
+		waited(leastWaiting, "plain", "partition", checker.Waiting{Ends: 1, Until: 2, Waits: [][2]int{{0, 1}}}))
 	c.Latency = Summarize(map[string][]time.Duration{"plain": {time.Millisecond, 2 * time.Millisecond}})
 	drawn, err := Draw(c)
 	if err != nil {

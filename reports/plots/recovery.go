@@ -39,10 +39,7 @@ func plotRecovery(c Campaign) *svg.Picture {
 	if len(cells) == 0 {
 		return nil
 	}
-	ttl := c.TTL
-	if ttl <= 0 {
-		ttl = time.Second
-	}
+	ttl := c.ttl()
 	title := "Longest time until somebody got in after a fault, in seconds"
 	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
 	return figureMap(c.Matrix, title, axis, func(at cell.Key) (shade, bool) {

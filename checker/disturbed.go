@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Waiting has the waits of a trial's clients around its first fault, from one lease time
+// before it to WaitingSpan after it, or until the next fault. Times are whole tenths of a lease
+// time, counted from the moment at which the fault struck.
+type Waiting struct {
+	// Ends is the end of the fault: 0 if it was momentary. Until is the end of what was
+	// watched; a wait that begins later does not count.
+	Ends  int `json:"ends"`
+	Until int `json:"until"`
+	// Waits has the beginning and the length of each wait for a lock; the length is Forever if
+	// it did not end although the trial went on for a lease time. Waits are sorted.
+	Waits [][2]int `json:"waits"`
+}
+
+const (
+	// Forever is the length of a wait that did not end.
+	Forever = -1
+	// WaitingTick is the number of a Waiting's units in one lease time.
+	WaitingTick = 10
+	// WaitingSpan is the greatest Waiting.Until.
+	WaitingSpan = 4 * WaitingTick
+)
+
+// Waiting returns the clients' waits around the first window of that fault that hit something,
+// or around the first window of any fault if fault is "". It returns nil if there is no such
+// window, if nobody waited, or if the history is impossible. Waits of clients that crashed
+// meanwhile, and those that the trial's end cut short, are left out.
+func (c *Case) Waiting(fault string) *Waiting {
+	rp, err := c.file.replay()
+	if err != nil || rp.Claims.TTL <= 0 {
+		return nil
+	}
+	first, next, ok := rp.firstFault(fault)
+	if !ok {
+		return nil
+	}
+	unit := rp.Claims.TTL / WaitingTick
+	ticks := func(t time.Duration) int { return int((t-first.from+WaitingTick*unit)/unit) - WaitingTick } // rounded down from a lease time before on
+	w := Waiting{Ends: ticks(first.to), Until: min(ticks(next), WaitingSpan)}
+	add := func(since time.Duration, length int) {
+		if from := max(ticks(since), -WaitingTick); from < w.Until {
+			w.Waits = append(w.Waits, [2]int{from, length})
+		}
+	}
+	m := newMeasure(rp)
+	m.waits()
+	for _, q := range m.ended {
+		if since := max(q.since, first.from-rp.Claims.TTL); q.till >= since {
+			add(since, ticks(q.till)-ticks(since))
+		}
+	}
+	for at, since := range m.open {
+		if rp.crashOf(at.client) > rp.end && rp.end-max(since, first.from) >= rp.Claims.TTL {
+			add(since, Forever)
+		}
+	}
+	if len(w.Waits) == 0 {
+		return nil
+	}
+	slices.SortFunc(w.Waits, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	return &w
+}
+
+// firstFault returns the time of the first window of the fault that hit something, joined with
+// the windows that begin before it ends. Next is the beginning of the window after it, or the
+// end of all faults.
+func (rp *replay) firstFault(fault string) (first interval, next time.Duration, ok bool) {
+	next = rp.end
+	for _, op := range rp.Ops {
+		if op.Process == history.Nemesis && op.F == history.FHealed {
+			next = op.Time
+		}
+	}
+	for _, win := range rp.windows {
+		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
+			continue
+		}
+		from, to := win.Invoke.Time, min(win.Complete.Time, next)
+		switch {
+		case !ok && (fault == "" || win.Complete.Window.Fault == fault):
+			first, ok = interval{from, to}, true
+		case ok && from <= first.to:
+			first.to = max(first.to, to)
+		case ok:
+			return first, min(next, from), true
+		}
+	}
+	return first, next, ok
+}

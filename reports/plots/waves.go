@@ -1,0 +1,158 @@
+package plots
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// leastWaiting is the number of trials below which the percentiles of their waits say nothing.
+const leastWaiting = 20
+
+// waitBins is the number of a wave's bins: a lease time before the fault, and the time after it.
+const waitBins = checker.WaitingTick + checker.WaitingSpan
+
+// struckKinds are the kinds of faults, by the capabilities that they need. A mix has no kind.
+var struckKinds = []struct {
+	name  string
+	needs []testbed.Capability
+}{
+	{"client", []testbed.Capability{testbed.CanClients}},
+	{"network", []testbed.Capability{testbed.CanNetwork}},
+	{"node", []testbed.Capability{testbed.CanNodes, testbed.CanSplitBrain, testbed.CanMemory, testbed.CanSlots}},
+	{"clock", []testbed.Capability{testbed.CanClocks, testbed.CanNodeClocks}},
+}
+
+// waveAt identifies a wave: faults of one of struckKinds against one recipe.
+type waveAt struct{ lock, kind string }
+
+// wave has what clients waited around the faults of many trials. Bins are tenths of a lease
+// time, as in checker.Waiting; the first begins a lease time before the fault.
+type wave struct {
+	trials, momentary int
+	bins              [waitBins]waitBin
+}
+
+// waitBin is a moment of a wave.
+type waitBin struct {
+	watched, inForce int // trials that were watched then, and those in which the fault was in force
+	// left has, for each client that waited, how long it took from then until it got the lock;
+	// never sorts last. It is sorted once the wave is complete.
+	left []int
+}
+
+// never is longer than any wait that ended.
+const never = 1 << 30
+
+// waves sums up the waits of each recipe by the kind of fault, over the measurable trials of the
+// recipe's workload (cell.ComparedIn). Waves of fewer than leastWaiting trials are left out.
+func waves(c Campaign) map[waveAt]*wave {
+	in, out := cell.ComparedIn(c.Trials), map[waveAt]*wave{}
+	for _, t := range c.Trials {
+		kind := c.kindOf(t.Spec.Fault)
+		if t.Waiting == nil || kind == "" || !cell.Measurable(t) || t.Spec.Workload != in[t.Spec.Lock] {
+			continue
+		}
+		at := waveAt{t.Spec.Lock, kind}
+		if out[at] == nil {
+			out[at] = &wave{}
+		}
+		out[at].add(*t.Waiting)
+	}
+	for at, w := range out {
+		if w.trials < leastWaiting {
+			delete(out, at)
+		}
+		for i := range w.bins {
+			slices.Sort(w.bins[i].left)
+		}
+	}
+	return out
+}
+
+// kindOf returns the name of the fault's kind; "" if it has none.
+func (c Campaign) kindOf(fault string) string {
+	for _, k := range struckKinds {
+		if slices.ContainsFunc(c.Needs[fault], func(n testbed.Capability) bool { return slices.Contains(k.needs, n) }) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// add adds a trial. A wait counts in each bin that it touches.
+func (w *wave) add(t checker.Waiting) {
+	w.trials++
+	if t.Ends == 0 {
+		w.momentary++
+	}
+	until := min(t.Until, checker.WaitingSpan)
+	for at := -checker.WaitingTick; at < until; at++ {
+		b := &w.bins[at+checker.WaitingTick]
+		b.watched++
+		if at >= 0 && at < t.Ends {
+			b.inForce++
+		}
+	}
+	for _, wait := range t.Waits {
+		from, end := max(wait[0], -checker.WaitingTick), wait[0]+max(wait[1], 1)
+		if wait[1] == checker.Forever {
+			end = until
+		}
+		for at := from; at < min(end, until); at++ {
+			left := wait[0] + wait[1] - at
+			if wait[1] == checker.Forever {
+				left = never
+			}
+			b := &w.bins[at+checker.WaitingTick]
+			b.left = append(b.left, left)
+		}
+	}
+}
+
+// of returns the time within which this share of the waiting clients got the lock, in tenths of
+// a lease time; false if the bin has too few of them.
+func (b waitBin) of(share float64) (int, bool) {
+	if len(b.left) < leastWaiting {
+		return 0, false
+	}
+	return b.left[min(len(b.left)-1, int(share*float64(len(b.left))))], true
+}
+
+// waitsTable returns the figures of the plot, in milliseconds.
+func waitsTable(c Campaign) [][]string {
+	rows := [][]string{{"recipe", "workload", "faults", "trials", "ms since the fault struck", "trials watched", "fault in force", "waiting clients", "median ms", "99th percentile ms", "never"}}
+	all, in := waves(c), cell.ComparedIn(c.Trials)
+	recipes, _ := cell.Axes(c.Matrix)
+	unit := c.ttl() / checker.WaitingTick
+	ms := func(tenths int) string {
+		return strconv.FormatFloat(float64(time.Duration(tenths)*unit)/float64(time.Millisecond), 'f', -1, 64)
+	}
+	for _, lock := range recipes {
+		for _, k := range struckKinds {
+			w := all[waveAt{lock, k.name}]
+			if w == nil {
+				continue
+			}
+			for i, b := range w.bins {
+				row := []string{lock, in[lock], k.name, strconv.Itoa(w.trials), ms(i - checker.WaitingTick), strconv.Itoa(b.watched), strconv.Itoa(b.inForce), strconv.Itoa(len(b.left))}
+				for _, share := range []float64{0.5, 0.99} {
+					text := ""
+					if v, ok := b.of(share); ok && v < never {
+						text = ms(v)
+					} else if ok {
+						text = "never"
+					}
+					row = append(row, text)
+				}
+				endless, _ := slices.BinarySearch(b.left, never)
+				rows = append(rows, append(row, strconv.Itoa(len(b.left)-endless)))
+			}
+		}
+	}
+	return rows
+}
