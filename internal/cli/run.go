@@ -62,7 +62,8 @@ locks, how long they hold and rest, and how many holds overrun, as far as that
 is not chosen.
 
 Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
-workloads "standard" is. Of locks, "libraries" are other projects' libraries, which
+workloads "standard" is: for a lock of your own also "extend" if its leases can be
+extended, and "cancel" if it waits for its turn. Of locks, "libraries" are other projects' libraries, which
 "all" leaves out.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults delay
   lockstorm run --locks 'rw-*' --faults none --json
