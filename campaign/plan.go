@@ -92,7 +92,10 @@ func (p *planner) cells() ([]plannedCell, error) {
 	var cells []plannedCell
 	for _, r := range recipes {
 		for _, f := range faults {
-			bodies := slices.DeleteFunc(slices.Clone(bodies), func(w workloads.Workload) bool { return !runs(w, named, r, f) })
+			bodies := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool {
+				chosen := slices.ContainsFunc(bodies, func(b workloads.Workload) bool { return b.Name == w.Name })
+				return !(chosen && runs(w, named, r, f)) && !p.asks(w, r)
+			})
 			if c := p.cell(r, f, bodies); !p.config.Clean || c.lack == nil && c.clean() {
 				cells = append(cells, c)
 			}
@@ -102,6 +105,13 @@ func (p *planner) cells() ([]plannedCell, error) {
 		return nil, input.Errorf("%s: every chosen recipe declares flaws for every chosen fault", input.Setting("clean"))
 	}
 	return cells, nil
+}
+
+// asks reports whether a user's own recipe asks for the workload, if the standard ones are
+// chosen.
+func (p *planner) asks(w workloads.Workload, r locks.Recipe) bool {
+	return r.Own && w.Asks != nil && slices.Contains(p.config.Workloads, standardNames) &&
+		w.Asks(r.Claims(p.config.TTL, max(1, p.config.Nodes)))
 }
 
 // clean says whether the recipe declares no flaw for the fault; for a mix, no flaw at

@@ -1,5 +1,7 @@
 package locks
 
+import "slices"
+
 // Known is what is known of a lock whose recipe declares no flaws. It decides which limits
 // its leases have.
 type Known struct {
@@ -46,6 +48,12 @@ func Limits(k Known) []Flaw {
 		limits[i].Faults, limits[i].Also = nil, append(without(f.Faults), f.Also...)
 	}
 	return limits
+}
+
+// OnlyLimits reports whether the lock is a user's whose recipe declares nothing beside limits
+// that may show, such as those of Limits.
+func (r Recipe) OnlyLimits() bool {
+	return r.Own && !slices.ContainsFunc(r.Flaws, func(f Flaw) bool { return f.Kind != Limit || len(f.Faults) > 0 })
 }
 
 // anyLock is the source of limits that need no document.

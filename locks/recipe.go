@@ -83,11 +83,14 @@ type Flaw struct {
 type Recipe struct {
 	ID string // "set-nx-px"
 	// Document is "D0, D2, D3", by Document.ID; of a library, the address of its
-	// documentation; "" = the lock is a user's own.
+	// documentation; "" = there is none.
 	Document string
 	// Library is the import path of the library that the recipe uses unmodified; "" = the
 	// recipe has its own code. A choice of "all" recipes leaves libraries out.
-	Library  string
+	Library string
+	// Own: the lock is a user's. Its standard workloads are also those that its claims ask
+	// for. lockstorm.Main and locktest.Recipe set it.
+	Own      bool
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
 	// Claims returns what the recipe promises for a lease time and a number of nodes.

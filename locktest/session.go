@@ -67,12 +67,6 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	c := s.config(s.traits.id(s.name))
-	if s.traits.extends {
-		c.Workloads = append(c.Workloads, "extend")
-	}
-	if s.Blocking && !s.traits.readWrite {
-		c.Workloads = append(c.Workloads, cancelWorkload)
-	}
 	var err error
 	if s.plan, err = campaign.NewPlanning(sim.New(), c); err != nil {
 		return fmt.Errorf("locktest: %w", err)

@@ -72,7 +72,7 @@ func (l lock) recipe(t traits) locks.Recipe {
 		topology = locks.Independent
 	}
 	return locks.Recipe{
-		ID: t.id(l.name), Summary: l.name, Topology: topology,
+		ID: t.id(l.name), Own: true, Summary: l.name, Topology: topology,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			return history.Claims{
 				Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl,

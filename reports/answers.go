@@ -16,6 +16,29 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 	if c.Matrix.Shard.Part() {
 		return nil
 	}
+	rows, _ := answersOf(c)
+	var b strings.Builder
+	for _, line := range answerLines(rows) {
+		b.WriteString(wording.Fill(line, "  ", s.Width) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// NotRun returns the recipes that answers of the campaign name as what to take instead, and that
+// it did not run.
+func NotRun(c campaign.Stored) (names []string) {
+	rows, r := answersOf(c)
+	for _, p := range r.takenPicks(rows) {
+		if p.Untried {
+			names = append(names, p.ID)
+		}
+	}
+	return names
+}
+
+// answersOf returns the answers of a campaign, best first.
+func answersOf(c campaign.Stored) ([]adviceRow, result) {
 	r := result{Info: c.Info, Matrix: c.Matrix, Trials: c.Trials, Glossary: registries()}
 	recipes, faults := cell.Axes(r.Matrix)
 	var rows []viewRow
@@ -23,20 +46,17 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 		row, _ := r.row(recipe, faults)
 		rows = append(rows, row)
 	}
-	var b strings.Builder
-	for _, line := range answerLines(r.adviceRows(rows, faults)) {
-		b.WriteString(wording.Fill(line, "  ", s.Width) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return r.adviceRows(rows, faults), r
 }
 
-// answerLines puts together the recipes with the same answer, and of those to be used under
-// conditions the ones with the same first condition. Best first.
+// answerLines puts together the recipes with the same answer, of those to be used under
+// conditions the ones with the same first condition, and of those not to be used the ones whose
+// deciding flaw was seen. Best first.
 func answerLines(rows []adviceRow) (lines []string) {
 	type class struct {
 		answer answer
 		first  string // condition
+		unseen bool   // what decides is declared, and this run did not show it
 	}
 	type recipes struct {
 		class
@@ -46,6 +66,7 @@ func answerLines(rows []adviceRow) (lines []string) {
 	var all []recipes
 	for _, x := range rows {
 		of := class{answer: x.Advice.Answer}
+		of.unseen = of.answer == doNotUse && !x.Advice.Broken[0].Seen
 		more := false
 		if of.answer == useOnlyIf {
 			of.first = undecidedCondition
@@ -68,6 +89,10 @@ func answerLines(rows []adviceRow) (lines []string) {
 			line = "use only if " + x.first
 			if x.more {
 				line += ", and more (" + HTMLFile + ")"
+			}
+		case doNotUse:
+			if x.unseen {
+				line += ", for a declared flaw that this run did not show"
 			}
 		}
 		lines = append(lines, line+": "+strings.Join(x.names, ", "))

@@ -14,11 +14,12 @@ func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
 	outlived := trial.Flaw{Oracle: "resource", Cause: "lease-outlived", Kind: locks.Limit}
 	lost := trial.Flaw{Oracle: "resource", Cause: "server-lost-key", Kind: locks.Limit}
 	race := trial.Flaw{Oracle: "exclusion", Cause: "race", Kind: locks.Bug}
+	declares(t, "g-recipe", locks.Flaw{Oracle: "exclusion", Cause: "race", Kind: locks.Bug, Faults: []string{"client-pause"}})
 	blank := judged("nobodys-recipe", "delay")
 	blank.Exercised, blank.Verdict = 0, trial.NotExercised
 	s := campaign.Stored{Matrix: campaign.Matrix{Cells: []campaign.Cell{
 		judged("a-recipe", "delay"), judged("b-recipe", "delay"), judged("c-recipe", "delay", outlived), judged("d-recipe", "delay", outlived, lost),
-		judged("e-recipe", "delay", lost), judged("f-recipe", "delay", race), blank,
+		judged("e-recipe", "delay", lost), judged("f-recipe", "delay", race), judged("g-recipe", "delay"), blank,
 	}}}
 	for _, c := range []struct {
 		width int
@@ -28,6 +29,7 @@ func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
 use only if Redis keeps a key that it has acknowledged: e-recipe
 use only if a holder is done before its lease ends, and more (report.html): d-recipe, c-recipe
 not judged: nobodys-recipe
+do not use, for a declared flaw that this run did not show: g-recipe
 do not use: f-recipe
 `},
 		{60, `use, as far as these faults go: b-recipe, a-recipe
@@ -36,6 +38,8 @@ use only if Redis keeps a key that it has acknowledged:
 use only if a holder is done before its lease ends, and more
   (report.html): d-recipe, c-recipe
 not judged: nobodys-recipe
+do not use, for a declared flaw that this run did not show:
+  g-recipe
 do not use: f-recipe
 `},
 	} {
@@ -49,4 +53,10 @@ do not use: f-recipe
 	if err := Answers(&b, s, Screen{}); err != nil || b.Len() > 0 {
 		t.Errorf("a shard: %v, got %q", err, b.String())
 	}
+}
+
+// declares registers a recipe with one flaw until the test ends.
+func declares(t *testing.T, id string, f locks.Flaw) {
+	locks.Register(locks.Recipe{ID: id, Topology: locks.Single, Flaws: []locks.Flaw{f}})
+	t.Cleanup(func() { locks.Unregister(id) })
 }

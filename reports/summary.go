@@ -27,12 +27,14 @@ const (
 	mostLine    = 2_000 // the command
 )
 
-// summaryReport returns a campaign's report in GitHub's Markdown, worst first, in at most
-// SummarySize bytes. It says what it leaves out.
+// summaryReport returns a campaign's report in GitHub's Markdown, in at most
+// SummarySize bytes: recipes best first, flaws worst first. It says what it leaves out.
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
-	sections := append([]boundedSection{summaryAnswers(r, v), summaryMatrix(v), r.undeclaredSection(v)}, summaryLists(v)...)
+	_, faults := cell.Axes(r.Matrix)
+	answers := r.adviceRows(v.Rows, faults)
+	sections := append([]boundedSection{summaryAnswers(r, answers), summaryMatrix(v, answers), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
 	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
 		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
@@ -84,12 +86,10 @@ func summaryHead(v view) string {
 }
 
 // summaryAnswers says of each recipe whether to use it, best first.
-func summaryAnswers(r result, v view) boundedSection {
+func summaryAnswers(r result, rows []adviceRow) boundedSection {
 	s := boundedSection{Head: "## Which lock to use\n\n", Most: mostAnswers, Rest: func(n int) string {
 		return fmt.Sprintf("- %d more %s: [%s](%s#answers)\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
-	_, faults := cell.Axes(r.Matrix)
-	rows := r.adviceRows(v.Rows, faults)
 	for i, row := range rows {
 		text := fmt.Sprintf("- `%s`: **%s** %s\n", row.Recipe, row.Advice.Label(), row.Advice.Words())
 		if i == len(rows)-1 {
@@ -114,9 +114,9 @@ func (r result) untriedWords(rows []adviceRow) string {
 	return "\nNot in this run: " + strings.ReplaceAll(takeWords(absent), " or ", ", ") + ".\n"
 }
 
-// summaryMatrix is the matrix without links, the worst recipes first.
-func summaryMatrix(v view) boundedSection {
-	s := boundedSection{Head: "## Matrix\n\nRecipes come worst first; the answers above, best first.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
+// summaryMatrix is the matrix without links, in the order of the answers.
+func summaryMatrix(v view, answers []adviceRow) boundedSection {
+	s := boundedSection{Head: "## Matrix\n\nRecipes come best first, in the order of the answers above.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
 	for _, f := range v.Faults {
@@ -129,7 +129,8 @@ func summaryMatrix(v view) boundedSection {
 		s.Items, s.Most = []boundedItem{{Whole: strings.Repeat(" ", mostMatrix)}}, 1
 		return s
 	}
-	for i, row := range worstFirst(v.Rows) {
+	for i, a := range answers {
+		row := v.Rows[slices.IndexFunc(v.Rows, func(row viewRow) bool { return row.Recipe == a.Recipe })]
 		text := fmt.Sprintf("| `%s` |", row.Recipe)
 		for _, c := range row.Cells {
 			switch c.Class {

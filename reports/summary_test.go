@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,28 @@ func TestSummaryFitsWhateverTheCampaign(t *testing.T) {
 			t.Fatalf("%d undeclared violations listed and %d counted, want %d:\n%s", listed, more, all, clip(section, 2000))
 		}
 	})
+}
+
+// The matrix of report.md has the recipes in the order of its answers, as report.html does.
+func TestSummaryHasOneOrderOfRecipes(t *testing.T) {
+	r := sampleResult(t)
+	text := string(summaryReport(r))
+	_, answers, _ := strings.Cut(text, "\n## Which lock to use\n")
+	answers, matrix, _ := strings.Cut(answers, "\n## Matrix\n")
+	matrix, _, _ = strings.Cut(matrix, "\n## ")
+	recipes := func(text, before string) (names []string) {
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, before); ok {
+				name, _, _ := strings.Cut(rest, "`")
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	got, want := recipes(matrix, "| `"), recipes(answers, "- `")
+	if len(got) < 2 || !slices.Equal(got, want) {
+		t.Errorf("the matrix has %q, the answers %q", got, want)
+	}
 }
 
 // A campaign with few undeclared violations tells them whole, before any other flaw.

@@ -94,7 +94,15 @@ func (r result) testbedWords() string {
 	case r.Info.Versions.Redis != "":
 		return fmt.Sprintf("%s, on Redis %s", r.Matrix.Testbed, r.Info.Versions.Redis)
 	case r.Info.Deterministic:
-		return r.Matrix.Testbed + ": nodes that answer as Redis does, in virtual time; no redis-server took part, and each trial can be run again, byte for byte"
+		text := r.Matrix.Testbed + ": nodes that answer as Redis does, in virtual time; no redis-server took part, and each trial can be run again, byte for byte"
+		var varying []string
+		for _, v := range r.Matrix.Varying {
+			varying = append(varying, v.Lock)
+		}
+		if slices.Sort(varying); len(varying) > 0 {
+			text += ", but those of " + prose.List(slices.Compact(varying))
+		}
+		return text
 	}
 	return r.Matrix.Testbed
 }

@@ -19,6 +19,9 @@ func TestALockThatIsNotReplayableByteForByteIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if tested := (result{Matrix: m, Info: campaign.Info{Deterministic: true}}).testbedWords(); !strings.HasSuffix(tested, "byte for byte, but those of theirs") {
+		t.Errorf("what was tested promises %q", tested)
+	}
 	for name, got := range map[string]string{
 		"terminal": terminal(m, registries(), Screen{}),
 		"markdown": string(markdownReport(result{Matrix: m}, nil)),

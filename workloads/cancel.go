@@ -18,6 +18,7 @@ var cancel = Workload{
 	Doc:     "attempts to take the lock have deadlines, or are cancelled half-way, at any moment",
 	Like:    []string{"client-crash", "lost-reply", "reset"},
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
+	Asks:    func(c history.Claims) bool { return c.Waits },
 	choose:  cancelChoice,
 	section: mutexSection,
 	values:  1,

@@ -18,6 +18,7 @@ var extend = Workload{
 	Name:   "extend",
 	Doc:    "the holder prolongs its lease while it works; some holders do so after it has ended",
 	Suits:  func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
+	Asks:   func(c history.Claims) bool { return c.Extends },
 	choose: extendChoice,
 	// Late extensions come after the lease's end, as if the work took too long.
 	Like:    []string{"slow-work"},

@@ -55,6 +55,9 @@ type Workload struct {
 	Suits func(history.Claims) bool
 	// Standard workloads run if no workload is named.
 	Standard bool
+	// Asks reports whether the workload is among the standard ones of a user's own recipe
+	// with these claims, which it suits. nil = only if it is Standard.
+	Asks func(history.Claims) bool
 	// Document is the source that describes the workload, by locks.Document.ID. Unless named,
 	// the workload then runs for recipes of that source only. "" = no such source.
 	Document string

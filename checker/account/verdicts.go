@@ -66,6 +66,8 @@ const (
 	HoldsOnly          What = "holds-only"
 	NoOverlapLogged    What = "no-overlap-logged"
 	OverlapUnsure      What = "overlap-unsure"
+	ModelUnfenced      What = "model-unfenced"
+	ModelNotReentrant  What = "model-not-reentrant"
 )
 
 // proofless ends the sentences about violations that the machine itself may have caused.
@@ -132,5 +134,7 @@ var reasonWords = map[What]string{
 	HoldsOnly:          "the log does not show what this oracle judges",
 	NoOverlapLogged:    "no two of the {count} holds in the log overlap; that does not show that the lock is safe",
 	OverlapUnsure:      "{said}",
+	ModelUnfenced:      "the model has no fencing tokens",
+	ModelNotReentrant:  "the model is not reentrant",
 	ClientsGuessed:     "{result} if processes {count} apart are one client, {otherwise} if each process is one: the history does not say which",
 }

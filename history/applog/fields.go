@@ -51,6 +51,10 @@ var fieldNames = map[string]field{
 	"seq": fSeq, "value": fValue, "index": fIndex, "error": fError, "lease": fLease,
 }
 
+// endWords are names, in lower case and without separators, that logs use for the end of a hold
+// or that of its lease: a reader cannot tell which.
+var endWords = []string{"until", "till", "untill", "ended", "endedat", "endtime", "endsat", "finish", "finished", "finishedat", "freed", "freedat", "stop", "stopped", "stoppedat", "unlocked", "unlockedat", "heldtill", "helduntil"}
+
 // units are the suffixes that say what a number counts, as in from_ms.
 var units = map[string]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
@@ -71,13 +75,19 @@ func columnOf(name string) (column, bool) {
 	if f, ok := fieldNames[bare(name)]; ok {
 		return column{field: f}, true
 	}
-	if i := strings.LastIndexAny(name, "_- ."); i > 0 {
-		f, unit := fieldNames[bare(name[:i])], units[name[i+1:]]
-		if unit != 0 && slices.Contains(timed, f) {
-			return column{f, unit}, true
-		}
+	word := unitless(name)
+	if f := fieldNames[bare(word)]; word != name && slices.Contains(timed, f) {
+		return column{f, units[name[len(word)+1:]]}, true
 	}
 	return column{}, false
+}
+
+// unitless returns a name without the suffix that says a number's unit.
+func unitless(name string) string {
+	if i := strings.LastIndexAny(name, "_- ."); i > 0 && units[name[i+1:]] != 0 {
+		return name[:i]
+	}
+	return name
 }
 
 // bare returns a name without separators.

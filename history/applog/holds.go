@@ -24,7 +24,7 @@ func (r *reader) holds() error {
 }
 
 func (r *reader) hold(w row) (h Hold, err error) {
-	h.Line = w.line
+	h.Line, h.SaidFrom, h.SaidTo, h.SaidUntil = w.line, w.cells[fFrom].said(), w.cells[fTo].said(), w.cells[fDeadline].said()
 	if h.Client, err = r.client(w); err != nil {
 		return h, err
 	}
@@ -63,9 +63,10 @@ type done struct {
 	mode         history.Mode
 	f            string
 	kind         history.Type
-	time         time.Duration
+	time, until  time.Duration
 	token        string
-	until        time.Duration
+	// said and saidUntil are time and until as the log writes them.
+	said, saidUntil string
 }
 
 // completions reads logs that have a row for each ended operation. It pairs each release with
@@ -92,21 +93,24 @@ func (r *reader) completions() error {
 			open[o] = append(open[o], len(r.log.Holds))
 			r.log.Holds = append(r.log.Holds, Hold{
 				Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, From: d.time, Unended: true, Until: d.until, token: d.token,
+				SaidFrom: d.said, SaidUntil: d.saidUntil,
 			})
 		case d.f == history.FExtend && d.kind == history.OK && d.until != 0:
 			if n := len(open[o]); n > 0 {
 				h := &r.log.Holds[open[o][n-1]]
-				h.Until = max(h.Until, d.until)
+				if d.until > h.Until {
+					h.Until, h.SaidUntil = d.until, d.saidUntil
+				}
 			}
 		case d.f == history.FRelease || d.f == history.FLost:
 			i := r.released(open[o], d.token)
 			if i < 0 {
 				alone++
-				r.log.Holds = append(r.log.Holds, Hold{Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, Unbegun: true, To: d.time, Replied: true})
+				r.log.Holds = append(r.log.Holds, Hold{Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, Unbegun: true, To: d.time, SaidTo: d.said, Replied: true})
 				continue
 			}
 			h := &r.log.Holds[open[o][i]]
-			h.To, h.Unended, h.Replied = d.time, false, true
+			h.To, h.SaidTo, h.Unended, h.Replied = d.time, d.said, false, true
 			open[o] = slices.Delete(open[o], i, i+1)
 		}
 	}
@@ -136,6 +140,7 @@ func (r *reader) released(open []int, token string) int {
 
 func (r *reader) done(w row) (d done, err error) {
 	d.line, d.kind, d.token = w.line, history.OK, w.text(fToken)
+	d.said, d.saidUntil = w.cells[fTime].said(), w.cells[fDeadline].said()
 	if d.client, err = r.client(w); err != nil {
 		return d, err
 	}

@@ -61,6 +61,8 @@ type Hold struct {
 	Replied bool
 	// Until is when the lease ends by the log; 0 if the log does not say it.
 	Until time.Duration
+	// SaidFrom, SaidTo and SaidUntil are From, To and Until as the log writes them.
+	SaidFrom, SaidTo, SaidUntil string
 
 	token string
 }

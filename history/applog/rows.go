@@ -22,6 +22,9 @@ type cell struct {
 	unit time.Duration // of a number; 0 if the field's name does not say it
 }
 
+// said returns the value with its unit, if the field's name says one.
+func (c cell) said() string { return c.text + unitNames[c.unit] }
+
 // row is one record. Fields without a value are left out.
 type row struct {
 	line  int
@@ -92,12 +95,16 @@ func rowsOf(text []byte, name string) (table, error) {
 	return t, err
 }
 
-// misspelt returns an error if an unknown name resembles a known field that no row has. Such
-// a log would be judged as if it lacked that field.
+// misspelt returns an error if an unknown name resembles a known field that no row has, or is
+// another word for the end of a hold. Such a log would be judged as if it lacked that field.
 func (t *table) misspelt() error {
+	some := func(f field) bool { return slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) }
 	for _, name := range t.unknown {
+		if some(fFrom) && !some(fTo) && slices.Contains(endWords, bare(unitless(strings.ToLower(name)))) {
+			return at(t.rows[0].line, fmt.Errorf("%s is no field that is known: expected to for when the hold ended, or deadline for when its lease ends", name))
+		}
 		for _, f := range nearly(name) {
-			if len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) {
+			if len(t.rows) > 0 && !some(f) {
 				return at(t.rows[0].line, fmt.Errorf("%s is no field that is known: expected %s", name, f))
 			}
 		}
@@ -153,7 +160,7 @@ func (t *table) readCSV(text []byte, tabs bool) error {
 			}
 			known := func(name string) bool { _, ok := columnOf(name); return ok }
 			if !slices.ContainsFunc(names, known) {
-				return at(line, errors.New("expected a header that names the columns, such as client,lock,from,to"))
+				return at(line, badHeader(names))
 			}
 			continue
 		}
@@ -168,6 +175,18 @@ func (t *table) readCSV(text []byte, tabs bool) error {
 		}
 		t.rows = append(t.rows, r)
 	}
+}
+
+// badHeader says what is wrong with a header of which no name is known.
+func badHeader(names []string) error {
+	const expected = "expected a header that names the columns, such as client,lock,from,to"
+	for _, other := range []struct{ mark, word string }{{";", ";"}, {"\t", "tabs"}, {",", "commas"}} {
+		first, _, cut := strings.Cut(names[0], other.mark)
+		if _, known := columnOf(strings.Trim(strings.TrimSpace(first), `"`)); known && cut {
+			return fmt.Errorf("%s, with commas between them (in a file .tsv tabs): this one has %s", expected, other.word)
+		}
+	}
+	return errors.New(expected)
 }
 
 // csvProblem says in plain words why a line is not CSV.

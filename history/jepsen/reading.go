@@ -69,6 +69,9 @@ func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("%s: %w", name, err)
 	}
+	if isUTF16(start) {
+		return Reading{}, fmt.Errorf("%s: the file is UTF-16: expected UTF-8", name)
+	}
 	edn, log := isEDN(start, name), isLog(start, name)
 	all := Reading{Foreign: bytes.HasPrefix(bytes.TrimSpace(start), []byte("["))}
 	if !edn && !log && !all.Foreign {
@@ -94,6 +97,14 @@ func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 
 // byteOrderMark begins some files in UTF-8.
 var byteOrderMark = []byte("\ufeff")
+
+// isUTF16 reports whether a text is UTF-16: half of what it begins with is 0, in any language
+// that names fields in ASCII.
+func isUTF16(text []byte) bool {
+	head := text[:min(len(text), 64)]
+	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) ||
+		len(head) > 1 && bytes.Count(head, []byte{0}) >= len(head)/2
+}
 
 // survey returns the first 1 MB of r and about how many entries it holds if it is JSON Lines,
 // one of which has 40 bytes or more. Then r is at its start again, after a byte order mark.

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,6 +44,7 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 		return result, readings, err
 	}
 	result.Flaws = nil
+	OfModel(result.Verdicts)
 	for i, v := range result.Verdicts {
 		switch {
 		case checker.OracleNamed(v.Oracle).Harm == checker.HarmOverlap:
@@ -61,16 +64,78 @@ func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r 
 		return checker.Judged(certain.Oracle, checker.Unknown, account.Fact{What: account.OverlapUnsure, Text: text})
 	}
 	switch {
-	case certain.Result == checker.Violated, certain.Result == checker.Unknown:
+	case certain.Result == checker.Violated:
+		return inItsWords(certain, log, r)
+	case certain.Result == checker.Unknown:
 		return certain
 	case alone && r.Twice != [2]int{}:
 		return unsure(fmt.Sprintf("one client holds the lock twice at a time (lines %d and %d): if these are two threads, both held it, expected a client's name for each; if it is one that re-enters, expected --model reentrant-mutex", r.Twice[0], r.Twice[1]))
+	case possible.Result == checker.Held && !d.UnendedHeld && !slices.ContainsFunc(log.Holds, ended):
+		return unsure("the log does not say when any hold ended: expected a field to, or deadline, in its lines, or --unended held if all lasted to its end")
 	case possible.Result == checker.Held:
 		return checker.Judged(certain.Oracle, checker.Held, account.Fact{What: account.NoOverlapLogged, Count: len(log.Holds)})
 	case possible.Result == checker.Violated:
 		return unsure(d.maybe(possible, log, r))
 	}
 	return possible
+}
+
+// ended reports whether the log says when a hold ended, or its lease.
+func ended(h applog.Hold) bool { return !h.Unended || h.Until != 0 }
+
+// inItsWords returns the verdict with findings that tell of two holds as the log does.
+func inItsWords(v checker.Verdict, log *applog.Log, r applog.Readings) checker.Verdict {
+	byLine := make(map[int]applog.Hold, len(log.Holds))
+	for _, h := range log.Holds {
+		byLine[h.Line] = h
+	}
+	v.Findings = slices.Clone(v.Findings)
+	for n, f := range v.Findings {
+		both := map[int]applog.Hold{}
+		for _, i := range f.Ops {
+			both[r.Lines[i]] = byLine[r.Lines[i]]
+		}
+		if len(both) == 2 {
+			v.Findings[n].Summary = overlapWords(log, slices.Collect(maps.Values(both)))
+		}
+	}
+	return v
+}
+
+// overlapWords says what the log says of two holds.
+func overlapWords(log *applog.Log, both []applog.Hold) string {
+	slices.SortFunc(both, func(a, b applog.Hold) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Line, b.Line)) })
+	first, second := both[0], both[1]
+	until := "whose end the log does not have"
+	switch {
+	case !first.Unended:
+		until = "until " + first.SaidTo
+	case first.Until != 0:
+		until = "until its deadline at " + first.SaidUntil
+	}
+	return fmt.Sprintf("%s got %s at %s while %s held it, since %s, %s (lines %d and %d)", named(log, second.Client), second.Lock,
+		second.SaidFrom, named(log, first.Client), first.SaidFrom, until, second.Line, first.Line)
+}
+
+// named returns the name of a client in the log, with the one that pictures show.
+func named(log *applog.Log, client int) string {
+	number := fmt.Sprintf("c%d", client)
+	if client >= len(log.Clients) || log.Clients[client] == number {
+		return number
+	}
+	return fmt.Sprintf("%s (%s)", log.Clients[client], number)
+}
+
+// modelWords are the reasons that speak of a recipe's claims, where only a model claims anything.
+var modelWords = map[account.What]account.What{account.NotFenced: account.ModelUnfenced, account.NotReentrant: account.ModelNotReentrant}
+
+// OfModel makes verdicts speak of the model, of a history that has no recipe.
+func OfModel(verdicts []checker.Verdict) {
+	for i, v := range verdicts {
+		if len(v.Reasons) == 1 && modelWords[v.Reasons[0].What] != "" {
+			verdicts[i] = checker.Judged(v.Oracle, v.Result, account.Fact{What: modelWords[v.Reasons[0].What]})
+		}
+	}
 }
 
 // maybe says which holds perhaps overlap, and what would settle it.

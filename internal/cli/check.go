@@ -140,6 +140,9 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if _, known := locks.ByID(result.Spec.Lock); !known {
 		result.Flaws = nil // what the recipe declares is unknown
 	}
+	if h.Record.Spec == nil {
+		check.OfModel(result.Verdicts)
+	}
 	if f.timeline != "" {
 		if err := a.draw(ctx, f, path, result, h.Record.Evidence); err != nil {
 			return err
@@ -290,6 +293,9 @@ func (a *app) verdicts(result trial.Result) {
 		shown, more := reports.Listed(result, v)
 		for _, f := range shown {
 			cause := string(f.Cause)
+			if f.Cause == checker.Unclassified && result.Spec.Lock == "" {
+				cause = "" // no commands were seen that would tell it
+			}
 			if !reports.Declared(result, v.Oracle, f.Cause) {
 				cause += " (not declared)"
 			}

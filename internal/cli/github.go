@@ -136,6 +136,9 @@ func stepSummary(s campaign.Stored) string {
 	b.WriteString("\n| kind | recipe | fault | violated | cause | again |\n|---|---|---|---|---|---|\n")
 	for _, f := range flaws[:min(len(flaws), mostSummaryRows)] {
 		kind := map[locks.Kind]string{"": "**not declared**", locks.Bug: "declared bug", locks.Limit: "declared limit"}[f.Kind]
+		if f.Kind != "" && onlyLimits(f.Lock) {
+			kind = "limit of any lease"
+		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | <code>%s</code> |\n", kind, f.Lock, f.Fault, f.Oracle, f.Cause, cellText(f.Replay))
 	}
 	if more := len(flaws) - mostSummaryRows; more > 0 {

@@ -29,6 +29,7 @@ func register(recipes []locks.Recipe) error {
 		case r.New == nil:
 			return input.Errorf("recipe %q: expected a function New", r.ID)
 		}
+		r.Own = r.Library == ""
 		if r.Topology == "" {
 			r.Topology = locks.Single
 		}

@@ -24,6 +24,8 @@ func TestARecipeOfAUserNeedsNoMoreThanAnIDAndNew(t *testing.T) {
 	switch {
 	case !ok:
 		t.Fatal("the recipe is not registered")
+	case !r.Own:
+		t.Error("the recipe is not known as a user's own")
 	case r.Topology != locks.Single || len(r.Documents()) > 0:
 		t.Errorf("got topology %q and documents %q", r.Topology, r.Documents())
 	}

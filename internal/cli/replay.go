@@ -49,8 +49,9 @@ func (a *app) replayCommand() *cobra.Command {
 		Long: `Replay runs one trial again and tells what happened in it: the trial of a
 stored folder, or the one that a campaign with these flags would run. On a
 testbed with virtual time it is the same trial, byte for byte, on any machine;
-the hash of its history and commands says so. On real Redis no two histories
-are alike: the plan is the same, its effects may differ.
+the hash of its history and commands says so. Locks whose code does what the
+simulation cannot repeat are an exception, and reports name them. On real Redis
+no two histories are alike: the plan is the same, its effects may differ.
 
 With a folder, the hash in its verdict.json is compared with the trial's, and with
 that of the files stored beside it. Without a folder, --hash says which to expect.`,

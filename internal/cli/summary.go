@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 )
@@ -51,13 +52,55 @@ func repeated(s campaign.Stored) string {
 	return identical + "; other trials of " + differed + " differed"
 }
 
+// asExpected says of a campaign with --expect that it came out as recipes declare.
+func (a *app) asExpected(w io.Writer, s campaign.Stored) {
+	switch {
+	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
+	case s.Matrix.Shard.Part():
+		a.say(w, "as expected: shard %s found no flaw that is not declared; lockstorm merge tells whether a declared one was missed", s.Matrix.Shard)
+	default:
+		a.say(w, "as expected: %s", foundWords(s.Matrix))
+	}
+}
+
+// foundWords says what a campaign that came out as expected found.
+func foundWords(m campaign.Matrix) string {
+	var declaring bool
+	var own []string
+	for _, c := range m.Cells {
+		switch {
+		case !onlyLimits(c.Lock):
+			declaring = true
+		case !slices.Contains(own, c.Lock):
+			own = append(own, c.Lock)
+		}
+	}
+	const limits, declared = "nothing but limits of any lease", "every declared flaw that was looked for was found, and no other"
+	switch {
+	case !declaring && len(own) > 0:
+		return limits + " showed"
+	case len(own) > 0:
+		return declared + "; of " + strings.Join(own, " and ") + ", which declares none, " + limits
+	}
+	return declared
+}
+
+// onlyLimits reports whether the lock is a user's, of which nothing but limits is expected.
+func onlyLimits(lock string) bool {
+	r, known := locks.ByID(lock)
+	return known && r.OnlyLimits()
+}
+
 // firstLook names the violations to look at first, each with its story in one sentence and the
 // command that shows it again.
 func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 	intro := "look at this first"
 	for _, f := range worstFlaws(s) {
 		kind := "which the recipe does not declare"
-		if f.Kind != "" {
+		switch {
+		case f.Kind != "" && onlyLimits(f.Lock):
+			kind = "a limit of any lease"
+		case f.Kind != "":
 			kind = fmt.Sprintf("a declared %s", f.Kind)
 		}
 		a.say(w, "%s: %s under %s: %s violated by %s, %s", intro, f.Lock, f.Fault, f.Oracle, f.Cause, kind)
@@ -67,6 +110,33 @@ func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 		a.sayCommand(w, f.Replay)
 		intro = "then at this"
 	}
+}
+
+// notRun tells of recipes that answers name as what to take instead, and that were not run, and
+// how to run them, too.
+func (a *app) notRun(w io.Writer, s campaign.Stored) {
+	absent := reports.NotRun(s)
+	if len(absent) == 0 || s.Matrix.Shard.Part() || s.Info.Config.Confirm != "" {
+		return
+	}
+	a.say(w, "what to take instead is not in this run (%s); with it:", strings.Join(absent, ", "))
+	a.sayCommand(w, shell.Join(append([]string{"lockstorm"}, withLocks(a.args, slices.Concat(s.Info.Config.Locks, absent))...)...))
+}
+
+// withLocks returns the command line of a run with other locks.
+func withLocks(args, locks []string) []string {
+	const flag = "--locks"
+	args, choice := slices.Clone(args), strings.Join(locks, ",")
+	i := slices.IndexFunc(args, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") })
+	switch {
+	case i < 0:
+		return append(args, flag, choice)
+	case args[i] != flag:
+		args[i] = flag + "=" + choice
+	case i+1 < len(args):
+		args[i+1] = choice
+	}
+	return args
 }
 
 // worstFlaws returns the worst flaw that its recipe does not declare, then the worst that is

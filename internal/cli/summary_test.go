@@ -101,13 +101,59 @@ func TestTheWorstUndeclaredViolationIsLookedAtFirstThenTheWorst(t *testing.T) {
 	}
 }
 
+func TestOfALockThatDeclaresNothingNothingIsSaidToBeDeclared(t *testing.T) {
+	locks.Register(locks.Recipe{ID: "own", Own: true, Topology: locks.Single, Flaws: locks.Limits(locks.Known{})})
+	t.Cleanup(func() { locks.Unregister("own") })
+	cells := func(names ...string) (all []campaign.Cell) {
+		for _, lock := range names {
+			all = append(all, campaign.Cell{Lock: lock, Fault: "delay", Verdict: trial.Holds}, campaign.Cell{Lock: lock, Fault: "none", Verdict: trial.Holds})
+		}
+		return all
+	}
+	const declared = "as expected: every declared flaw that was looked for was found, and no other"
+	for want, cells := range map[string][]campaign.Cell{
+		declared: cells("setnx"),
+		"as expected: nothing but limits of any lease showed":                       cells("own"),
+		declared + "; of own, which declares none, nothing but limits of any lease": cells("own", "setnx"),
+	} {
+		s := campaign.Stored{Matrix: campaign.Matrix{Cells: cells}}
+		s.Info.Config.Expect = true
+		var out bytes.Buffer
+		new(app).asExpected(&out, s)
+		if got := strings.TrimSpace(out.String()); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	var out bytes.Buffer
+	new(app).firstLook(&out, campaign.Stored{Trials: []trial.Result{{
+		Spec:     trial.Spec{Lock: "own", Fault: "client-pause", Workload: "mutex", Testbed: "sim"},
+		Flaws:    []trial.Flaw{{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}},
+		Verdicts: []checker.Verdict{{Oracle: "exclusion", Findings: []checker.Finding{{Cause: checker.LeaseOutlived}}}},
+	}}})
+	if !strings.Contains(out.String(), "violated by lease-outlived, a limit of any lease\n") {
+		t.Errorf("got %s", out.String())
+	}
+}
+
+func TestTheCommandLineWithOtherLocksKeepsTheRest(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"run --locks a,b --ttl 30s", "run --locks a,b,fenced --ttl 30s"},
+		{"run --ttl 30s --locks=a,b", "run --ttl 30s --locks=a,b,fenced"},
+		{"run --config c.yaml", "run --config c.yaml --locks a,b,fenced"},
+	} {
+		if got := strings.Join(withLocks(strings.Fields(c.args), []string{"a", "b", "fenced"}), " "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
 func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
 	t.Chdir(t.TempDir())
 	store := "s"
 	fits := func(what, text string) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
-			if n := len([]rune(line)); n > 60 && strings.Contains(strings.TrimSpace(line), " ") {
+			if n := len([]rune(line)); n > 60 && strings.Contains(strings.Trim(line, ` \`), " ") {
 				t.Errorf("%s: a line has %d columns: %s", what, n, line)
 			}
 		}
@@ -119,6 +165,10 @@ func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
 	}
 	if !strings.Contains(stdout, "\nuse only if a holder is done before its lease ends") || !strings.Contains(stdout, "\ndo not use: setnx\n") {
 		t.Errorf("run does not tell which lock to use:\n%s", stdout)
+	}
+	const instead = "\nwhat to take instead is not in this run ("
+	if !strings.Contains(stdout, instead) || !strings.Contains(stdout, "\n  bin/lockstorm run --locks") || !strings.Contains(stdout, " set-nx-px,setnx,fenced,") {
+		t.Errorf("run does not tell how to compare with what to take instead:\n%s", stdout)
 	}
 	fits("run", stdout+stderr)
 	latest := filepath.Join(store, "latest")

@@ -50,14 +50,15 @@ func Lines(command, indent string, width int) string {
 		return command
 	}
 	const more = ` \` // the end of a line that goes on
-	lines := strings.Split(wording.Pack(pairs(split(command)), " ", "", indent, width-len(more)), "\n"+indent)
+	lines := strings.Split(wording.Pack(pairs(split(command), width-len(indent)-len(more)), " ", "", indent, width-len(more)), "\n"+indent)
 	return strings.Join(lines, more+"\n"+indent)
 }
 
-// pairs joins flags with their values, which read better on one line.
-func pairs(words []string) (all []string) {
+// pairs joins flags with their values, which read better on one line, if both fit the width.
+func pairs(words []string, width int) (all []string) {
 	for i, w := range words {
-		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") {
+		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") &&
+			utf8.RuneCountInString(words[i-1]+" "+w) <= width {
 			all[len(all)-1] += " " + w
 			continue
 		}

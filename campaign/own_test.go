@@ -1,0 +1,48 @@
+package campaign
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// The standard workloads of a user's own lock are also those that its claims ask for: nobody
+// has told the user of their names.
+func TestAUsersOwnLockIsTriedInAllThatItCanDo(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		own    bool
+		claims history.Claims
+		choice []string
+		want   []string
+	}{
+		{"plain", true, history.Claims{}, []string{"standard"}, []string{"mutex"}},
+		{"extends", true, history.Claims{Extends: true}, []string{"standard"}, []string{"extend", "mutex"}},
+		{"waits", true, history.Claims{Waits: true}, []string{"standard"}, []string{"cancel", "mutex"}},
+		{"both, readers", true, history.Claims{Extends: true, Waits: true, ReadWrite: true}, []string{"standard"}, []string{"read-write"}},
+		{"another choice", true, history.Claims{Extends: true, Waits: true}, []string{"mutex"}, []string{"mutex"}},
+		{"a library", false, history.Claims{Extends: true, Waits: true}, []string{"standard"}, []string{"mutex"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Cleanup(func() { locks.Unregister("own") })
+			locks.Register(locks.Recipe{ID: "own", Own: c.own, Topology: locks.Single, Claims: func(ttl time.Duration, nodes int) history.Claims {
+				claims := c.claims
+				claims.TTL, claims.Recovery, claims.Quorum = ttl, ttl, nodes/2+1
+				return claims
+			}})
+			config := DefaultConfig()
+			config.Locks, config.Faults, config.Workloads = []string{"own"}, []string{"delay"}, c.choice
+			p, err := planAll(&fakebed.Bed{}, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.cells[0].workloads; !slices.Equal(got, c.want) {
+				t.Errorf("it is tried in %q, want %q (%v)", got, c.want, p.cells[0].lack)
+			}
+		})
+	}
+}
