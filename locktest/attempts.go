@@ -2,15 +2,17 @@ package locktest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // undialed is the likeliest reason why the simulated nodes saw no command.
-const undialed = "no node saw a command: its Redis client must connect with Client.Dial (go-redis: Options.Dialer)"
+const undialed = "no node saw a command of the lock: its Redis client must connect with Client.Dial (go-redis: Options.Dialer)"
 
 // whyNobody says why nobody acquired the lock in a fault-free trial. failed is the first error
 // of an attempt, "" if all were busy.
@@ -19,10 +21,16 @@ func whyNobody(r trial.Record, failed string) string {
 	if failed != "" {
 		why = "Acquire failed: " + failed
 	}
-	if len(r.Evidence.Commands) == 0 && !strings.Contains(failed, wrongAddress) {
+	if unseen(r) && !strings.Contains(failed, wrongAddress) {
 		why += "; " + undialed
 	}
 	return why
+}
+
+// unseen reports whether the nodes saw nothing of the lock: only the harness's own handshakes,
+// which are sent outside of calls.
+func unseen(r trial.Record) bool {
+	return !slices.ContainsFunc(r.Evidence.Commands, func(c history.Command) bool { return c.N > 0 || c.Op >= 0 })
 }
 
 // attempt is one call of Acquire in a fault-free trial, before its liveness phase.
@@ -107,8 +115,12 @@ func turnHint(all []attempt, ttl time.Duration, blocking bool) string {
 	}
 	switch {
 	case blocking && gaveUp > 0:
-		return fmt.Sprintf("without any fault, Acquire gave up %d times after at most %v, while its context went on: the option Blocking is for a lock that waits for its turn",
-			gaveUp, gaveUpAfter.Round(time.Millisecond))
+		after := "at once"
+		if gaveUpAfter >= time.Millisecond {
+			after = fmt.Sprintf("after at most %v", gaveUpAfter.Round(time.Millisecond))
+		}
+		return fmt.Sprintf("without any fault, Acquire gave up %d %s %s, while its context went on: the option Blocking is for a lock that waits for its turn",
+			gaveUp, wording.Plural(gaveUp, "time"), after)
 	case !blocking && longest > ttl/100:
 		return fmt.Sprintf("Acquire waited up to %v for its turn: the option Blocking tests contexts that end meanwhile", longest.Round(time.Millisecond))
 	}

@@ -20,8 +20,15 @@ func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
 	}
 }
 
-// limitLines says once of each limit what it is, and which trial shows it.
-func (r *Result) limitLines() (lines []string) {
+// limitLines says once of each limit what it is, and which trial shows it. Limits for the same
+// reason share a line.
+func (r *Result) limitLines() []string {
+	type limit struct {
+		names []string
+		why   string
+		trial string
+	}
+	var limits []limit
 	told := map[Flaw]bool{}
 	for _, f := range r.Faults {
 		for _, l := range f.Limits {
@@ -31,26 +38,42 @@ func (r *Result) limitLines() (lines []string) {
 			}
 			told[key] = true
 			spec := f.limits[key].Spec
-			line := fmt.Sprintf("limit of any lease: %s: %s For one, -lockstorm.replay=%s/%s", key, whyLimit(spec, key), spec.Workload, number(spec))
-			if w, _ := workloads.ByName(spec.Workload); len(w.Like) > 0 {
-				line += fmt.Sprintf(" (the workload %s does so on purpose: %s)", w.Name, w.Doc)
+			why := whyLimit(spec, key)
+			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })
+			if i < 0 {
+				i = len(limits)
+				limits = append(limits, limit{why: why, trial: fmt.Sprintf("under %s: -lockstorm.replay=%s/%s", f.Fault, spec.Workload, number(spec))})
 			}
-			lines = append(lines, line)
+			limits[i].names = append(limits[i].names, key.String())
 		}
+	}
+	var lines []string
+	for _, l := range limits {
+		line := fmt.Sprintf("limit of any lease: %s: %s For one, %s", strings.Join(l.names, ", "), l.why, l.trial)
+		if *seedFlag != 0 {
+			line += fmt.Sprint(" -lockstorm.seed=", *seedFlag)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
 
-// whyLimit returns the sentence that the table of limits has for a trial's limit.
+// whyLimit returns the sentence that the table of limits has for a trial's limit. If the
+// workload brings it about on purpose, without the fault, it says so.
 func whyLimit(spec trial.Spec, limit Flaw) string {
 	recipe, err := spec.Recipe()
 	if err != nil {
 		return checker.Cause(limit.Cause).Meaning() + "."
 	}
+	if f, ok := recipe.Declares(limit.Oracle, limit.Cause, spec.Fault); ok {
+		return f.Why
+	}
 	w, _ := workloads.ByName(spec.Workload)
-	for _, fault := range append([]string{spec.Fault}, w.Like...) {
-		if f, ok := recipe.Declares(limit.Oracle, limit.Cause, fault); ok {
-			return f.Why
+	if w.LikeIn == "" || w.LikeIn == limit.Oracle {
+		for _, fault := range w.Like {
+			if f, ok := recipe.Declares(limit.Oracle, limit.Cause, fault); ok {
+				return fmt.Sprintf("%s The workload %s does so on purpose: %s.", f.Why, w.Name, w.Doc)
+			}
 		}
 	}
 	i := slices.IndexFunc(recipe.Flaws, func(f locks.Flaw) bool { return f.Oracle == limit.Oracle && f.Cause == limit.Cause })

@@ -180,7 +180,7 @@ func (r *runner) checkTested(result *Result, ran int) {
 		skip := flag.Lookup("test.skip")
 		fails = skip == nil || skip.Value.String() == ""
 		lack = "nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
-	case fails:
+	case fails && len(result.Faults) > 0 && result.Trials == 0:
 		lack += fmt.Sprintf("; it is %v", r.session.Options.Budget)
 	}
 	switch {

@@ -31,7 +31,8 @@ var scenes = map[string]func(t *testing.T){
 	"fenced": func(t *testing.T) {
 		locktest.Run(t, fenced, few("none", "client-pause", "delay"), locktest.RequireFencing)
 	},
-	"extended": func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"extended":      func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"extendedOften": func(t *testing.T) { locktest.Run(t, extended(true), few("none", "client-pause", "delay")) },
 	"extendedByAnybody": func(t *testing.T) {
 		locktest.Run(t, extended(false), few("none"))
 	},

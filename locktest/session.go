@@ -165,7 +165,7 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	}
 	record, err := trial.LoadRecord(folder)
 	switch {
-	case d.Trial.Err != "" && err == nil && len(record.Evidence.Commands) == 0:
+	case d.Trial.Err != "" && err == nil && unseen(record):
 		return found, fmt.Errorf("locktest: a trial without any fault failed: %s; %s", d.Trial.Err, undialed)
 	case d.Trial.Err != "":
 		return found, fmt.Errorf("locktest: a trial without any fault failed: %s", d.Trial.Err)
@@ -179,7 +179,7 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	switch {
 	case failed == errNoRelease.Error():
 		return found, errors.New("locktest: " + failed)
-	case acquired && len(record.Evidence.Commands) == 0:
+	case acquired && unseen(record):
 		return found, errors.New("locktest: clients acquired the lock, but " + undialed)
 	case found.readWrite || len(d.Trial.Flaws) > 0: // the next look, or the verdicts, tell more
 	case !acquired:
