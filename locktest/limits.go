@@ -20,9 +20,9 @@ func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
 	}
 }
 
-// limitLines says once of each limit what it is, and which trial shows it. Limits for the same
-// reason share a line.
-func (r *Result) limitLines() []string {
+// limitLines says once of each limit what it is, and by which command a trial shows it. Limits
+// for the same reason share a line.
+func (r *Result) limitLines(command func(fault, replay string) string) []string {
 	type limit struct {
 		names []string
 		why   string
@@ -42,18 +42,14 @@ func (r *Result) limitLines() []string {
 			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })
 			if i < 0 {
 				i = len(limits)
-				limits = append(limits, limit{why: why, trial: fmt.Sprintf("under %s: -lockstorm.replay=%s/%s", f.Fault, spec.Workload, number(spec))})
+				limits = append(limits, limit{why: why, trial: command(f.Fault, spec.Workload+"/"+number(spec))})
 			}
 			limits[i].names = append(limits[i].names, key.String())
 		}
 	}
 	var lines []string
 	for _, l := range limits {
-		line := fmt.Sprintf("limit of any lease: %s: %s For one, %s", strings.Join(l.names, ", "), l.why, l.trial)
-		if *seedFlag != 0 {
-			line += fmt.Sprint(" -lockstorm.seed=", *seedFlag)
-		}
-		lines = append(lines, line)
+		lines = append(lines, fmt.Sprintf("limit of any lease: %s: %s To see one:\n  %s", strings.Join(l.names, ", "), l.why, l.trial))
 	}
 	return lines
 }

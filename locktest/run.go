@@ -71,7 +71,7 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	}
 	defer claim(l.name)()
 	defer l.register()()
-	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag}
+	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag, tests: map[string]string{}}
 	if r.session, err = r.processes(l, call); err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +91,7 @@ type runner struct {
 	// replayed: the trial that replay names was run.
 	replayed bool
 	saved    []rerunTrial
+	tests    map[string]string // names of the subtests, by fault
 }
 
 // processes returns a session on processes that run this test.
@@ -148,6 +149,7 @@ func (r *runner) all() {
 	for _, fault := range s.plan.Faults() {
 		t.Run(fault, func(t *testing.T) {
 			ran++
+			r.tests[fault] = t.Name()
 			r.fault(ctx, t, fault, result)
 		})
 	}
@@ -158,7 +160,7 @@ func (r *runner) all() {
 	for _, h := range result.Hints {
 		t.Log(h)
 	}
-	for _, line := range slices.Concat(result.limitLines(), result.violationLines()) {
+	for _, line := range slices.Concat(result.limitLines(r.commandFor), result.violationLines()) {
 		t.Log(line)
 	}
 	t.Logf("%d %s of %s in %.1f s", result.Trials, wording.Plural(result.Trials, "trial"), t.Name(), result.Elapsed.Seconds())
@@ -180,7 +182,7 @@ func (r *runner) checkTested(result *Result, ran int) {
 		skip := flag.Lookup("test.skip")
 		fails = skip == nil || skip.Value.String() == ""
 		lack = "nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
-	case fails && len(result.Faults) > 0 && result.Trials == 0:
+	case strings.HasSuffix(lack, "(option Budget)"):
 		lack += fmt.Sprintf("; it is %v", r.session.Options.Budget)
 	}
 	switch {
@@ -259,8 +261,21 @@ func (r *runner) save(v *Violation) (path string, err error) {
 
 // command returns the command line that runs a trial of the subtest again, with these flags.
 func (r *runner) command(t *testing.T, flags ...string) string {
-	words := append([]string{"go", "test", "-run", pattern(t.Name()), packagePath()}, flags...)
-	return shell.Join(append(words, ownFlags()...)...)
+	return command([]string{"-run", pattern(t.Name())}, flags)
+}
+
+// commandFor returns the command line that tells of a trial under a fault.
+func (r *runner) commandFor(fault, replay string) string {
+	flags := []string{"-lockstorm.replay=" + replay}
+	if *seedFlag != 0 {
+		flags = append(flags, fmt.Sprint("-lockstorm.seed=", *seedFlag))
+	}
+	return command([]string{"-v", "-run", pattern(r.tests[fault])}, flags)
+}
+
+// command returns a command line with flags of go test, and of the tests.
+func command(gotest, flags []string) string {
+	return shell.Join(slices.Concat([]string{"go", "test"}, gotest, []string{packagePath()}, flags, ownFlags())...)
 }
 
 // serve runs trials for the process that started this one, and ends this one.
