@@ -30,7 +30,7 @@ type Varying struct {
 
 // Words returns the finding as one sentence.
 func (v Varying) Words() string {
-	return fmt.Sprintf("%s is not replayable byte for byte: %s under %s (%s), run again, differs first in %s",
+	return fmt.Sprintf("%s is not replayable byte for byte: %s under %s (%s), run again, differs first in %s; likely reasons are math/rand/v2, map order and select (docs/determinism.md)",
 		v.Lock, v.Trial, v.Fault, v.Workload, v.Difference)
 }
 

@@ -70,10 +70,10 @@
 // # What go test shows
 //
 // Each fault is a subtest, so that -run chooses faults: -run '^TestPaymentLock$/^delay$'. With
-// -v each tells its limits, -short runs about a third of the trials, and -artifacts keeps the
+// -v each tells its limits, and the test tells what each is, with a trial to replay; -short runs about a third of the trials, and -artifacts keeps the
 // history and the commands of the smallest failing trial. A test that tried nothing fails
-// if -run chooses none of the faults, or if the budget left no time for a trial under any; a
-// fault that cannot strike the lock is skipped.
+// if -run chooses none of the faults, if the budget left no time for a trial under any, or if no
+// trial was decided; a fault that cannot strike the lock is skipped.
 //
 // The code under test runs in other processes, so that a panic in one of its goroutines is a
 // finding; therefore -cover and profiles do not see it. With -race, a data race ends its trial

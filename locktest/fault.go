@@ -69,6 +69,7 @@ func (s *session) sample(specs []trial.Spec) []trial.Spec {
 func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	f.Trials = len(trials)
 	var limits tally
+	f.limits = map[Flaw]trial.Result{}
 	var worst *trial.Result
 	decided := false
 	for i, t := range trials {
@@ -76,6 +77,7 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 		for _, flaw := range t.Flaws {
 			if flaw.Kind == locks.Limit {
 				limits.add(flaw)
+				f.example(flaw, t)
 			}
 		}
 		switch {
@@ -146,11 +148,11 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
 	flaw := blame(worst)
 	v.Title = fmt.Sprintf("the lock breaks what it promises: %s (%s)", v.Flaws[0], checker.Cause(flaw.Cause).Meaning())
-	if same, ok := s.told[flaw]; ok {
-		v.SameAs = same
+	if same, ok := s.tells(flaw); ok {
+		v.SameAs, v.Saved = same.fault, same.saved
 		return v, nil
 	}
-	s.told[flaw] = f.Fault
+	s.told = append(s.told, told{Flaw: flaw, fault: f.Fault})
 	return v, s.minimize(ctx, v, worst)
 }
 
@@ -174,12 +176,22 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 			return err
 		}
 		v.Shrunk = why.Error()
+		if why == shrink.Varied || t.Hash != worst.Hash {
+			v.Shrunk += "; " + varies
+		}
+		if !blames(t) || !blame(t).Same(blame(worst)) {
+			v.unsteady = true
+			v.Shrunk += "; not saved, because it did not show the same when it was run again"
+		}
 	default:
 		return fmt.Errorf("locktest: %w", err)
 	}
 	v.Story, err = storyOf(v.folder)
 	return err
 }
+
+// varies says what to do about a lock whose trials differ when they are run again.
+const varies = "the lock does something else each time it runs (math/rand/v2, map order, select): draw from math/rand or an injected source in tests; see docs/determinism.md"
 
 // rerun runs a trial once more and stores it.
 func (s *session) rerun(ctx context.Context, spec trial.Spec, folder string) (trial.Result, error) {

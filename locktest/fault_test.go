@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/trial"
@@ -27,6 +28,36 @@ func TestAFaultIsTestedOnlyIfATrialDecides(t *testing.T) {
 		var f FaultResult
 		if f.fold(trials); f.NotTested != test.want {
 			t.Errorf("%s: not tested is %q, want %q", name, f.NotTested, test.want)
+		}
+	}
+}
+
+// A test in which trials ran and none was decided fails; one whose faults cannot strike does not.
+func TestATestThatDecidesNothingFails(t *testing.T) {
+	undecided := FaultResult{Fault: "delay", Trials: 3, Undecided: 3, NotTested: "no trial could be decided"}
+	missed := FaultResult{Fault: "eviction", Trials: 2, NotTested: "the fault hit nothing"}
+	lacking := FaultResult{Fault: "script-flush", NotTested: "it ran no scripts"}
+	undisturbed, held := FaultResult{Fault: "none", Trials: 4}, FaultResult{Fault: "reset", Trials: 3}
+	for name, test := range map[string]struct {
+		faults []FaultResult
+		fails  bool
+	}{
+		"undecided":                     {[]FaultResult{undecided, lacking}, true},
+		"undecided, none held":          {[]FaultResult{undisturbed, undecided}, true},
+		"hit nothing":                   {[]FaultResult{missed}, true},
+		"hit nothing, none held":        {[]FaultResult{undisturbed, missed}, false},
+		"cannot strike":                 {[]FaultResult{lacking}, false},
+		"another held":                  {[]FaultResult{undecided, held}, false},
+		"none only":                     {[]FaultResult{undisturbed}, false},
+		"none only, and it was unknown": {[]FaultResult{{Fault: "none", Trials: 4, Undecided: 4, NotTested: "no trial could be decided"}}, true},
+	} {
+		r := &Result{}
+		for _, f := range test.faults {
+			r.add(f)
+		}
+		err := r.Err()
+		if (err != nil) != test.fails || err != nil && !strings.Contains(err.Error(), "no trial was decided under any fault") {
+			t.Errorf("%s: got %v, want failure: %t", name, err, test.fails)
 		}
 	}
 }

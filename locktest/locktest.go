@@ -98,6 +98,9 @@ func (c *Client) Readers(acquire Acquire) { c.read, c.reads = acquire, true }
 // are from a documentation network (RFC 5737).
 const noPort = 66379
 
+// wrongAddress is in the error of Client.Dial for an address that is no node's.
+const wrongAddress = "expected one of Client.Addrs"
+
 // newClient returns the subject's view of a client process. Its addresses have invalid ports,
 // so that a Redis client without Dial fails at once and reaches no real Redis. Their hosts
 // are IP addresses, because go-redis resolves names, for which a bubble's clock does not
@@ -112,7 +115,7 @@ func newClient(c *locks.Client) *Client {
 	v.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		known, ok := names[addr]
 		if !ok {
-			return nil, fmt.Errorf("dial %s %s: expected one of Client.Addrs: %v", network, addr, v.Addrs)
+			return nil, fmt.Errorf("dial %s %s: %s: %v", network, addr, wrongAddress, v.Addrs)
 		}
 		return c.Dial(ctx, network, known)
 	}

@@ -142,24 +142,29 @@ func TestALockIsJudged(t *testing.T) {
 }
 
 // again matches the command that a failure prints.
-var again = regexp.MustCompile(`go test -run '([^']*)' (\S+) (-lockstorm\.seed=\d+) (-lockstorm\.replay=\S+)`)
+var again = regexp.MustCompile(`go test -run '([^']*)' (\S+) (?:(-lockstorm\.seed=\d+) )?(-lockstorm\.replay=\S+)`)
 
 func TestAFailureIsReplayedByTheCommandThatItPrints(t *testing.T) {
-	p := play(t, "bareDelete", t.TempDir(), "-lockstorm.seed=7")
+	dir := t.TempDir()
+	p := play(t, "bareDelete", dir, "-lockstorm.seed=7")
 	all := again.FindAllStringSubmatch(p.out, -1)
 	if len(all) != 2 {
-		t.Fatalf("%d commands, want one for each fault, in\n%s", len(all), p.out)
+		t.Fatalf("%d commands, want one for the saved trial, and one for that which was shrunk, in\n%s", len(all), p.out)
 	}
-	for _, command := range all {
-		if command[2] != "github.com/lockstorm/lockstorm/locktest" || command[3] != "-lockstorm.seed=7" {
+	for i, seed := range []string{"", "-lockstorm.seed=7"} {
+		command := all[i]
+		if command[2] != "github.com/lockstorm/lockstorm/locktest" || command[3] != seed {
 			t.Errorf("the command is %s", command[0])
 		}
-		replayed := play(t, "bareDelete", t.TempDir(), "-test.run="+command[1], command[3], command[4])
+		if saved := strings.HasSuffix(command[4], ".json"); saved != (i == 0) {
+			t.Errorf("command %d is %s", i, command[0])
+		}
+		replayed := play(t, "bareDelete", dir, "-test.run="+command[1], "-lockstorm.seed=7", command[4])
 		if replayed.passed {
 			t.Errorf("%s: the lock held", command[0])
 		}
 		replayed.says(t, "the trial "+strings.TrimPrefix(command[4], "-lockstorm.replay=")+" shows that the lock breaks what it promises: exclusion by foreign-delete",
-			"What would have prevented it", "!to run this trial again", " 0 trials of TestScene")
+			"What would have prevented it", "!to run this trial again", " 1 trial of TestScene")
 	}
 }
 
@@ -173,7 +178,7 @@ func TestASavedTrialRunsFirst(t *testing.T) {
 	saved := filepath.Join("testdata", "lockstorm", "TestScene", "client-pause-exclusion-foreign-delete.json")
 	p := play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")
 	p.says(t, "the saved trial "+saved+" shows that the lock breaks what it promises: exclusion by foreign-delete",
-		"the other trials under client-pause were not run", " 0 trials of TestScene", "!in 12 trials")
+		"the other trials under client-pause were not run", " 1 trial of TestScene", "!in 12 trials")
 	// A lock without the mistake passes, and then the other trials run.
 	if p = play(t, "fenced", dir); !p.passed {
 		t.Errorf("the mended lock fails:\n%s", p.out)

@@ -46,16 +46,21 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(parts, "\n\n"))
 }
 
-// untested returns why no trial was run under any of the faults; "" = one was, or there are no
-// faults. It fails if more time is all that was missing. The fault-free probes do not count
-// if there are faults.
+// untested returns why no trial was run and decided under any of the faults; "" = one was, or
+// there are no faults. It fails if more time is all that was missing, or if trials ran and left
+// open what the lock is. The fault-free probes do not count if there are faults.
 func (r *Result) untested() (lack string, fails bool) {
-	var why []string
+	var why, open []string
+	decided := false
 	for _, f := range r.Faults {
 		undisturbed := f.Fault == nemesis.Undisturbed().Name
 		switch {
-		case f.Violation != nil, len(f.Errors) > 0, f.Trials > 0 && (!undisturbed || len(r.Faults) == 1):
+		case f.Violation != nil, len(f.Errors) > 0, f.decided() && (!undisturbed || len(r.Faults) == 1):
 			return "", false
+		case f.decided():
+			decided = true
+		case f.Trials > 0:
+			open = append(open, fmt.Sprintf("%s: %s (%d)", f.Fault, f.NotTested, f.Trials))
 		case f.CutOff > 0:
 			fails = true
 		case f.NotTested != "":
@@ -65,7 +70,9 @@ func (r *Result) untested() (lack string, fails bool) {
 	switch {
 	case fails:
 		return "nothing was tested: the budget left no time for a trial under any fault (option Budget)", true
-	case r.Trials > 0 || len(why) == 0:
+	case len(open) > 0:
+		return "nothing was tested: no trial was decided under any fault: " + strings.Join(open, "; "), !decided || slices.ContainsFunc(r.Faults, func(f FaultResult) bool { return f.Undecided > 0 })
+	case decided || len(why) == 0:
 		return "", false
 	}
 	return "nothing was tested: " + strings.Join(why, "; "), false
@@ -87,7 +94,11 @@ type FaultResult struct {
 	NotTested string
 	// CutOff is the number of planned trials for which the budget left no time.
 	CutOff int
+	limits map[Flaw]trial.Result // the smallest trial of each, by oracle and cause
 }
+
+// decided reports whether a trial held or showed something.
+func (f FaultResult) decided() bool { return f.Trials > 0 && f.NotTested == "" }
 
 // Flaw is one way in which a property of the lock was violated.
 type Flaw struct {
@@ -117,8 +128,9 @@ type Violation struct {
 	// Story tells the trial in numbered steps, then which assumption broke, then what would
 	// have prevented it. Title sums it up.
 	Title, Story string
-	// SameAs is an earlier fault that showed the same; then the trial was not shrunk.
-	SameAs string
+	// SameAs is a fault that showed the same: an earlier one, or that of the trial in the file
+	// Saved, which an earlier run saved. Then this trial was not shrunk.
+	SameAs, Saved string
 	// Shrunk says how much smaller the trial became, or why it did not.
 	Shrunk string
 	// Seed and Replay name the trial that the campaign ran, for -lockstorm.seed and
@@ -127,6 +139,8 @@ type Violation struct {
 	Replay string
 	spec   trial.Spec // of the trial that is told
 	folder string     // of its evidence, removed with the session
+	// unsteady: the trial did not show the same when it was run again.
+	unsteady bool
 }
 
 // failure returns why the fault's test fails; "" = it does not.
@@ -143,6 +157,9 @@ func (f FaultResult) failure() string {
 
 // String tells the violation in several lines.
 func (v *Violation) String() string {
+	if v.SameAs != "" {
+		return v.again()
+	}
 	var b strings.Builder
 	b.WriteString(v.Title)
 	for i, f := range v.Flaws {
@@ -152,15 +169,28 @@ func (v *Violation) String() string {
 		}
 	}
 	b.WriteString("\n")
-	if v.SameAs != "" {
-		fmt.Fprintf(&b, "the same as under %s, which tells it\n", v.SameAs)
-		return b.String()
-	}
-	if v.Shrunk != "" {
+	switch {
+	case strings.HasPrefix(v.Shrunk, "not shrunk"):
+		fmt.Fprintf(&b, "a trial that shows it (%s):\n", v.Shrunk)
+	case v.Shrunk != "":
 		fmt.Fprintf(&b, "the smallest trial that shows it (%s):\n", v.Shrunk)
 	}
 	b.WriteString("\n" + v.Story)
 	return b.String()
+}
+
+// again tells a violation that is told elsewhere, in one line.
+func (v *Violation) again() string {
+	text := fmt.Sprintf("%s, in %d %s: the same as under %s", v.Flaws[0], v.Flaws[0].Trials, wording.Plural(v.Flaws[0].Trials, "trial"), v.SameAs)
+	if v.Saved != "" {
+		text += ", whose trial is saved in " + v.Saved
+	} else {
+		text += ", which tells it"
+	}
+	for i, f := range v.Flaws[1:] {
+		text += []string{"; also ", ", "}[min(i, 1)] + fmt.Sprintf("%s (%d)", f, f.Trials)
+	}
+	return text + fmt.Sprintf("; -lockstorm.seed=%d -lockstorm.replay=%s", v.Seed, v.Replay)
 }
 
 // Summary returns the fault's result in one line.

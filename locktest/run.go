@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed/sim"
-	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
@@ -69,7 +71,7 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	}
 	defer claim(l.name)()
 	defer l.register()()
-	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag}
+	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag, tests: map[string]string{}}
 	if r.session, err = r.processes(l, call); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +90,8 @@ type runner struct {
 	replay  string // the flag
 	// replayed: the trial that replay names was run.
 	replayed bool
+	saved    []rerunTrial
+	tests    map[string]string // names of the subtests, by fault
 }
 
 // processes returns a session on processes that run this test.
@@ -134,10 +138,18 @@ func (r *runner) all() {
 		t.Error(cmp.Or(context.Cause(ctx), err))
 		return
 	}
+	if r.replay == "" {
+		var err error
+		if r.saved, err = r.runSaved(ctx); err != nil {
+			t.Error(cmp.Or(context.Cause(ctx), err))
+			return
+		}
+	}
 	result, ran := &Result{Hints: s.hints()}, 0
 	for _, fault := range s.plan.Faults() {
 		t.Run(fault, func(t *testing.T) {
 			ran++
+			r.tests[fault] = t.Name()
 			r.fault(ctx, t, fault, result)
 		})
 	}
@@ -148,7 +160,10 @@ func (r *runner) all() {
 	for _, h := range result.Hints {
 		t.Log(h)
 	}
-	t.Logf("%d trials of %s in %.1f s", result.Trials, t.Name(), result.Elapsed.Seconds())
+	for _, line := range slices.Concat(result.limitLines(r.commandFor), result.violationLines()) {
+		t.Log(line)
+	}
+	t.Logf("%d %s of %s in %.1f s", result.Trials, wording.Plural(result.Trials, "trial"), t.Name(), result.Elapsed.Seconds())
 	if r.replay == "" && !t.Failed() {
 		r.checkTested(result, ran)
 	}
@@ -167,7 +182,7 @@ func (r *runner) checkTested(result *Result, ran int) {
 		skip := flag.Lookup("test.skip")
 		fails = skip == nil || skip.Value.String() == ""
 		lack = "nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
-	case fails:
+	case strings.HasSuffix(lack, "(option Budget)"):
 		lack += fmt.Sprintf("; it is %v", r.session.Options.Budget)
 	}
 	switch {
@@ -192,10 +207,10 @@ func (r *runner) context() (context.Context, context.CancelFunc) {
 // fault is the subtest of a fault.
 func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *Result) {
 	if r.replay != "" {
-		r.replayNamed(ctx, t, fault)
+		r.replayNamed(ctx, t, fault, result)
 		return
 	}
-	if !r.savedHold(ctx, t, fault) {
+	if !r.savedHold(t, fault, result) {
 		return
 	}
 	f, err := r.session.fault(ctx, fault)
@@ -217,27 +232,50 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 
 // advice saves a counterexample, and says where it is and how to run it again.
 func (r *runner) advice(t *testing.T, v *Violation) string {
-	if v == nil {
+	if v == nil || v.SameAs != "" {
 		return ""
 	}
-	lines := []string{"", "to run this trial again:", "  " + r.command(t, v)}
-	if v.SameAs == "" {
-		if strings.HasPrefix(v.Shrunk, "not shrunk") {
-			v.Shrunk += "; not saved"
-		} else if path, err := save(r.dir, v, r.session.name); err != nil {
-			lines = append(lines, fmt.Sprint("the trial could not be saved: ", err))
-		} else {
-			lines = append(lines, "the smallest one is saved, and runs first from now on, in", "  "+path)
+	lines := []string{"", "to run this trial again:"}
+	named := "  " + r.command(t, fmt.Sprint("-lockstorm.seed=", v.Seed), "-lockstorm.replay="+v.Replay)
+	if path, err := r.save(v); err != nil {
+		lines = append(lines, named, fmt.Sprint("the trial could not be saved: ", err))
+	} else if path == "" {
+		lines = append(lines, named)
+	} else {
+		lines = append(lines, "  "+r.command(t, "-lockstorm.replay="+filepath.ToSlash(path)))
+		if !strings.HasPrefix(v.Shrunk, "not shrunk") {
+			lines = append(lines, "the trial that it was shrunk from:", named)
 		}
-		lines = append(lines, keep(t, v.folder)...)
+		lines = append(lines, "it is saved, and runs first from now on, in", "  "+path)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, keep(t, v.folder)...), "\n")
 }
 
-// command returns the command line that runs a violated trial again.
-func (r *runner) command(t *testing.T, v *Violation) string {
-	words := []string{"go", "test", "-run", pattern(t.Name()), packagePath(), fmt.Sprint("-lockstorm.seed=", v.Seed), "-lockstorm.replay=" + v.Replay}
-	return shell.Join(append(words, ownFlags()...)...)
+// save saves a counterexample, unless it did not show the same when it was run again.
+func (r *runner) save(v *Violation) (path string, err error) {
+	if v.unsteady {
+		return "", nil
+	}
+	return save(r.dir, v, r.session.name)
+}
+
+// command returns the command line that runs a trial of the subtest again, with these flags.
+func (r *runner) command(t *testing.T, flags ...string) string {
+	return command([]string{"-run", pattern(t.Name())}, flags)
+}
+
+// commandFor returns the command line that tells of a trial under a fault.
+func (r *runner) commandFor(fault, replay string) string {
+	flags := []string{"-lockstorm.replay=" + replay}
+	if *seedFlag != 0 {
+		flags = append(flags, fmt.Sprint("-lockstorm.seed=", *seedFlag))
+	}
+	return command([]string{"-v", "-run", pattern(r.tests[fault])}, flags)
+}
+
+// command returns a command line with flags of go test, and of the tests.
+func command(gotest, flags []string) string {
+	return shell.Join(slices.Concat([]string{"go", "test"}, gotest, []string{packagePath()}, flags, ownFlags())...)
 }
 
 // serve runs trials for the process that started this one, and ends this one.
@@ -311,51 +349,4 @@ func packagePath() string {
 		return "."
 	}
 	return path
-}
-
-// replayNamed runs the trial that -lockstorm.replay names.
-func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string) {
-	spec, err := r.named(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if spec == nil {
-		t.Skip("another fault's trial is replayed")
-	}
-	r.replayed = true
-	r.judge(ctx, t, *spec, "the trial "+r.replay)
-}
-
-// judge runs one trial, and fails the test if the lock is to blame for what it shows. A
-// trial that decides nothing is a failure if -lockstorm.replay names it, and is passed over
-// with a note if it was saved.
-func (r *runner) judge(ctx context.Context, t *testing.T, spec trial.Spec, what string) (ok bool) {
-	folder := r.session.folder(spec)
-	done, err := r.session.rerun(ctx, spec, folder)
-	switch {
-	case err != nil:
-		t.Fatal(cmp.Or(context.Cause(ctx), err))
-	case done.Err != "":
-		t.Errorf("%s could not be judged: %s", what, done.Err)
-	case blames(done):
-		text, err := storyOf(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		flaw := blame(done)
-		t.Errorf("%s shows that the lock breaks what it promises: %s by %s\n\n%s\n\n%s",
-			what, flaw.Oracle, flaw.Cause, strings.TrimRight(text, "\n"), strings.Join(keep(t, folder), "\n"))
-	case done.Violation():
-		t.Logf("%s: only limits of any lease", what)
-		return true
-	case !done.Decided() && r.replay != "":
-		t.Errorf("%s shows nothing: its outcome is %s", what, done.Outcome)
-	case !done.Decided():
-		t.Logf("%s shows nothing any more (%s): delete it, or look at it with -lockstorm.replay", what, done.Outcome)
-		return true
-	default:
-		t.Logf("%s: %s", what, done.Outcome)
-		return true
-	}
-	return false
 }

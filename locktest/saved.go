@@ -85,31 +85,68 @@ func (s *session) suits(path string, spec trial.Spec) error {
 	return fmt.Errorf("locktest: %s: the saved trial is of the workload %s, which does not suit this lock: expected the option or the field of Held that the lock had when the trial was saved (PromiseRenewal for two-locks); set it, or delete the file", path, spec.Workload)
 }
 
-// savedHold runs the saved trials of a fault, and reports whether the other trials are
-// to run: no saved one shows that the lock is to blame. If not, the test has failed.
-func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string) bool {
+// rerunTrial is a trial that was run again.
+type rerunTrial struct {
+	path   string // of its file; "" if it is not saved
+	spec   trial.Spec
+	folder string
+	done   trial.Result
+	err    error // why it was not run
+}
+
+// runSaved runs the trials that earlier runs saved, so that what they show counts as told.
+func (r *runner) runSaved(ctx context.Context) (all []rerunTrial, err error) {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.json"))
 	if err != nil {
-		t.Fatalf("locktest: %v", err)
+		return nil, fmt.Errorf("locktest: %w", err)
 	}
 	slices.Sort(files)
-	held := true
+	s := r.session
 	for _, path := range files {
-		spec, err := r.session.load(path)
-		if err != nil {
-			t.Error(err)
+		a := rerunTrial{path: path, folder: filepath.Join(s.dir, "saved", filepath.Base(path))}
+		if a.spec, a.err = s.load(path); a.err == nil {
+			a.err = s.suits(path, a.spec)
+		}
+		if a.err == nil {
+			if a.done, err = s.rerun(ctx, a.spec, a.folder); err != nil {
+				return nil, err
+			}
+		}
+		if a.err == nil && blames(a.done) {
+			if _, ok := s.tells(blame(a.done)); !ok {
+				s.told = append(s.told, told{blame(a.done), a.spec.Fault, path})
+			}
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// violationOf returns a violation with the worst flaw of a trial; nil = the lock is not to blame.
+func violationOf(t trial.Result) *Violation {
+	if !blames(t) {
+		return nil
+	}
+	f := blame(t)
+	return &Violation{Fault: t.Spec.Fault, Flaws: []Flaw{{Oracle: f.Oracle, Cause: f.Cause, Trials: 1}}}
+}
+
+// savedHold judges the saved trials of a fault, and reports whether the other trials are
+// to run: no saved one shows that the lock is to blame. If not, the test has failed.
+func (r *runner) savedHold(t *testing.T, fault string, result *Result) bool {
+	held := true
+	for _, a := range r.saved {
+		switch {
+		case a.err != nil && (a.spec.Fault == "" || a.spec.Fault == fault):
+			t.Error(a.err)
 			held = false
-			continue
+		case a.err == nil && a.spec.Fault == fault:
+			result.Trials++
+			if !r.judge(t, a, "the saved trial "+a.path) {
+				held = false
+				result.Faults = append(result.Faults, FaultResult{Fault: fault, Violation: violationOf(a.done)})
+			}
 		}
-		if spec.Fault != fault {
-			continue
-		}
-		if err := r.session.suits(path, spec); err != nil {
-			t.Error(err)
-			held = false
-			continue
-		}
-		held = r.judge(ctx, t, spec, "the saved trial "+path) && held
 	}
 	if !held {
 		t.Logf("the other trials under %s were not run: saved trials come first", fault)

@@ -31,7 +31,8 @@ var scenes = map[string]func(t *testing.T){
 	"fenced": func(t *testing.T) {
 		locktest.Run(t, fenced, few("none", "client-pause", "delay"), locktest.RequireFencing)
 	},
-	"extended": func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"extended":      func(t *testing.T) { locktest.Run(t, extended(true), few("client-pause", "delay")) },
+	"extendedOften": func(t *testing.T) { locktest.Run(t, extended(true), few("none", "client-pause", "delay")) },
 	"extendedByAnybody": func(t *testing.T) {
 		locktest.Run(t, extended(false), few("none"))
 	},
@@ -74,9 +75,18 @@ var scenes = map[string]func(t *testing.T){
 	"rueidis": func(t *testing.T) {
 		locktest.Run(t, onRueidis, few("none", "client-pause", "lost-reply", "client-crash"))
 	},
-	"undialed": func(t *testing.T) { locktest.Run(t, undialed, few("none")) },
-	"budget":   func(t *testing.T) { locktest.Run(t, right, few("none", "delay"), locktest.Budget(1)) },
-	"longer":   func(t *testing.T) { locktest.Run(t, right, locktest.TTL(10*time.Minute), locktest.Trials(-1), whole) },
+	"elsewhere": func(t *testing.T) { locktest.Run(t, elsewhere, few("none")) },
+	"inMemory":  func(t *testing.T) { locktest.Run(t, inMemory, few("none", "delay")) },
+	"varying":   func(t *testing.T) { locktest.Run(t, varying(bareDelete), few("client-pause")) },
+	"entersLate": func(t *testing.T) {
+		locktest.Run(t, polled, few("none", "client-pause"), locktest.Reentrant, locktest.Blocking)
+	},
+	"givesUp":      func(t *testing.T) { locktest.Run(t, right, few("none"), locktest.Blocking) },
+	"waitsUnasked": func(t *testing.T) { locktest.Run(t, polled, few("none")) },
+	"bareForAll":   func(t *testing.T) { locktest.Run(t, bareDelete, whole, locktest.Trials(-1)) },
+	"undialed":     func(t *testing.T) { locktest.Run(t, undialed, few("none")) },
+	"budget":       func(t *testing.T) { locktest.Run(t, right, few("none", "delay"), locktest.Budget(1)) },
+	"longer":       func(t *testing.T) { locktest.Run(t, right, locktest.TTL(10*time.Minute), locktest.Trials(-1), whole) },
 	"brief": func(t *testing.T) {
 		locktest.Run(t, right, few("none", "delay", "partition"), locktest.TTL(time.Second))
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,9 +33,25 @@ type session struct {
 	left     int           // faults that are still to be tried
 	deadline time.Time     // of all trials, from Options.Budget
 	shrink   time.Duration // that is left for shrinking
-	told     map[trial.Flaw]string
+	told     []told        // violations that are told, or will be
+	attempts []attempt     // of the fault-free trial that shows the lock's traits
 	// renewing: the lock was seen to renew its lease, although no option promises it.
 	renewing bool
+}
+
+// told is where a violation is told.
+type told struct {
+	trial.Flaw
+	fault string
+	saved string // the file of its trial, if an earlier run saved it; else ""
+}
+
+// tells returns where a violation is told.
+func (s *session) tells(f trial.Flaw) (where told, ok bool) {
+	if i := slices.IndexFunc(s.told, func(t told) bool { return t.Same(f) }); i >= 0 {
+		return s.told[i], true
+	}
+	return told{}, false
 }
 
 // newSession returns a session on the pool, which it closes.
@@ -45,7 +62,7 @@ func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
 		return nil, fmt.Errorf("locktest: %w", err)
 	}
 	telling := &tellingPool{Pool: pool, test: l.name, after: slowAfter}
-	return &session{lock: l, pool: telling, parallel: parallel, dir: dir, told: map[trial.Flaw]string{}}, nil
+	return &session{lock: l, pool: telling, parallel: parallel, dir: dir}, nil
 }
 
 func (s *session) close() error {
@@ -140,11 +157,13 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 			return found, fmt.Errorf("locktest: %w", bad)
 		}
 	}
-	if d.Trial.Err != "" {
-		return found, fmt.Errorf("locktest: a trial without any fault failed: %s", d.Trial.Err)
-	}
 	record, err := trial.LoadRecord(folder)
-	if err != nil {
+	switch {
+	case d.Trial.Err != "" && err == nil && unseen(record):
+		return found, fmt.Errorf("locktest: a trial without any fault failed: %s; %s", d.Trial.Err, undialed)
+	case d.Trial.Err != "":
+		return found, fmt.Errorf("locktest: a trial without any fault failed: %s", d.Trial.Err)
+	case err != nil:
 		return found, fmt.Errorf("locktest: %w", err)
 	}
 	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // so would every other trial
@@ -154,13 +173,14 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	switch {
 	case failed == errNoRelease.Error():
 		return found, errors.New("locktest: " + failed)
+	case acquired && unseen(record):
+		return found, errors.New("locktest: clients acquired the lock, but " + undialed)
 	case found.readWrite || len(d.Trial.Flaws) > 0: // the next look, or the verdicts, tell more
-	case !acquired && strings.Contains(failed, fmt.Sprint(noPort)):
-		return found, fmt.Errorf("locktest: nobody acquired the lock: its Redis client must connect with Client.Dial: Acquire failed: %s", failed)
-	case !acquired && failed != "":
-		return found, fmt.Errorf("locktest: without any fault, nobody acquired the lock: Acquire failed: %s", failed)
 	case !acquired:
-		return found, errors.New("locktest: without any fault, nobody acquired the lock: every attempt was ErrBusy")
+		return found, fmt.Errorf("locktest: without any fault, nobody acquired the lock: %s", whyNobody(record, failed))
+	}
+	if workload != cancelWorkload {
+		s.attempts = attemptsOf(record)
 	}
 	if workload == cancelWorkload {
 		cancel, ok := workloads.ByName(cancelWorkload)
@@ -171,8 +191,8 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 			return found, fmt.Errorf("locktest: the option Blocking says that Acquire waits until its context ends, but without any fault it went on for %v after that", late.Round(time.Millisecond))
 		}
 	}
-	if s.Reentrant && refusedHolder(record) {
-		return found, errors.New("locktest: the option Reentrant says that a holder can acquire the lock again, but without any fault it was refused: ErrBusy")
+	if lack := reentryLacks(attemptsOf(record), s.TTL); s.Reentrant && lack != "" {
+		return found, errors.New("locktest: the option Reentrant says that a holder can acquire the lock again, but without any fault it " + lack)
 	}
 	if s.Fencing && acquired && !found.fenced {
 		return found, errors.New("locktest: fencing is required, but Acquire returned no Held.Fence")
@@ -209,11 +229,14 @@ func (s *session) lookForRenewals(ctx context.Context) error {
 }
 
 // hints returns what the test could say of the lock besides.
-func (s *session) hints() []string {
-	if !s.renewing {
-		return nil
+func (s *session) hints() (hints []string) {
+	if s.renewing {
+		hints = append(hints, "the lock renews its lease while it is held: with the option PromiseRenewal, a lease that ends under its holder is no limit but a failure")
 	}
-	return []string{"the lock renews its lease while it is held: with the option PromiseRenewal, a lease that ends under its holder is no limit but a failure"}
+	if hint := turnHint(s.attempts, s.TTL, s.Blocking); hint != "" && !s.traits.readWrite {
+		hints = append(hints, hint)
+	}
+	return hints
 }
 
 // run runs trials, parallel at a time, and returns their outcomes in the same order; nil

@@ -175,23 +175,6 @@ func renews(e history.Evidence) bool {
 	return false
 }
 
-// refusedHolder reports whether, in a fault-free trial, a client was refused that held the
-// lock.
-func refusedHolder(r trial.Record) bool {
-	held := map[int]int{} // by client
-	for _, op := range r.Evidence.Ops {
-		switch {
-		case op.F == history.FAcquire && op.Type == history.OK:
-			held[op.Client]++
-		case op.F == history.FAcquire && op.Type == history.Fail && held[op.Client] > 0:
-			return true
-		case op.F == history.FRelease && op.Type != history.Invoke:
-			held[op.Client]--
-		}
-	}
-	return false
-}
-
 // overstayed returns how long after the end of its context an acquire of a lock that waits
 // returned at most, in a fault-free trial of the workload cancel.
 func overstayed(r trial.Record, cancel workloads.Workload, o workloads.Options) (late time.Duration) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,10 +13,6 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// errNotShown says that the original spec does not show the flaw, so that there is nothing
-// to shrink.
-var errNotShown = errors.New("the trial does not show the same violation when it is run again")
-
 // Search looks for a smaller spec for which same still returns true: fewer faults, clients
 // and critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder
 // and smaller times. The seed stays. The result is minimal: after any further single edit,
@@ -25,13 +20,13 @@ var errNotShown = errors.New("the trial does not show the same violation when it
 // same at most once about a spec.
 //
 // With an error, Search returns the smallest spec found so far. The error is same's, or
-// ctx's cause if ctx ended first, or errNotShown if same returns false for s.
+// ctx's cause if ctx ended first, or NotShown if same returns false for s.
 func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.Spec) (bool, error)) (trial.Spec, error) {
 	x := &reduction{same: same, best: copied(s), tried: map[[sha256.Size]byte]bool{}}
 	if ok, err := x.try(ctx, x.best); err != nil {
 		return s, err
 	} else if !ok {
-		return s, errNotShown
+		return s, NotShown
 	}
 	if err := x.script(ctx); err != nil {
 		return x.best, err

@@ -223,7 +223,7 @@ func TestABudgetThatEndsLeavesTheSmallestSoFar(t *testing.T) {
 func TestShrinkSaysWhyThereIsNothingSmaller(t *testing.T) {
 	s, _ := madeUp(1)
 	no := func(context.Context, trial.Spec) (bool, error) { return false, nil }
-	if got, err := Search(t.Context(), s, no); !errors.Is(err, errNotShown) || !sameSpec(got, s) {
+	if got, err := Search(t.Context(), s, no); !errors.Is(err, NotShown) || !sameSpec(got, s) {
 		t.Errorf("of what shows nothing: %v", err)
 	}
 	broken := errors.New("no worker")

@@ -19,6 +19,14 @@ import (
 // NotShrunk says why there is no smaller trial.
 type NotShrunk string
 
+// Reasons of trials that are not the same when they are run again.
+const (
+	// NotShown: the original does not show the flaw, so that there is nothing to shrink.
+	NotShown NotShrunk = "the trial does not show the same when it is run again"
+	// Varied: the smallest trial had another history.
+	Varied NotShrunk = "the smallest trial was another when it was run again"
+)
+
 // Error implements error.
 func (n NotShrunk) Error() string { return "not shrunk: " + string(n) }
 
@@ -77,8 +85,8 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 	switch {
 	case ctx.Err() != nil:
 		return trial.Result{}, ctx.Err()
-	case errors.Is(err, errNotShown):
-		return trial.Result{}, NotShrunk(err.Error())
+	case errors.Is(err, NotShown):
+		return trial.Result{}, NotShown
 	case err != nil && budget.Err() == nil:
 		return trial.Result{}, err
 	case err != nil && m.shown < 2:
@@ -117,7 +125,7 @@ func (m *minimizer) store(ctx context.Context, s trial.Spec, unfinished string) 
 		return trial.Result{}, err
 	}
 	if d.Trial.Hash != m.hash || !shownBy(d, m.original) {
-		return trial.Result{}, NotShrunk("the smallest trial was another when it was run again")
+		return trial.Result{}, Varied
 	}
 	t := d.Trial
 	t.Spec = s

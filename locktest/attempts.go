@@ -1,0 +1,128 @@
+package locktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// undialed is the likeliest reason why the simulated nodes saw no command.
+const undialed = "no node saw a command of the lock: its Redis client must connect with Client.Dial (go-redis: Options.Dialer)"
+
+// whyNobody says why nobody acquired the lock in a fault-free trial. failed is the first error
+// of an attempt, "" if all were busy.
+func whyNobody(r trial.Record, failed string) string {
+	why := "every attempt was ErrBusy"
+	if failed != "" {
+		why = "Acquire failed: " + failed
+	}
+	if unseen(r) && !strings.Contains(failed, wrongAddress) {
+		why += "; " + undialed
+	}
+	return why
+}
+
+// unseen reports whether the nodes saw nothing of the lock: only the harness's own handshakes,
+// which are sent outside of calls.
+func unseen(r trial.Record) bool {
+	return !slices.ContainsFunc(r.Evidence.Commands, func(c history.Command) bool { return c.N > 0 || c.Op >= 0 })
+}
+
+// attempt is one call of Acquire in a fault-free trial, before its liveness phase.
+type attempt struct {
+	history.Op // that ended it; of type invoke if none did
+	waited     time.Duration
+	// inside: its client held the lock already. behind: another client held it.
+	inside, behind bool
+}
+
+func attemptsOf(r trial.Record) (all []attempt) {
+	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0) // by client
+	for _, op := range r.Evidence.Ops {
+		now = op.Time
+		switch {
+		case op.F == history.FHealed:
+			return waiting(all, now)
+		case op.F == history.FAcquire && op.Type == history.Invoke:
+			a := attempt{Op: op, inside: held[op.Client] > 0}
+			for client, n := range held {
+				a.behind = a.behind || n > 0 && client != op.Client
+			}
+			pending[op.Client] = len(all)
+			all = append(all, a)
+		case op.F == history.FAcquire:
+			a := &all[pending[op.Client]]
+			a.Op, a.waited = op, op.Time-a.Time
+			if op.Type == history.OK {
+				held[op.Client]++
+			}
+		case op.F == history.FRelease && op.Type != history.Invoke:
+			held[op.Client]--
+		}
+	}
+	return waiting(all, now)
+}
+
+// waiting notes how long attempts that have not ended have waited until now.
+func waiting(all []attempt, now time.Duration) []attempt {
+	for i, a := range all {
+		if a.Type == history.Invoke {
+			all[i].waited = now - a.Time
+		}
+	}
+	return all
+}
+
+// reentryLacks says what a holder met that acquired the lock again; "" = it got in well within
+// its lease, as a lock that does not wait for its own key does.
+func reentryLacks(all []attempt, ttl time.Duration) string {
+	for _, a := range all {
+		waited := a.waited.Round(time.Millisecond)
+		switch {
+		case !a.inside:
+		case a.Type == history.Fail:
+			return "was refused: ErrBusy"
+		case a.Type == history.Info:
+			return fmt.Sprintf("failed after %v: %s", waited, a.Error)
+		case a.waited > ttl/2 && a.Type == history.OK:
+			return fmt.Sprintf("waited %v, until its own lease had ended", waited)
+		case a.waited > ttl/4:
+			return fmt.Sprintf("waited %v: expected at most a quarter of the lease", waited)
+		}
+	}
+	return ""
+}
+
+// turnHint returns a hint about the option Blocking if the lock waits for its turn without
+// that option, or does not wait with it; "" = it does as the option says.
+func turnHint(all []attempt, ttl time.Duration, blocking bool) string {
+	var longest, gaveUpAfter time.Duration
+	gaveUp := 0
+	for _, a := range all {
+		switch {
+		case a.inside || !a.behind || a.Type == history.Invoke:
+		case a.Type == history.Fail && a.waited < ttl:
+			gaveUp, gaveUpAfter = gaveUp+1, max(gaveUpAfter, a.waited)
+			longest = max(longest, a.waited)
+		case a.Type == history.OK:
+			longest = max(longest, a.waited)
+		}
+	}
+	switch {
+	case blocking && gaveUp > 0:
+		after := "at once"
+		if gaveUpAfter >= time.Millisecond {
+			after = fmt.Sprintf("after at most %v", gaveUpAfter.Round(time.Millisecond))
+		}
+		return fmt.Sprintf("without any fault, Acquire gave up %d %s %s, while its context went on: the option Blocking is for a lock that waits for its turn",
+			gaveUp, wording.Plural(gaveUp, "time"), after)
+	case !blocking && longest > ttl/100:
+		return fmt.Sprintf("Acquire waited up to %v for its turn: the option Blocking tests contexts that end meanwhile", longest.Round(time.Millisecond))
+	}
+	return ""
+}

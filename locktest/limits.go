@@ -1,0 +1,106 @@
+package locktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// example notes a trial that shows a limit, if it is the smallest so far.
+func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
+	key := Flaw{Oracle: limit.Oracle, Cause: limit.Cause}
+	if old, ok := f.limits[key]; !ok || t.Ops+t.Commands < old.Ops+old.Commands {
+		f.limits[key] = t
+	}
+}
+
+// limitLines says once of each limit what it is, and by which command a trial shows it. Limits
+// for the same reason share a line.
+func (r *Result) limitLines(command func(fault, replay string) string) []string {
+	type limit struct {
+		names []string
+		why   string
+		trial string
+	}
+	var limits []limit
+	told := map[Flaw]bool{}
+	for _, f := range r.Faults {
+		for _, l := range f.Limits {
+			key := Flaw{Oracle: l.Oracle, Cause: l.Cause}
+			if told[key] {
+				continue
+			}
+			told[key] = true
+			spec := f.limits[key].Spec
+			why := whyLimit(spec, key)
+			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })
+			if i < 0 {
+				i = len(limits)
+				limits = append(limits, limit{why: why, trial: command(f.Fault, spec.Workload+"/"+number(spec))})
+			}
+			limits[i].names = append(limits[i].names, key.String())
+		}
+	}
+	var lines []string
+	for _, l := range limits {
+		lines = append(lines, fmt.Sprintf("limit of any lease: %s: %s To see one:\n  %s", strings.Join(l.names, ", "), l.why, l.trial))
+	}
+	return lines
+}
+
+// whyLimit returns the sentence that the table of limits has for a trial's limit. If the
+// workload brings it about on purpose, without the fault, it says so.
+func whyLimit(spec trial.Spec, limit Flaw) string {
+	recipe, err := spec.Recipe()
+	if err != nil {
+		return checker.Cause(limit.Cause).Meaning() + "."
+	}
+	if f, ok := recipe.Declares(limit.Oracle, limit.Cause, spec.Fault); ok {
+		return f.Why
+	}
+	w, _ := workloads.ByName(spec.Workload)
+	if w.LikeIn == "" || w.LikeIn == limit.Oracle {
+		for _, fault := range w.Like {
+			if f, ok := recipe.Declares(limit.Oracle, limit.Cause, fault); ok {
+				return fmt.Sprintf("%s The workload %s does so on purpose: %s.", f.Why, w.Name, w.Doc)
+			}
+		}
+	}
+	i := slices.IndexFunc(recipe.Flaws, func(f locks.Flaw) bool { return f.Oracle == limit.Oracle && f.Cause == limit.Cause })
+	if i < 0 {
+		return checker.Cause(limit.Cause).Meaning() + "."
+	}
+	return recipe.Flaws[i].Why
+}
+
+// violationLines sums up in a line under which faults the lock broke what it promises.
+func (r *Result) violationLines() []string {
+	var flaws []string
+	faults := map[string][]string{} // by flaw
+	n := 0
+	for _, f := range r.Faults {
+		if f.Violation == nil {
+			continue
+		}
+		n++
+		worst := f.Violation.Flaws[0]
+		flaw := Flaw{Oracle: worst.Oracle, Cause: worst.Cause}.String()
+		if faults[flaw] == nil {
+			flaws = append(flaws, flaw)
+		}
+		faults[flaw] = append(faults[flaw], f.Fault)
+	}
+	if n == 0 {
+		return nil
+	}
+	for i, flaw := range flaws {
+		flaws[i] += " (" + strings.Join(faults[flaw], ", ") + ")"
+	}
+	return []string{fmt.Sprintf("the lock breaks what it promises under %d of %d %s: %s", n, len(r.Faults), wording.Plural(len(r.Faults), "fault"), strings.Join(flaws, "; "))}
+}

@@ -1,0 +1,70 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// replayNamed runs the trial that -lockstorm.replay names.
+func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string, result *Result) {
+	spec, err := r.named(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec == nil {
+		t.Skip("another fault's trial is replayed")
+	}
+	a := rerunTrial{spec: *spec, folder: r.session.folder(*spec)}
+	if a.done, err = r.session.rerun(ctx, a.spec, a.folder); err != nil {
+		t.Fatal(cmp.Or(context.Cause(ctx), err))
+	}
+	r.replayed = true
+	result.Trials++
+	r.judge(t, a, "the trial "+r.replay)
+}
+
+// judge fails the test if the lock is to blame for what a trial shows. A trial that decides
+// nothing is a failure if -lockstorm.replay names it, and is passed over with a note if it was
+// saved.
+func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
+	done := a.done
+	switch {
+	case done.Err != "":
+		t.Errorf("%s could not be judged: %s", what, done.Err)
+	case blames(done):
+		flaw := blame(done)
+		shows := fmt.Sprintf("%s shows that the lock breaks what it promises: %s by %s", what, flaw.Oracle, flaw.Cause)
+		if other, ok := r.session.tells(flaw); ok && other.saved != a.path {
+			t.Errorf("%s: the same as under %s, in %s", shows, other.fault, other.saved)
+			break
+		}
+		t.Errorf("%s\n\n%s\n\n%s", shows, r.storyOf(t, a), strings.Join(keep(t, a.folder), "\n"))
+	case done.Violation() && r.replay != "":
+		t.Logf("%s: only limits of any lease\n\n%s", what, r.storyOf(t, a))
+		return true
+	case done.Violation():
+		t.Logf("%s: only limits of any lease", what)
+		return true
+	case !done.Decided() && r.replay != "":
+		t.Errorf("%s shows nothing: its outcome is %s", what, done.Outcome)
+	case !done.Decided():
+		t.Logf("%s shows nothing any more (%s): delete it, or look at it with -lockstorm.replay", what, done.Outcome)
+		return true
+	default:
+		t.Logf("%s: %s", what, done.Outcome)
+		return true
+	}
+	return false
+}
+
+// storyOf returns the story of a trial.
+func (r *runner) storyOf(t *testing.T, a rerunTrial) string {
+	text, err := storyOf(a.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimRight(text, "\n")
+}
