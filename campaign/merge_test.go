@@ -205,7 +205,7 @@ func TestWhatIsNoPartOfOneCampaignIsNotMerged(t *testing.T) {
 		"nothing":               {nil, "no shards"},
 		"no campaign":           {[]string{t.TempDir()}, "expected the directory of a stored campaign"},
 		"a whole campaign":      {[]string{part(func(c *Config) { c.Shard = Shard{} })}, "expected a shard of a campaign; this is a whole one"},
-		"another number":        {[]string{first, part(func(c *Config) { c.Shard = Shard{1, 3} })}, "shards 1/2 and 1/3; expected as many shards"},
+		"another number":        {[]string{first, part(func(c *Config) { c.Shard = Shard{1, 3} })}, "shards 1/2 and 1/3; expected the same number of shards"},
 		"another seed":          {[]string{first, part(func(c *Config) { c.Seed, c.Shard = 2, Shard{2, 2} })}, "the configurations differ in seed: 1 and 2"},
 		"another fault":         {[]string{first, part(func(c *Config) { c.Faults, c.Shard = []string{"reset"}, Shard{2, 2} })}, "the configurations differ in faults"},
 		"another version":       {[]string{first, altered}, "the versions differ in lockstorm"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -71,9 +72,10 @@ type done struct {
 
 // completions reads logs that have a row for each ended operation. It pairs each release with
 // an acquire of the same client that has no release yet: with the latest of the same token,
-// else with the latest. Only a successful acquire makes a hold: after a failure or an unknown
-// outcome, the client does not take the lock for its own. A release ends a hold whatever its
-// outcome.
+// else with the latest of which the token is not known to be another. By a clock that was set
+// back, the release may come before its acquire: only their token tells. Only a successful
+// acquire makes a hold: after a failure or an unknown outcome, the client does not take the
+// lock for its own. A release ends a hold whatever its outcome.
 func (r *reader) completions() error {
 	var all []done
 	for _, w := range r.rows {
@@ -84,17 +86,25 @@ func (r *reader) completions() error {
 		all = append(all, d)
 	}
 	slices.SortStableFunc(all, func(a, b done) int { return cmp.Compare(a.time, b.time) })
-	open := map[owned][]int{} // places of holds without a release, latest last
-	alone := 0
+	open := map[owned][]int{}  // places of holds without a release, latest last
+	alone := map[owned][]int{} // places of releases without an acquire before them
 	for _, d := range all {
 		o := owned{d.client, d.lock, d.mode}
 		switch {
 		case d.f == history.FAcquire && d.kind == history.OK:
-			open[o] = append(open[o], len(r.log.Holds))
-			r.log.Holds = append(r.log.Holds, Hold{
+			h := Hold{
 				Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, From: d.time, Unended: true, Until: d.until, token: d.token,
 				SaidFrom: d.said, SaidUntil: d.saidUntil,
-			})
+			}
+			if i := r.sameToken(alone[o], d.token); i >= 0 {
+				end := &r.log.Holds[alone[o][i]]
+				h.To, h.SaidTo, h.Unended, h.Replied = end.To, end.SaidTo, false, true
+				*end = h
+				alone[o] = slices.Delete(alone[o], i, i+1)
+				continue
+			}
+			open[o] = append(open[o], len(r.log.Holds))
+			r.log.Holds = append(r.log.Holds, h)
 		case d.f == history.FExtend && d.kind == history.OK && d.until != 0:
 			if n := len(open[o]); n > 0 {
 				h := &r.log.Holds[open[o][n-1]]
@@ -105,8 +115,10 @@ func (r *reader) completions() error {
 		case d.f == history.FRelease || d.f == history.FLost:
 			i := r.released(open[o], d.token)
 			if i < 0 {
-				alone++
-				r.log.Holds = append(r.log.Holds, Hold{Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, Unbegun: true, To: d.time, SaidTo: d.said, Replied: true})
+				alone[o] = append(alone[o], len(r.log.Holds))
+				r.log.Holds = append(r.log.Holds, Hold{
+					Line: d.line, Client: d.client, Lock: d.lock, Mode: d.mode, Unbegun: true, To: d.time, SaidTo: d.said, Replied: true, token: d.token,
+				})
 				continue
 			}
 			h := &r.log.Holds[open[o][i]]
@@ -114,8 +126,8 @@ func (r *reader) completions() error {
 			open[o] = slices.Delete(open[o], i, i+1)
 		}
 	}
-	if alone > 0 {
-		r.note(fmt.Sprintf("%d releases have no acquire before them: what they ended may have begun at any time before", alone))
+	if n := len(slices.Concat(slices.Collect(maps.Values(alone))...)); n > 0 {
+		r.note(fmt.Sprintf("%d releases have no acquire before them: what they ended may have begun at any time before", n))
 	}
 	r.holdsFromFirst()
 	return nil
@@ -130,12 +142,25 @@ type owned struct {
 
 // released returns which of the open holds a release with that token ends; -1 for none.
 func (r *reader) released(open []int, token string) int {
+	if i := r.sameToken(open, token); i >= 0 {
+		return i
+	}
 	for i, at := range slices.Backward(open) {
+		if token == "" || r.log.Holds[at].token == "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// sameToken returns which of the holds at those places has that token, the latest; -1 for none.
+func (r *reader) sameToken(places []int, token string) int {
+	for i, at := range slices.Backward(places) {
 		if token != "" && r.log.Holds[at].token == token {
 			return i
 		}
 	}
-	return len(open) - 1
+	return -1
 }
 
 func (r *reader) done(w row) (d done, err error) {

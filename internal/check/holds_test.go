@@ -100,3 +100,31 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 		}
 	}
 }
+
+// By a clock that is off, a release comes before its acquire: their token says which belong
+// together, and the next release of that client is not taken for the end of the first hold.
+func TestAReleaseEndsTheHoldOfItsTokenWhateverTheClockShowed(t *testing.T) {
+	for _, unendedHeld := range []bool{false, true} {
+		log, err := applog.Read([]byte(`client,lock,f,time_ms,token
+a,l,acquired,105,t0
+a,l,released,104,t0
+b,l,acquired,109,t1
+b,l,released,117,t1
+a,l,acquired,142,t2
+a,l,released,140,t2
+`), "h.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Doubts{ClockError: 1900 * time.Microsecond, ReleaseTakes: 300 * time.Microsecond, UnendedHeld: unendedHeld}
+		result, _, err := d.Judge(t.Context(), &log, "mutex")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range result.Verdicts {
+			if v.Oracle == "exclusion" && v.Result != checker.Held {
+				t.Errorf("unended held %t: %+v, want held", unendedHeld, v)
+			}
+		}
+	}
+}
