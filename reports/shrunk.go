@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
@@ -138,4 +140,30 @@ func (r result) shrunkCount() string {
 		text += "; not shrunk, since " + x.why + ": " + strings.Join(x.cells, ", ") + more
 	}
 	return text
+}
+
+// Minimal implements campaign.MinimalSink. It writes the story and the pictures of a
+// minimal trial into the trial's folder.
+func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
+	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), s.full, t, e)
+	if err != nil {
+		return err
+	}
+	s.minimal[t.Dir] = d
+	return nil
+}
+
+// Minimal writes the pictures and the story of a minimal trial into its folder. The story
+// says what the trial was shrunk from.
+func Minimal(folder string, t trial.Result, e history.Evidence) error {
+	_, err := registries().minimal(folder, filepath.ToSlash(folder), true, t, e)
+	return err
+}
+
+func (g glossary) minimal(folder, name string, porcupine bool, t trial.Result, e history.Evidence) (detail, error) {
+	d, err := g.render(folder, name, originWords(t.Shrinking), porcupine, t, e)
+	if err != nil {
+		return d, fmt.Errorf("render %s: %w", name, err)
+	}
+	return d, nil
 }
