@@ -39,16 +39,7 @@ func TestOverlapsAreTheLongestOfEachTrial(t *testing.T) {
 	if got := overlapTable(r); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
-	drawn := plotOverlaps(r)
-	if drawn == nil {
-		t.Fatal("nothing is drawn")
-	}
-	picture, err := drawn.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reporttest.WellFormed(t, picture)
-	reporttest.Golden(t, "overlap.svg", picture)
+	asReviewed(t, "overlap.svg", plotOverlaps(r))
 	if plotOverlaps(campaignOf(trials[1:2])) != nil {
 		t.Error("no overlap is drawn")
 	}

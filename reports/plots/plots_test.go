@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -72,4 +74,18 @@ func TestEveryPlotHasFilesForScreenAndPrintAndItsFigures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// asReviewed compares a picture with its golden file.
+func asReviewed(t *testing.T, name string, drawn *svg.Picture) {
+	t.Helper()
+	if drawn == nil {
+		t.Fatal("nothing is drawn")
+	}
+	picture, err := drawn.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reporttest.WellFormed(t, picture)
+	reporttest.Golden(t, name, picture)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -58,16 +57,7 @@ func TestWaitingIsDrawnWhereThereAreEnoughTrials(t *testing.T) {
 	c := campaignOf(
 		waited(30, "plain", "partition", slow), waited(25, "plain", "client-crash", slow), waited(25, "plain", "node-pause", stuck),
 		waited(40, "other", "client-crash", stuck), waited(3, "few", "partition", slow))
-	drawn := plotWaiting(c)
-	if drawn == nil {
-		t.Fatal("nothing is drawn")
-	}
-	picture, err := drawn.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reporttest.WellFormed(t, picture)
-	reporttest.Golden(t, "waiting.svg", picture)
+	asReviewed(t, "waiting.svg", plotWaiting(c))
 	if few := plotWaiting(campaignOf(waited(3, "few", "partition", slow))); few != nil {
 		t.Error("the waits of 3 trials are drawn")
 	}
