@@ -30,12 +30,13 @@ func inMemory(*locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// varying waits before each attempt for a time that no seed rules.
+// varying waits before each attempt for a time that no seed rules: long enough that no two trials are
+// the same, and too short to change what happens in them.
 func varying(subject locktest.Subject) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := subject(c)
 		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-			time.Sleep(rand.N(time.Millisecond))
+			time.Sleep(1 + rand.N(time.Microsecond))
 			return acquire(ctx, key, ttl)
 		}, err
 	}
