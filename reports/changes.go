@@ -204,11 +204,7 @@ func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Scree
 				side.word = "not shown"
 			}
 			for _, f := range side.flaws {
-				kind := "not declared"
-				if f.Kind != "" {
-					kind = "declared " + string(f.Kind)
-				}
-				line("    ", fmt.Sprintf("%s: %s by %s, %s", side.word, f.Oracle, f.Cause, kind))
+				line("    ", fmt.Sprintf("%s: %s by %s, %s", side.word, f.Oracle, f.Cause, KindWords(x.Lock, f.Kind)))
 				if f.Replay != "" && side.word == "new" {
 					const indent = "      "
 					width := s.Width

@@ -100,3 +100,19 @@ func TestFewerTrialsAreNoImprovement(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesOfAnOwnLockNameNoDeclaration: nobody declared the limits of a user's own lock.
+func TestChangesOfAnOwnLockNameNoDeclaration(t *testing.T) {
+	locks.Register(locks.Recipe{ID: "own", Own: true, Topology: locks.Single, Flaws: locks.Limits(locks.Known{})})
+	t.Cleanup(func() { locks.Unregister("own") })
+	before, after := oneRelease("store/a", 2, map[string][]string{"own": nil}), oneRelease("store/b", 2, map[string][]string{"own": {"exclusion lease-outlived limit", "fencing late-command "}})
+	var b bytes.Buffer
+	if err := WriteChanges(&b, Compare(before, after), before, after, Screen{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"exclusion by lease-outlived, limit of any lease\n", "fencing by late-command, not declared\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it should say %q:\n%s", want, b.String())
+		}
+	}
+}

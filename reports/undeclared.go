@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -51,6 +52,19 @@ func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	}
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == oracle && f.Cause == string(cause) })
 	return i < 0 || t.Flaws[i].Kind != ""
+}
+
+// KindWords says how the recipe of that name declares a flaw of that kind, as in "declared
+// bug". Of a lock of which nothing but limits is expected, as of a user's own, it says "limit
+// of any lease".
+func KindWords(lock string, kind locks.Kind) string {
+	if kind == "" {
+		return "not declared"
+	}
+	if r, known := locks.ByID(lock); known && r.OnlyLimits() {
+		return "limit of any lease"
+	}
+	return "declared " + string(kind)
 }
 
 // flawWords names a flaw, and says so if the recipe does not declare it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports"
 )
 
 // GitHub shows at most ten annotations of each level for a step, and takes a summary of up to
@@ -135,9 +135,9 @@ func stepSummary(s campaign.Stored) string {
 	}
 	b.WriteString("\n| kind | recipe | fault | violated | cause | again |\n|---|---|---|---|---|---|\n")
 	for _, f := range flaws[:min(len(flaws), mostSummaryRows)] {
-		kind := map[locks.Kind]string{"": "**not declared**", locks.Bug: "declared bug", locks.Limit: "declared limit"}[f.Kind]
-		if f.Kind != "" && onlyLimits(f.Lock) {
-			kind = "limit of any lease"
+		kind := reports.KindWords(f.Lock, f.Kind)
+		if f.Kind == "" {
+			kind = "**" + kind + "**"
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | <code>%s</code> |\n", kind, f.Lock, f.Fault, f.Oracle, f.Cause, cellText(f.Replay))
 	}

@@ -97,11 +97,8 @@ func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 	intro := "look at this first"
 	for _, f := range worstFlaws(s) {
 		kind := "which the recipe does not declare"
-		switch {
-		case f.Kind != "" && onlyLimits(f.Lock):
-			kind = "a limit of any lease"
-		case f.Kind != "":
-			kind = fmt.Sprintf("a declared %s", f.Kind)
+		if f.Kind != "" {
+			kind = "a " + reports.KindWords(f.Lock, f.Kind)
 		}
 		a.say(w, "%s: %s under %s: %s violated by %s, %s", intro, f.Lock, f.Fault, f.Oracle, f.Cause, kind)
 		if story := storyOf(f); story != "" {
