@@ -2,10 +2,16 @@ package nemesis
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -136,3 +142,121 @@ func (a Action) timing() *history.Timing {
 }
 
 func clientName(i int) string { return history.ClientName(i) }
+
+// triggerWait waits for a trigger. The first client that reaches it is held until do has
+// returned; later clients pass.
+type triggerWait struct {
+	hit     chan testbed.Hit // gets the first hit once do has returned
+	cancels []func()
+}
+
+// await waits at the points of t for the clients that match t.Who relative to
+// struck. If several wait at one point, the one with the greatest turn comes first,
+// regardless of the order in which they were set.
+func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *triggerWait {
+	w := &triggerWait{hit: make(chan testbed.Hit, 1)}
+	var taken atomic.Bool // not sync.Once, which would hold later clients too
+	for _, c := range t.Clients {
+		if t.Who == Other && c == struck || t.Who == Same && c != struck {
+			continue
+		}
+		p := t.point(c)
+		p.Turn = turn
+		w.cancels = append(w.cancels, env.At(p, func(h testbed.Hit) {
+			if taken.CompareAndSwap(false, true) {
+				do(h)
+				w.hit <- h
+			}
+		}))
+	}
+	return w
+}
+
+// stop cancels the wait. After stop has returned, do is not running and will not run.
+func (w *triggerWait) stop() {
+	for _, cancel := range w.cancels {
+		cancel()
+	}
+	w.cancels = nil
+}
+
+// last returns the hit that a stopped wait may have got at the last moment.
+func (w *triggerWait) last() (testbed.Hit, bool) {
+	select {
+	case h := <-w.hit:
+		return h, true
+	default:
+		return testbed.Hit{}, false
+	}
+}
+
+// sleepUntil waits for an instant of the history's clock.
+func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
+	return sleep.For(ctx, at-env.Now())
+}
+
+// linkFault returns the inject of a fault that applies do to each of its links. The proof
+// is the network's count of affected messages, or of connections if these are reset.
+func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
+	return func(ctx context.Context, s *injection) (heal, error) {
+		network := s.env.(testbed.Network)
+		var undos []testbed.Undo
+		for _, l := range s.links() {
+			undo, err := do(ctx, network, l, s.action.Direction)
+			if err != nil {
+				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+				defer cancel()
+				_, uerr := undoAll(healing, undos)
+				return nil, errors.Join(fmt.Errorf("%s on %s–%s: %w", s.action.Fault, l.From, l.To, err), uerr)
+			}
+			undos = append(undos, undo)
+		}
+		return func(ctx context.Context) (result, error) {
+			i := s.lasted()
+			hits, err := undoAll(ctx, undos)
+			if s.fault.effect == history.Reset {
+				i.Connections = hits
+			} else {
+				i.Messages = hits
+			}
+			return result{hits, i}, err
+		}, nil
+	}
+}
+
+// undoAll calls every undo, even if one fails, and sums their hits.
+func undoAll(ctx context.Context, undos []testbed.Undo) (hits int, err error) {
+	for _, undo := range undos {
+		n, uerr := undo(ctx)
+		hits += n
+		err = errors.Join(err, uerr)
+	}
+	return hits, err
+}
+
+// cut, hold and resetLink adapt testbed.Network to linkFault.
+func cut(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return n.Cut(ctx, l, d)
+}
+
+func hold(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return n.Hold(ctx, l, d)
+}
+
+func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed.Direction) (testbed.Undo, error) {
+	return n.Reset(ctx, l)
+}
+
+// noticeable is how long a client may be held without a trace in the history.
+const noticeable = time.Millisecond
+
+// stalled records how long the harness held a client at a point while it struck or healed.
+// On real time a lease may end meanwhile, which is no flaw of the lock. On virtual time
+// striking and healing take no time, so nothing is recorded.
+func (s *injection) stalled(h testbed.Hit) error {
+	held := s.env.Now() - h.Time - s.meant
+	if held < noticeable || s.fault.freezes && h.Point.Client == s.client {
+		return nil
+	}
+	return s.event(history.Op{Client: history.NoClient, F: history.FStall, Offset: held})
+}
