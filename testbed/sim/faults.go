@@ -115,9 +115,9 @@ func (r *resets) refuse(c *conn) {
 	c.abort(errReset)
 }
 
-// Reset implements testbed.Network. Hits counts connections with a message in flight and
-// refused connections, but not idle ones, whose loss harms nobody. The seed decides whether
-// a request in flight survives.
+// Reset implements testbed.Network. Hits counts connections with a message in flight, now or
+// when the reset gets to them, and refused connections, but not idle ones, whose loss harms
+// nobody. The seed decides whether a request in flight survives.
 func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,20 +127,29 @@ func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, er
 	}
 	r := &resets{}
 	l.resets = append(l.resets, r)
-	for _, c := range l.conns {
-		if c.up.sent > c.up.expected || c.down.sent > c.down.expected {
+	for i, c := range l.conns {
+		caught := c.inFlight()
+		if caught {
 			r.hits++
 		}
-	}
-	for i, c := range l.conns {
 		w.schedule.add(&event{
-			at: align(now()+time.Duration(i+1)*tick, l.down.id), pipe: l.down.id, conn: c.number, do: c.reset,
+			at: align(now()+time.Duration(i+1)*tick, l.down.id), pipe: l.down.id, conn: c.number, do: func() {
+				if !caught && c.inFlight() {
+					r.hits++
+				}
+				c.reset()
+			},
 		})
 	}
 	return w.once(func() int {
 		l.resets = slices.DeleteFunc(l.resets, func(o *resets) bool { return o == r })
 		return r.hits
 	}), nil
+}
+
+// inFlight says whether a message is under way on the connection, in either direction.
+func (c *conn) inFlight() bool {
+	return c.up.sent > c.up.expected || c.down.sent > c.down.expected
 }
 
 // reset closes the client's end immediately. It closes the node's end either immediately or

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,6 +135,26 @@ func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		hits, _ := undo(ctx)
 		return want("hits", hits, 0)
+	})
+}
+
+// A reset takes a moment to get to a connection, which is idle no more if a command is sent on
+// it meanwhile.
+func TestAResetHitsACommandThatIsSentWhenItStrikes(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
+		rdb := w.redis(0)
+		if err := rdb.Get(ctx, "k").Err(); !errors.Is(err, redis.Nil) {
+			return fmt.Errorf("before the reset: %w", err)
+		}
+		undo, err := w.Reset(ctx, testbed.Link{From: "c0", To: "n0"})
+		if err != nil {
+			return err
+		}
+		if err := rdb.Get(ctx, "k").Err(); !errors.Is(err, syscall.ECONNRESET) {
+			return fmt.Errorf("got %v, want a reset", err)
+		}
+		hits, _ := undo(ctx)
+		return want("hits", hits, 1)
 	})
 }
 
