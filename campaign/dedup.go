@@ -13,7 +13,8 @@ import (
 //
 //   - of its recipe, under any fault, to show a flaw that the recipe declares;
 //   - of its cell to show an undeclared flaw, or to leave one in doubt;
-//   - of its cell to show so bad a verdict: the report tells the cell's story by it.
+//   - of its cell to show so bad a verdict, or the first that shows it with a fault that hit
+//     something: the report tells the cell's story by it.
 //
 // The evidence of a trial with an unknown outcome is always stored.
 
@@ -24,7 +25,7 @@ type shown map[string][]keptTrial
 type keptTrial struct {
 	at           order
 	inAny, inOne []string // sightings that count for the recipe, and for the cell alone
-	rank         int
+	order        int      // trial.Result.Order
 }
 
 // order is a trial's place among those of its recipe, in about the order in which they run.
@@ -52,7 +53,7 @@ func (s *shown) add(t trial.Result) {
 		*s = shown{}
 	}
 	inAny, inOne := t.Sightings()
-	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], keptTrial{orderOf(t.Spec), inAny, inOne, t.Rank()})
+	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], keptTrial{orderOf(t.Spec), inAny, inOne, t.Order()})
 }
 
 // enough returns what stored trials show already. Only earlier trials count, so that the choice
@@ -68,8 +69,8 @@ func (s shown) enough(spec trial.Spec) (all trial.Shown) {
 			continue
 		}
 		all.Flaws = append(all.Flaws, x.inOne...)
-		if all.Rank == nil || x.rank < *all.Rank {
-			all.Rank = &x.rank
+		if all.Order == nil || x.order < *all.Order {
+			all.Order = &x.order
 		}
 	}
 	slices.Sort(all.Flaws)

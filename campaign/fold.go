@@ -132,6 +132,9 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 		}
 		if t.Violation() {
 			c.Violations++
+			if !t.Exercised() {
+				c.Unstruck++
+			}
 		}
 		c.addFlaws(t.Flaws)
 		for _, v := range t.Verdicts {
@@ -157,6 +160,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	more := info.Further.of(p.Lock, p.Fault)
 	c.Trials, c.Exercised, c.Undecided = c.Trials+more.Trials, c.Exercised+more.Exercised, c.Undecided+more.Undecided
 	c.Violations, c.Shown = c.Violations+more.Violations, c.Shown+more.Ranks[worst.Rank()]
+	c.Unstruck += more.Unstruck
 	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
@@ -255,7 +259,7 @@ func (c Cell) BoundSentence() string {
 // earliest, named before drawn.
 func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
-		a.Rank()-b.Rank(),
+		a.Order()-b.Order(),
 		-cmp.Compare(a.Err, b.Err), // among unknown outcomes, an error says most
 		a.Spec.Turn().Compare(b.Spec.Turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),

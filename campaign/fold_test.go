@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -234,6 +235,34 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 				t.Errorf("undecided in %q, want %q", c.UndecidedDir, test.trials[i].Dir)
 			}
 		})
+	}
+}
+
+// TestACellIsToldByATrialWhoseFaultHit: a violation counts although its fault hit nothing, but
+// another trial with the same verdict says more about the fault.
+func TestACellIsToldByATrialWhoseFaultHit(t *testing.T) {
+	race := trialtest.Violated("exclusion", checker.Race)
+	program := trialtest.Violated("draws", checker.Unmarked)
+	trials := []trial.Result{found("delay", 0, 0, race), found("delay", 1, 3, race, program), found("delay", 2, 3, race), found("delay", 3, 0, trialtest.Verdict("exclusion", checker.Held))}
+	c := fold(Info{Plan: []PlannedCell{{Lock: trials[0].Spec.Lock, Fault: "delay"}}}, "", trials).Cells[0]
+	if c.Shown != 3 || c.Violations != 3 || c.Exercised != 3 || c.Unstruck != 1 {
+		t.Errorf("%d of %d show it, %d violations, %d of them without a hit; want 3 of 3, 3 and 1", c.Shown, c.Exercised, c.Violations, c.Unstruck)
+	}
+	if !strings.Contains(c.Replay, "--trials 3 ") {
+		t.Errorf("it is told by %s, want the third trial, whose fault hit something and whose program is not to blame", c.Replay)
+	}
+	first, second := trials[0], trials[2]
+	first.Dir, second.Dir = "x", "y"
+	var s shown
+	s.add(first)
+	if !second.ShowsMore(s.enough(second.Spec)) {
+		t.Error("the trial that tells the cell's story is not stored")
+	}
+	s.add(second)
+	third := trials[2]
+	third.Spec.Trial = 4
+	if third.ShowsMore(s.enough(third.Spec)) {
+		t.Error("a further one like it is stored")
 	}
 }
 

@@ -37,6 +37,7 @@ type Tally struct {
 	Exercised  int    `json:"exercised,omitempty"`
 	Undecided  int    `json:"undecided,omitempty"`
 	Violations int    `json:"violations,omitempty"`
+	Unstruck   int    `json:"unstruck,omitempty"`
 	// Ranks counts the trials by trial.Result.Rank.
 	Ranks map[int]int `json:"ranks"`
 }
@@ -100,6 +101,9 @@ func (f *Further) count(t trial.Result) {
 	}
 	if t.Violation() {
 		c.Violations++
+		if !t.Exercised() {
+			c.Unstruck++
+		}
 	}
 }
 
@@ -114,6 +118,7 @@ func (f *Further) add(g *Further) {
 		sum.Exercised += c.Exercised
 		sum.Undecided += c.Undecided
 		sum.Violations += c.Violations
+		sum.Unstruck += c.Unstruck
 		for rank, n := range c.Ranks {
 			sum.Ranks[rank] += n
 		}
@@ -285,7 +290,7 @@ func (k knowledge) learn(t trial.Result) (news, flaw bool) {
 	for _, v := range t.Verdicts {
 		add("oracle", v.Oracle, string(v.Result))
 	}
-	add("rank", fmt.Sprint(t.Rank()))
+	add("order", fmt.Sprint(t.Order()))
 	if t.Err != "" {
 		add("failure", filepath.ToSlash(trial.Folder(t.Spec)))
 	}

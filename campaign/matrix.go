@@ -24,6 +24,9 @@ type Cell struct {
 	Oracles    map[string]string `json:"oracles"`
 	Trials     int               `json:"trials"`
 	Violations int               `json:"violations"` // trials with a violated oracle
+	// Unstruck counts the violated trials whose fault hit nothing. They count like the others,
+	// since the lock broke, but say nothing about the fault.
+	Unstruck int `json:"unstruck,omitempty"`
 	// Shown counts the trials with the same verdict and kind as the cell. Exercised counts
 	// the decided trials: those with a violation, and those whose fault hit something and
 	// whose oracles could tell.

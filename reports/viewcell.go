@@ -85,8 +85,11 @@ func shareWords(c campaign.Cell) string {
 	if n := c.Violations - c.Shown; n > 0 {
 		text += fmt.Sprintf(" (%d more violated otherwise)", n)
 	}
+	if c.Unstruck > 0 {
+		text += fmt.Sprintf("; of the %d violated %s, the fault hit nothing in %d", c.Violations, wording.Plural(c.Violations, "trial"), c.Unstruck)
+	}
 	if n := c.Trials - c.Exercised - c.Undecided; n > 0 {
-		text += fmt.Sprintf("; in %d the fault hit nothing", n)
+		text += fmt.Sprintf("; in %d the fault hit nothing, and nothing was violated", n)
 	}
 	if c.Undecided > 0 {
 		text += "; " + undecidedWords(c)

@@ -127,14 +127,14 @@ func (t Result) Sightings() (declared, ofCell []string) {
 // Shown is what stored trials show already.
 type Shown struct {
 	Flaws []string `json:"flaws,omitempty"` // by Result.Sightings
-	// Rank is the lowest Result.Rank of the cell's stored trials; nil = none is stored.
-	Rank *int `json:"rank,omitempty"`
+	// Order is the lowest Result.Order of the cell's stored trials; nil = none is stored.
+	Order *int `json:"order,omitempty"`
 }
 
-// ShowsMore says whether the violated trial shows a flaw that stored trials do not show, or a
-// worse verdict than those of its cell.
+// ShowsMore says whether the violated trial shows a flaw that stored trials do not show, or
+// shows its cell's verdict better than the stored trials of its cell.
 func (t Result) ShowsMore(than Shown) bool {
-	if than.Rank == nil || t.Rank() < *than.Rank {
+	if than.Order == nil || t.Order() < *than.Order {
 		return true
 	}
 	declared, ofCell := t.Sightings()
@@ -147,6 +147,20 @@ func (t Result) Decided() bool { return t.Violation() || t.Outcome == Holds }
 
 // Rank returns a number by which trials are ordered: the worse the outcome, the lower.
 func (t Result) Rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t.Flaws[0].Forever) }
+
+// Order returns a number by which the trials of a cell are ordered: the better a trial shows
+// the cell's verdict, the lower. Rank decides. Among equals, a trial comes first whose fault
+// hit something, and then one in which no program of the clients has a flaw of its own.
+func (t Result) Order() int {
+	order := 4 * t.Rank()
+	if !t.Exercised() {
+		order += 2
+	}
+	if len(t.OfProgram()) > 0 {
+		order++
+	}
+	return order
+}
 
 // Weigh sets outcome, kind, flaws and doubts from the verdicts and the recipe's declared
 // flaws.

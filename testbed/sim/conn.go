@@ -33,11 +33,12 @@ type conn struct {
 	sent    int // requests
 
 	// The node's end.
-	session *node.Session // nil before the connection is made and after it ended
-	ended   bool          // the node runs no more of its requests
-	seen    uint64        // number of the node's writes after the last command, for WAIT
-	waiting *waiting      // its WAIT in progress, or nil
-	behind  []*packet     // requests that arrived during the WAIT
+	session   *node.Session // nil before the connection is made and after it ended
+	ended     bool          // the node runs no more of its requests
+	seen      uint64        // number of the node's writes after the last command, for WAIT
+	waiting   *waiting      // its WAIT in progress, or nil
+	behind    []*packet     // requests that arrived during the WAIT
+	resetIdle *resets       // the reset that struck the connection while it was idle; nil if none
 }
 
 var _ gate.Pusher = (*conn)(nil)
@@ -69,14 +70,17 @@ func (c *conn) Write(p []byte) (int, error) {
 	w := c.link.sim
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	args, err := resp.Message(p).Args()
 	switch {
 	case c.closed:
 		return 0, net.ErrClosed
 	case c.err != nil:
+		if c.resetIdle != nil && resp.Counts(args) {
+			c.resetIdle.hits++
+			c.resetIdle = nil
+		}
 		return 0, errPipe
-	}
-	args, err := resp.Message(p).Args()
-	if err != nil {
+	case err != nil:
 		return 0, fmt.Errorf("write past the gate: %w", err)
 	}
 	c.sent++

@@ -116,8 +116,9 @@ func (r *resets) refuse(c *conn) {
 }
 
 // Reset implements testbed.Network. Hits counts connections with a message in flight, now or
-// when the reset gets to them, and refused connections, but not idle ones, whose loss harms
-// nobody. The seed decides whether a request in flight survives.
+// when the reset gets to them, those on which a client sends a command before it has noticed,
+// and refused connections, but not idle ones, whose loss harms nobody. The seed decides whether
+// a request in flight survives.
 func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,8 +135,12 @@ func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, er
 		}
 		w.schedule.add(&event{
 			at: align(now()+time.Duration(i+1)*tick, l.down.id), pipe: l.down.id, conn: c.number, do: func() {
-				if !caught && c.inFlight() {
+				switch {
+				case caught:
+				case c.inFlight():
 					r.hits++
+				default:
+					c.resetIdle = r
 				}
 				c.reset()
 			},

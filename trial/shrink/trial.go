@@ -162,10 +162,10 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 }
 
 // shownBy says whether a smaller trial shows t's flaw as the one to tell, with a fault that
-// hit, and with a broken assumption if and only if t had one.
+// hit if t's did, and with a broken assumption if and only if t had one.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
-	return u.Err == "" && !d.Stalled && u.Exercised() && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
+	return u.Err == "" && !d.Stalled && (u.Exercised() || !t.Exercised()) && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
 		u.Outcome == t.Outcome && toKeep(u) == toKeep(t) && broken(u) == broken(t)
 }
 
