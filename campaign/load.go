@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -109,7 +110,11 @@ func Load(dir string) (Stored, error) {
 func LoadInfo(dir string) (info Info, err error) {
 	err = jsonfile.Read(filepath.Join(dir, CampaignFile), &info)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = input.Errorf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
+		hint := ""
+		if _, lerr := os.Stat(filepath.Join(dir, Latest, CampaignFile)); lerr == nil {
+			hint = ": the last one of this store is " + filepath.Join(dir, Latest)
+		}
+		err = input.Errorf("%s: expected the directory of a stored campaign, with %s in it%s", dir, CampaignFile, hint)
 	}
 	return info, err
 }

@@ -103,3 +103,22 @@ func TestARecordTakesWhatLiesBeside(t *testing.T) {
 		t.Errorf("truncated: %v, want both files", r.Truncated)
 	}
 }
+
+// TestAStoreIsNoCampaign: but its last one is named, since it is what was meant.
+func TestAStoreIsNoCampaign(t *testing.T) {
+	store := t.TempDir()
+	_, err := LoadInfo(store)
+	if err == nil || strings.Contains(err.Error(), Latest) {
+		t.Errorf("an empty store: %v", err)
+	}
+	last := filepath.Join(store, Latest)
+	if err := os.Mkdir(last, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(last, CampaignFile), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = LoadInfo(store); err == nil || !strings.HasSuffix(err.Error(), "the last one of this store is "+last) {
+		t.Errorf("a store with a campaign: %v", err)
+	}
+}

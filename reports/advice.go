@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -43,6 +44,8 @@ type advice struct {
 	// Trials and Faults count what was judged: decided trials, and faults that have some.
 	// Undecided counts the cells in which the evidence did not decide.
 	Trials, Faults, Undecided int
+	// Unstruck: the campaign has faults, and none of their trials decided anything yet.
+	Unstruck bool
 }
 
 // brokenAssumption is an assumption of a recipe that did not hold.
@@ -68,12 +71,17 @@ func (r result) advise(recipe string, faults []string) advice {
 	}
 	a := advice{Fenced: claims.Fenced, Reentrant: claims.Reentrant}
 	var cells []campaign.Cell
+	struck := false
 	for _, fault := range faults {
 		if c, ok := cell.Of(r.Matrix, recipe, fault); ok {
 			cells = append(cells, c)
 			a.count(c)
+			if fault != nemesis.Undisturbed().Name {
+				struck, a.Unstruck = struck || c.Exercised > 0, true
+			}
 		}
 	}
+	a.Unstruck = a.Unstruck && !struck
 	all := brokenList{claims: claims, glossary: r.Glossary, faults: faults}
 	for _, c := range cells {
 		all.addCell(c)
@@ -111,7 +119,7 @@ func (a *advice) decide(all []brokenAssumption) {
 	switch {
 	case len(bugs) > 0:
 		a.Answer, a.Broken = doNotUse, bugs
-	case a.Trials == 0:
+	case a.Trials == 0 || a.Unstruck:
 		a.Answer, a.Broken = notJudged, all
 	case len(all) > 0 || a.Fenced || a.Undecided > 0:
 		a.Answer, a.Broken = useOnlyIf, all

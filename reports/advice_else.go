@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type alternative struct {
 	Picks  []locks.Pick
 	// Only are the faults, of those that break the conditions, that break the picks' too.
 	Only []string
+	// Independent: the picks need independent nodes, which the recipe does not.
+	Independent bool
 }
 
 // conditionList returns the conditions of the answer, in order.
@@ -81,6 +84,10 @@ func alternatives(known locks.Recipe, claims history.Claims, a advice) (all []al
 			continue
 		}
 		x.Places = []int{i}
+		x.Independent = known.Topology != locks.Independent && !slices.ContainsFunc(x.Picks, func(p locks.Pick) bool {
+			r, _ := locks.ByID(p.ID)
+			return r.Topology != locks.Independent
+		})
 		all = append(all, x)
 	}
 	return all
@@ -146,26 +153,36 @@ func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	return faults
 }
 
-// ordinals name the conditions of a sentence.
-var ordinals = []string{"first", "second", "third", "fourth", "fifth"}
+// conditionNumber is how a sentence refers to its i-th condition, counted from 0.
+func conditionNumber(i int) string { return fmt.Sprintf("(%d)", i+1) }
 
 // elseWords says what to take where a condition is not sure: the end of a sentence.
 func (a advice) elseWords() string {
 	text := ""
 	for _, x := range a.Else {
-		var places []string
-		for _, i := range x.Places {
-			places = append(places, "the "+ordinals[i])
+		unsure := "that"
+		if len(a.conditionList()) > 1 {
+			var numbers []string
+			for _, i := range x.Places {
+				numbers = append(numbers, conditionNumber(i))
+			}
+			unsure = orWords(numbers)
 		}
-		text += "; where " + orWords(places) + " is not sure, take " + takeWords(x.Picks)
+		text += "; where " + unsure + " is not sure, take " + takeWords(x.Picks)
+		if x.Independent {
+			text += " on independent nodes"
+		}
 		if len(x.Only) > 0 {
-			text += ", which needs it only under " + strings.Join(x.Only, " and ")
+			text += ", with which " + unsure + " fails only under " + strings.Join(x.Only, " and ")
 		}
 		text += a.reentrantWords()
 		if a.Fenced && slices.Contains(x.Places, 0) {
 			// Of locks without a fencing token, none protects from a holder that is late.
-			text += ", if " + checker.LeaseOutlived.Assumption() + "; where neither is sure, no lease will do: the resource itself has to compare and set"
+			text += ", if " + checker.LeaseOutlived.Assumption()
 		}
+	}
+	if text != "" {
+		text += "; where none of these can be had, no lease will do: the resource itself has to compare and set"
 	}
 	return text
 }

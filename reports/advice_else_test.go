@@ -20,8 +20,8 @@ func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 	}
 	losing := []string{"node-restart", "failover", "eviction", "split-brain"}
 	for lock, want := range map[string]string{
-		"fenced":         "; where the first is not sure, take `set-nx-px-wait`, if a holder is done before its lease ends; where neither is sure, no lease will do: the resource itself has to compare and set; where the second is not sure, take `redlock-delayed-restart`, which needs it only under eviction",
-		"set-nx-px-wait": "; where the first is not sure, take `redlock-delayed-restart`, which needs it only under eviction; where the second, the third or the fourth is not sure, take `fenced`",
+		"fenced":         "; where (1) is not sure, take `set-nx-px-wait`, if a holder is done before its lease ends; where (2) is not sure, take `redlock-delayed-restart` on independent nodes, with which (2) fails only under eviction; where none of these can be had, no lease will do: the resource itself has to compare and set.",
+		"set-nx-px-wait": "; where (1) is not sure, take `redlock-delayed-restart` on independent nodes, with which (1) fails only under eviction; where (2), (3) or (4) is not sure, take `fenced`; where none of these can be had, no lease will do",
 	} {
 		r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows(lock, "server-lost-key", losing...), judged(lock, "client-pause"))}}
 		a := r.advise(lock, append([]string{"client-pause"}, losing...))
@@ -33,7 +33,7 @@ func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 		}
 	}
 	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: append(shows("set-nx-px", "lease-outlived", "client-pause"), shows("set-nx-px", "server-clock", "node-clock")...)}}
-	if text, want := r.advise("set-nx-px", []string{"client-pause", "node-clock"}).Words(), "; where the first or the second is not sure, take `fenced`"; !strings.Contains(text, want) {
+	if text, want := r.advise("set-nx-px", []string{"client-pause", "node-clock"}).Words(), "; where (1) or (2) is not sure, take `fenced`"; !strings.Contains(text, want) {
 		t.Errorf("the same picks for two conditions: got %q, want %q in it", text, want)
 	}
 }

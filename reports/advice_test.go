@@ -53,11 +53,11 @@ func TestAnswersFollowFromVerdictsAndClaims(t *testing.T) {
 		"nothing but waits": {own, []campaign.Cell{judged("own", "client-crash", limit("liveness", "orphaned-key"))}, useIt, nil, nil,
 			"none of 10 trials under 1 fault showed more than a wait, which is no proof"},
 		"limits": {own, []campaign.Cell{judged("own", "failover", limit("exclusion", "server-lost-key")), judged("own", "client-pause", limit("resource", "lease-outlived"))},
-			useOnlyIf, []checker.Cause{checker.LeaseOutlived, checker.ServerLostKey}, []string{"fenced"}, "a holder is done before its lease ends, and Redis keeps a key"},
+			useOnlyIf, []checker.Cause{checker.LeaseOutlived, checker.ServerLostKey}, []string{"fenced"}, "(1) a holder is done before its lease ends, and (2) Redis keeps a key that it has acknowledged; where (1) is not sure, take `fenced`; where (2) is not sure, take `redlock-drift` or `redlock-delayed-restart` on independent nodes; where none of these can be had, no lease will do"},
 		"blocked for ever, as every renewed lock may be": {own, []campaign.Cell{judged("own", "hung-work", trial.Flaw{Oracle: "liveness", Cause: "hung-holder", Kind: locks.Limit, Forever: true})},
 			useOnlyIf, []checker.Cause{checker.HungHolder}, []string{"fenced", "set-nx-px-wait", "redlock-drift", "redlock-delayed-restart"}, "whoever renews a lease is still at work"},
 		"an overlap that a fence makes harmless": {fencing, []campaign.Cell{judged("own", "failover", limit("exclusion", "server-lost-key"))}, useOnlyIf, nil, []string{"fenced", "set-nx-px-wait"},
-			"the guarded resource refuses an older fencing token; where the first is not sure, take"},
+			"the guarded resource refuses an older fencing token; where that is not sure, take"},
 		"a bug": {own, []campaign.Cell{judged("own", "client-pause", limit("exclusion", "lease-outlived")), judged("own", "delay", bug("ownership", "foreign-delete"))},
 			doNotUse, []checker.Cause{checker.ForeignDelete}, []string{"fenced", "set-nx-px-wait"}, "failed under delay; take `fenced` or `set-nx-px-wait` instead."},
 		"not declared": {own, []campaign.Cell{judged("own", "delay", trial.Flaw{Oracle: "exclusion", Cause: "race"})}, doNotUse, []checker.Cause{checker.Race}, []string{"fenced", "set-nx-px-wait"},
@@ -68,6 +68,8 @@ func TestAnswersFollowFromVerdictsAndClaims(t *testing.T) {
 			[]checker.Cause{checker.LeaseOutlived, checker.ServerLostKey, checker.ServerClock}, nil, "a holder is done before its lease ends"},
 		"limits of mixes only":    {own, []campaign.Cell{judged("own", "chaos", limit("exclusion", "server-lost-key"))}, useIt, nil, nil, "no proof"},
 		"undecided beside others": {own, []campaign.Cell{judged("own", "reset"), unknown}, useOnlyIf, nil, nil, "In 1 cell the evidence did not decide."},
+		"nothing under a fault":   {own, []campaign.Cell{judged("own", "none"), unknown}, notJudged, nil, nil, "no trial under a fault decided anything about it"},
+		"nothing but no fault":    {own, []campaign.Cell{judged("own", "none")}, useIt, nil, nil, "no proof"},
 		"nothing decided":         {own, []campaign.Cell{unknown}, notJudged, nil, nil, "no trial decided anything about it"},
 	} {
 		t.Run(name, func(t *testing.T) {

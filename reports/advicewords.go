@@ -42,6 +42,9 @@ func (a advice) Words() string {
 	case doNotUse:
 		return a.refusal(" " + underWords(a.Broken[0]))
 	case notJudged:
+		if a.Trials > 0 {
+			return "no trial under a fault decided anything about it."
+		}
 		return "no trial decided anything about it."
 	case useIt:
 		return fmt.Sprintf("under these faults: none of %d %s under %d %s showed more than a wait, which is no proof.",
@@ -50,21 +53,21 @@ func (a advice) Words() string {
 	return a.conditions() + a.elseWords() + "." + a.undecidedWords()
 }
 
-// conditions lists what the user has to make sure of.
+// conditions lists what the user has to make sure of, with numbers if there are several.
 func (a advice) conditions() string {
-	var all []string
-	for _, c := range a.conditionList() {
-		all = append(all, c.Text)
-	}
-	if named := a.namedConditions(); len(all) > named {
-		n := len(all) - named
-		all = append(all[:named], fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
-	}
-	if len(all) == 0 {
+	list, named := a.conditionList(), a.namedConditions()
+	if len(list) == 0 {
 		return undecidedCondition
 	}
-	if len(all) == 1 {
-		return all[0]
+	if len(list) == 1 {
+		return list[0].Text
+	}
+	var all []string
+	for i, c := range list[:named] {
+		all = append(all, conditionNumber(i)+" "+c.Text)
+	}
+	if n := len(list) - named; n > 0 {
+		all = append(all, fmt.Sprintf("%d more %s", n, map[bool]string{true: "assumption holds", false: "assumptions hold"}[n == 1]))
 	}
 	return strings.Join(all[:len(all)-1], ", ") + ", and " + all[len(all)-1]
 }

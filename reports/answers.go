@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 	}
 	rows, _ := answersOf(c)
 	var b strings.Builder
+	if m := c.Matrix; m.Interrupted {
+		b.WriteString(wording.Fill(fmt.Sprintf("after %d of %d trials, which may all change:", m.Finished, m.Planned), "  ", s.Width) + "\n")
+	}
 	for _, line := range answerLines(rows) {
 		b.WriteString(wording.Fill(line, "  ", s.Width) + "\n")
 	}
@@ -50,18 +54,18 @@ func answersOf(c campaign.Stored) ([]adviceRow, result) {
 }
 
 // answerLines puts together the recipes with the same answer, of those to be used under
-// conditions the ones with the same first condition, and of those not to be used the ones whose
-// deciding flaw was seen. Best first.
+// conditions the ones with the same first two conditions, and of those not to be used the ones
+// whose deciding flaw was seen. Best first.
 func answerLines(rows []adviceRow) (lines []string) {
 	type class struct {
 		answer answer
-		first  string // condition
+		first  string // conditions
 		unseen bool   // what decides is declared, and this run did not show it
 	}
 	type recipes struct {
 		class
 		names []string
-		more  bool // conditions than the first
+		more  bool // conditions than the first two
 	}
 	var all []recipes
 	for _, x := range rows {
@@ -71,7 +75,10 @@ func answerLines(rows []adviceRow) (lines []string) {
 		if of.answer == useOnlyIf {
 			of.first = undecidedCondition
 			if conditions := x.Advice.conditionList(); len(conditions) > 0 {
-				of.first, more = conditions[0].Text, len(conditions) > 1
+				of.first, more = conditions[0].Text, len(conditions) > 2
+				if len(conditions) > 1 {
+					of.first += ", " + map[bool]string{true: "", false: "and "}[more] + conditions[1].Text
+				}
 			}
 		}
 		i := slices.IndexFunc(all, func(y recipes) bool { return y.class == of })

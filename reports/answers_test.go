@@ -27,7 +27,8 @@ func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
 	}{
 		{0, `use, as far as these faults go: b-recipe, a-recipe
 use only if Redis keeps a key that it has acknowledged: e-recipe
-use only if a holder is done before its lease ends, and more (report.html): d-recipe, c-recipe
+use only if a holder is done before its lease ends, and Redis keeps a key that it has acknowledged: d-recipe
+use only if a holder is done before its lease ends: c-recipe
 not judged: nobodys-recipe
 do not use, for a declared flaw that this run did not show: g-recipe
 do not use: f-recipe
@@ -35,8 +36,9 @@ do not use: f-recipe
 		{60, `use, as far as these faults go: b-recipe, a-recipe
 use only if Redis keeps a key that it has acknowledged:
   e-recipe
-use only if a holder is done before its lease ends, and more
-  (report.html): d-recipe, c-recipe
+use only if a holder is done before its lease ends, and
+  Redis keeps a key that it has acknowledged: d-recipe
+use only if a holder is done before its lease ends: c-recipe
 not judged: nobodys-recipe
 do not use, for a declared flaw that this run did not show:
   g-recipe

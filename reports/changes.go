@@ -54,10 +54,14 @@ type Changes struct {
 	// Before and After are the directories of the campaigns.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Both counts the cells that both have, Same those of them without a difference.
-	Both  int      `json:"both"`
-	Same  int      `json:"same"`
-	Cells []Change `json:"cells"` // by direction, then in the order of the matrices; never null
+	// Both counts the cells that both have, Same those of them without a difference, and
+	// Uneven those with different numbers of trials.
+	Both   int      `json:"both"`
+	Same   int      `json:"same"`
+	Uneven int      `json:"uneven"`
+	Cells  []Change `json:"cells"` // by direction, then in the order of the matrices; never null
+
+	inBoth []string // recipes of which both campaigns have a cell
 }
 
 // Compare compares two campaigns cell by cell. The number of trials is no difference.
@@ -80,6 +84,12 @@ func Compare(before, after campaign.Stored) Changes {
 				c.Direction, c.Before = Removed, cellSymbol(a).Text
 			default:
 				all.Both++
+				if !slices.Contains(all.inBoth, recipe) {
+					all.inBoth = append(all.inBoth, recipe)
+				}
+				if a.Trials != b.Trials {
+					all.Uneven++
+				}
 				c.Before, c.After = cellSymbol(a).Text, cellSymbol(b).Text
 				c.New, c.Gone = onlyIn(b, a, now), onlyIn(a, b, old)
 				if c.Direction = direction(a, b, c); c.Direction == "" {
@@ -173,6 +183,21 @@ func severity(c campaign.Cell) int {
 	return rank
 }
 
+// wholeRecipes returns the recipes that only one of the campaigns has, with their cells.
+func (c Changes) wholeRecipes() map[string]int {
+	cells, of := map[string]int{}, map[string][]Direction{}
+	for _, x := range c.Cells {
+		cells[x.Lock]++
+		of[x.Lock] = append(of[x.Lock], x.Direction)
+	}
+	for recipe := range cells {
+		if slices.Contains(c.inBoth, recipe) || len(slices.Compact(of[recipe])) > 1 {
+			delete(cells, recipe)
+		}
+	}
+	return cells
+}
+
 // WriteChanges writes what changed between two campaigns as text. The error is w's.
 func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Screen) error {
 	var b strings.Builder
@@ -185,15 +210,23 @@ func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Scree
 		}
 	}
 	line("", fmt.Sprintf("%d %s in both, %d of them the same", c.Both, wording.Plural(c.Both, "cell"), c.Same))
-	if len(before.Trials) != len(after.Trials) {
-		line("", "The campaigns have different numbers of trials: a flaw that one of them did not show may have needed more.")
+	if c.Uneven > 0 {
+		line("", fmt.Sprintf("%d of the cells in both have different numbers of trials: a flaw that one of the campaigns did not show may have needed more.", c.Uneven))
 	}
 	titles := map[Direction]string{Worse: "Worse", Better: "Better", Unseen: "Not shown again, in fewer trials", Other: "Changed otherwise", Added: "Only after", Removed: "Only before"}
 	last := Direction("")
+	whole := c.wholeRecipes()
 	for _, x := range c.Cells {
 		if x.Direction != last {
 			last = x.Direction
 			b.WriteString("\n" + titles[x.Direction] + ":\n")
+		}
+		if n := whole[x.Lock]; n > 0 {
+			line("  ", fmt.Sprintf("%s, in %d %s", x.Lock, n, wording.Plural(n, "cell")))
+			whole[x.Lock] = -1
+		}
+		if whole[x.Lock] < 0 {
+			continue
 		}
 		line("  ", fmt.Sprintf("%s under %s: %s", x.Lock, x.Fault, joinWords(" → ", x.Before, x.After)))
 		for _, side := range []struct {

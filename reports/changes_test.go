@@ -17,7 +17,7 @@ func oneRelease(dir string, trials int, cells map[string][]string) campaign.Stor
 	s := campaign.Stored{Dir: dir, Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 1}}
 	s.Info.Config.Seed = 1
 	for lock, flaws := range cells {
-		c := campaign.Cell{Lock: lock, Fault: "delay", Verdict: trial.Holds, Exercised: trials}
+		c := campaign.Cell{Lock: lock, Fault: "delay", Verdict: trial.Holds, Trials: trials, Exercised: trials}
 		t := trial.Result{Spec: trial.Spec{Lock: lock, Fault: "delay", Workload: "mutex", Testbed: "sim"}}
 		for i, text := range flaws {
 			words := strings.Split(text, " ")

@@ -74,7 +74,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"malformed value", []string{"run", "--ttl", "soon"}, `--ttl "soon": expected a duration, as 500ms or 2s`},
 		{"a seed that is no number", []string{"replay", "--lock", "set-nx-px", "--seed", "abc"}, `--seed "abc": expected a whole number from 0 to 9007199254740991`},
 		{"a negative seed", []string{"run", "--seed", "-1"}, `--seed "-1": expected a whole number from 0`},
-		{"surplus argument", []string{"run", "x"}, "lockstorm run: expected no arguments, got 1"},
+		{"surplus argument", []string{"run", "x"}, "lockstorm run: expected no arguments, got 1 argument\n"},
 		{"unknown lock", []string{"run", "--locks", "set-nxpx"}, `unknown lock "set-nxpx": did you mean set-nx-px`},
 		{"unknown fault", []string{"run", "--faults", "client-pose"}, `unknown fault "client-pose": did you mean client-pause`},
 		{"unknown workload", []string{"run", "--workloads", "mutexx"}, `unknown workload "mutexx": did you mean mutex`},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -159,7 +160,7 @@ func commandNames(cmd *cobra.Command) []string {
 func expectArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
-			return input.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+			return input.Errorf("%s: expected %s, got %d %s", cmd.CommandPath(), what, len(args), wording.Plural(len(args), "argument"))
 		}
 		return nil
 	}
