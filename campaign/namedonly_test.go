@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -60,7 +61,40 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	if drawn := slices.ContainsFunc(s.Trials, func(t trial.Result) bool { return !t.Spec.Named() && !t.Probe }); drawn {
 		t.Error("trials were drawn")
 	}
+	if !testing.Short() { // of a few faults and recipes, too few schedules bite
+		namedSchedulesBite(t, s)
+	}
 	t.Logf("%d trials", len(s.Trials))
+}
+
+// namedSchedulesBite checks that, for each recipe and each fault, a third of the named
+// schedules hit something. Some cannot: a wrong clock within a critical section counts only if
+// its client reads the clock again, and the new primary seldom lacks a write.
+func namedSchedulesBite(t *testing.T, s Stored) {
+	t.Helper()
+	ran, bit := map[cellFlaw]int{}, map[cellFlaw]int{}
+	for _, x := range s.Trials {
+		fault, _ := nemesis.ByName(x.Spec.Fault)
+		recipe, _ := locks.ByID(x.Spec.Lock)
+		// Where nobody ever gets the lock, nobody gets to most places.
+		_, never := recipe.Declares("liveness", string(checker.NoExpiry), undisturbed)
+		if !x.Spec.Named() || fault.Undisturbed || never {
+			continue
+		}
+		of := cellFlaw{lock: x.Spec.Lock, fault: x.Spec.Fault}
+		ran[of]++
+		if x.Hits > 0 {
+			bit[of]++
+		}
+	}
+	if len(ran) < 250 {
+		t.Errorf("%d cells have named schedules: want a few hundred", len(ran))
+	}
+	for of, n := range ran {
+		if 3*bit[of] < n {
+			t.Errorf("%s under %s: %d of %d schedules struck something, want a third", of.lock, of.fault, bit[of], n)
+		}
+	}
 }
 
 func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {

@@ -56,6 +56,13 @@ func (p played) says(t *testing.T, texts ...string) {
 // words returns the text on one line: where lines break depends on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// sampled are the scenes that -short plays, as with the race detector: most of their code is
+// concurrent, or they are what the package is for.
+var sampled = []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "varying", "fatalAcquire", "undialed"}
+
+// left says whether -short leaves a scene out.
+func left(scene string) bool { return testing.Short() && !slices.Contains(sampled, scene) }
+
 // Each lock passes or fails, and the output says why.
 func TestALockIsJudged(t *testing.T) {
 	tests := map[string]struct {
@@ -124,10 +131,8 @@ func TestALockIsJudged(t *testing.T) {
 		"heartbeat":          {true, []string{"--- PASS: TestScene/delay", "!renewal-failed", "!undecided", "!not run"}},
 		"heartbeatTooLate":   {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/delay", "exclusion by renewal-failed"}},
 	}
-	// With the race detector only these scenes run: most of their code is concurrent.
-	sampled := []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken"}
 	for _, scene := range slices.Sorted(maps.Keys(tests)) {
-		if testing.Short() && !slices.Contains(sampled, scene) {
+		if left(scene) {
 			continue
 		}
 		test := tests[scene]

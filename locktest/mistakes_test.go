@@ -62,6 +62,9 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 			"a trial that shows it", "it is saved, and runs first from now on",
 		}},
 	} {
+		if left(scene) {
+			continue
+		}
 		t.Run(scene, func(t *testing.T) {
 			p := play(t, scene, t.TempDir())
 			if p.passed != test.passes {
@@ -74,6 +77,9 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 
 // A limit is told once per test, with the trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this plays a scene twice, of whose code the race detector has seen the like")
+	}
 	p := play(t, "extendedOften", t.TempDir())
 	p.says(t, "limit of any lease: exclusion by lease-outlived: A holder that", "The workload extend does so on purpose: ")
 	if n := strings.Count(p.out, "limit of any lease: exclusion by lease-outlived"); n != 1 {
@@ -91,6 +97,9 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 
 // A finding is told once, however many faults and runs show it.
 func TestAFindingIsToldOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this plays a scene under all faults three times")
+	}
 	dir := t.TempDir()
 	for run := range 3 {
 		p := play(t, "bareForAll", dir)

@@ -10,6 +10,9 @@ import (
 // A trial whose fault hits nothing decides nothing: saved, it is named and passed over; if
 // -lockstorm.replay names it, the test fails.
 func TestASavedTrialThatDecidesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like")
+	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir)
 	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))

@@ -57,7 +57,7 @@ func drawn(t *testing.T, lock string, topology testbed.Topology, trials int, eac
 
 // Of a cell's first drawn trials at least one must show the flaw that the plans are made for.
 func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, lock, fault string
 		topology          testbed.Topology
 		oracle            string
@@ -83,6 +83,9 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 		{"a mix finds what one fault finds", "set-nx-ex", "chaos", testbed.Replicated, "exclusion", checker.ForeignDelete},
 		{"volatile restart of one of exactly a quorum forgets a grant", "redlock", "node-restart", testbed.Independent, "exclusion", checker.ServerLostKey},
 	} {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			found := false
 			drawn(t, c.lock, c.topology, 12, func(s shown) {
@@ -119,6 +122,9 @@ func closed(ops []history.Op) (n int) {
 
 func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
 	for lock, topology := range worlds {
+		if testing.Short() && topology != testbed.Replicated {
+			continue
+		}
 		hits := map[string]int{}
 		drawn(t, lock, topology, 4, func(s shown) {
 			hits[s.Fault] += nemesis.Hits(s.Ops, s.Fault)

@@ -77,9 +77,19 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 	return names
 }
 
+// skipInShort skips a test that writes a whole report several times, which takes the race
+// detector long and has no code of its own that is concurrent.
+func skipInShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this writes whole reports, as a shorter test does too")
+	}
+}
+
 // TestTrialsThatThePagesShowAreRendered: pictures are left out unless everything is asked
 // for, but for the timelines of what is not declared. Then the report links to it, and names no file that is not there.
 func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
+	skipInShort(t)
 	dir, trials := storedCampaign(t)
 	// A second trial of a cell, which the pages do not show.
 	other := trials[0]
@@ -148,6 +158,7 @@ func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
 }
 
 func TestRenderingAgainGivesTheSameBytes(t *testing.T) {
+	skipInShort(t)
 	dir, _ := storedCampaign(t)
 	read := func() map[string]string {
 		stored, err := campaign.Load(dir)
