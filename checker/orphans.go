@@ -102,7 +102,7 @@ func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 
 // blocker is one orphan that an attempt met.
 type blocker struct {
-	of   int // the operation that left it
+	of   int // the operation whose grant became the orphan
 	life *keyspace.Grant
 	meet keyspace.Contact
 }

@@ -44,8 +44,8 @@ func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// mixed is for flaws that need more than one fault. Chance combines the faults, so a run
-// that does not show such a flaw has missed nothing.
+// mixed is the fault of flaws that need several faults. It combines faults at random, so that
+// a run without such a flaw is no discrepancy.
 const mixed = "chaos"
 
 // anyFault lists all faults but the mix, for flaws that need no fault.

@@ -63,7 +63,8 @@ const anyLock = "leases of any lock"
 // late.
 var frozenOrStranded = append([]string{"client-pause"}, strandingFaults...)
 
-// reentryOutlived: a holder waits for replies inside its critical section.
+// reentryOutlived returns the limits of a re-entrant holder: inside its critical section it may
+// wait for a reply for longer than its lease.
 func reentryOutlived() []Flaw {
 	return under([]string{"partition", "partition-requests", "partition-replies", "delay", "node-pause"},
 		"lease-outlived", Limit,

@@ -91,8 +91,8 @@ redis.call("HSET", KEYS[1], "read", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashWrite lets a writer in unless a reader's or a writer's time is younger
-// than its life. It returns 1 if so, else 0.
+// hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time
+// of the last ARGV[2] ms, or a reader's of the last ARGV[4] ms.
 // KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
 // [2] a write's life, [3] the key's life, [4] a read's life.
 var hashWrite = newScript("hash-write", `

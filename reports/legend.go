@@ -60,7 +60,7 @@ func legend(cells []campaign.Cell, width int) string {
 // boundWords says how often trials may be violated where none was; "" if no trial of such a
 // cell was drawn.
 func boundWords(cells []campaign.Cell) string {
-	var least, most campaign.Cell // of the cells with a bound: those with the fewest and the most drawn trials
+	var least, most campaign.Cell // the cells with a bound that have the fewest and the most drawn trials
 	drawn := false
 	for _, c := range cells {
 		if c.Verdict != trial.Holds || c.Drawn() == 0 {

@@ -131,7 +131,7 @@ func LoadJudgedOps(path string, ops []history.Op, cut error) (Record, error) {
 	return r.judged(path), nil
 }
 
-// judged compares the record with what the run judged.
+// judged returns the record after comparing its evidence with what the run judged.
 func (r Record) judged(path string) Record {
 	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)

@@ -115,7 +115,7 @@ func chunks(all []Span) iter.Seq[[]Span] {
 	return func(yield func([]Span) bool) {
 		var run []Span
 		busy := time.Duration(0) // the time until which some span of the run is open
-		fresh := 0               // spans of the run that were not carried over
+		fresh := 0               // spans added since the last cut
 		for _, s := range all {
 			if fresh >= hardCut || fresh >= softCut && busy <= s.OK {
 				if !yield(run) {

@@ -19,7 +19,7 @@ var (
 	ErrLost = errors.New("the lock on the job was lost")
 )
 
-// Lock is a lock that is held.
+// Lock is an acquired lock.
 type Lock struct {
 	pool       *redis.Pool
 	key, token string

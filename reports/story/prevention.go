@@ -34,7 +34,7 @@ type clues struct {
 	twoPrimaries                             bool // the holds in the harm were granted by different primaries
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
-	waited                                   bool // replicas acknowledged a hold's key, before one was promoted
+	waited                                   bool // a holder's commands show that replicas acknowledged its key before one was promoted
 	unasked                                  bool // a client entered its lock again without a command to Redis
 	severed                                  bool // no command of a holder could reach a node until the harm began
 	extended                                 bool // the harm is an extension that succeeded too late

@@ -189,7 +189,7 @@ func (p *proxy) caught(d testbed.Direction) int {
 	return n
 }
 
-// directions returns the directions that d stands for.
+// directions splits testbed.Both into its two directions.
 func directions(d testbed.Direction) []testbed.Direction {
 	if d == testbed.Both {
 		return []testbed.Direction{testbed.Upstream, testbed.Downstream}

@@ -33,8 +33,8 @@ const (
 	untilReady = 10 * time.Minute
 )
 
-// sentinels are the Sentinels of a trial. They track the primary that they elect by the
-// commands from Sentinels to nodes, before the nodes receive them.
+// sentinels are the Sentinels of a trial. The harness learns the primary that they elect from
+// the commands that Sentinels send, before the nodes receive these.
 type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes

@@ -1,5 +1,5 @@
-// Command reader fails if crypto/rand.Reader is another one after locktest.Check than before.
-// It is a program because Check replaces that Reader in another way in test binaries.
+// Command reader fails unless locktest.Check leaves crypto/rand.Reader as it was. A test cannot
+// see this: in test binaries Check replaces the Reader in another way.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// service is a Reader that a program has set itself, before it calls Check.
+// service stands for a Reader that a program installs before it calls Check.
 type service struct{ io.Reader }
 
 // checks call Check with a lock that calls begun in each Acquire.
