@@ -5,7 +5,7 @@
 // The scene is the picture as data. Its lanes are, from top to bottom: the faults, the
 // findings, one lane per client, and one lane per node and key. A bar is an interval, such
 // as a believed hold or the life of a key. A mark is an instant, such as a write or a
-// crash. Both name the rows that they stand for: operations, commands, faults, findings and
-// events, which the titles of marks tell. A shade shows that a fault was aimed at the lane.
+// crash. Both stand for rows of the evidence: operations, commands, faults, findings and
+// events; a mark's title tells these rows. A shade shows that a fault was aimed at the lane.
 // The harm, the interval of the finding, is drawn across all lanes.
 package timeline
