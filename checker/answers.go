@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -22,21 +23,21 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 		return nil
 	}
 	ended := map[int]*Hold{} // holds, by the index of the release that ended them
-	for i := range rp.holds {
-		if h := &rp.holds[i]; h.ToWhy == account.ByRelease {
+	for i := range rp.Holds {
+		if h := &rp.Holds[i]; h.ToWhy == account.ByRelease {
 			ended[h.End] = h
 		}
 	}
 	needed := rp.neededKeys()
-	for i := range rp.pairing.all {
-		p := &rp.pairing.all[i]
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
 		if p.Invoke.Process == history.Nemesis || p.Complete == nil || p.Complete.Type != history.Fail {
 			continue
 		}
 		var told denial
 		switch h := ended[p.Invoke.Index]; {
 		case p.Invoke.F == history.FAcquire:
-			told = rp.grantDenied(p, needed[owner{lock: p.Invoke.Lock, mode: p.Invoke.Mode}])
+			told = rp.grantDenied(p, needed[evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}])
 		case h != nil:
 			told = rp.removalDenied(p, h)
 		}
@@ -121,10 +122,10 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 	told.what = account.RemovalDenied
 	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
 	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-		op, _ := rp.invocation(ok)
+		op, _ := rp.Invocation(ok)
 		told.ops = append(told.ops, op)
 		for _, g := range rp.ownOf(op) {
-			unit := rp.unitOf(g.NodeKey())
+			unit := rp.UnitOf(g.NodeKey())
 			_, untold := rp.untold().of(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
@@ -141,7 +142,7 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 			told.units++
 		}
 	}
-	if told.units < rp.quorum() {
+	if told.units < rp.Quorum() {
 		return denial{}
 	}
 	return told
@@ -183,13 +184,13 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 			end = since + rp.Claims.TTL - rp.Claims.TTL/10
 		}
 		if told.Deadline != 0 {
-			end = min(end, rp.clocks[g.Client].shows(told.Deadline, since))
+			end = min(end, rp.Clocks[g.Client].Shows(told.Deadline, since))
 		}
 		until = max(until, end)
 	}
-	from, to := rp.pairing.of[rp.pairing.place(h.Acquire)], rp.pairing.of[rp.pairing.place(h.End)]
+	from, to := rp.Pairing.Of[rp.Pairing.Place(h.Acquire)], rp.Pairing.Of[rp.Pairing.Place(h.End)]
 	for i := from; i < to; i++ {
-		o := &rp.pairing.all[i]
+		o := &rp.Pairing.All[i]
 		if o.Invoke.Client != h.Client || o.Invoke.Process == history.Nemesis || o.Invoke.Lock != h.Lock || o.Done() != history.OK {
 			continue
 		}
@@ -202,11 +203,11 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 			ask(rp.Commands[t.Cmd].Sent, history.Lease{})
 		}
 	}
-	first := rp.operation(g.Op).Invoke.Time
+	first := rp.Operation(g.Op).Invoke.Time
 	return p.Complete.Time < until && !rp.steppedIn(h.Client, first, p.Complete.Time) && !rp.nodeStepped(g.Node, first, p.Complete.Time)
 }
 
 // nodeStepped reports whether the node's wall clock was set after from and no later than to.
 func (rp *replay) nodeStepped(node string, from, to time.Duration) bool {
-	return slices.ContainsFunc(rp.nodeClocks[node], func(o offset) bool { return from < o.since && o.since <= to })
+	return slices.ContainsFunc(rp.nodeClocks[node], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
 }

@@ -20,7 +20,7 @@ var breakdowns = map[string]struct {
 // conduct decides whether the code under test finished without a deadlock, panic or
 // runaway, and whether it denied nothing that its own commands had certainly done. A lock is
 // blamed for a false answer only if the evidence proves it.
-func conduct(_ context.Context, f *caseFile) Verdict {
+func conduct(_ context.Context, f *Case) Verdict {
 	rp, err := f.replay()
 	if err != nil {
 		return impossible(err)

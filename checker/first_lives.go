@@ -8,7 +8,7 @@ import "github.com/lockstorm/lockstorm/keyspace"
 // for, or prolonged in a value. A lock that promises no end of its leases relies on a key
 // without a TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
-	p, isAcquire := rp.acquired(g.Op)
+	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
 		return false
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 // spanTexts writes what porcupine's side believes in the same form.
 func spanTexts(t *testing.T, e history.Evidence) []string {
 	t.Helper()
-	byLock, err := spans(newCaseFile(e))
+	byLock, err := spans(NewCase(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,9 @@ func spanTexts(t *testing.T, e history.Evidence) []string {
 			}
 		}
 	}
-	sortHolds(holds)
+	slices.SortFunc(holds, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Acquire, b.Acquire))
+	})
 	var texts []string
 	for _, h := range holds {
 		texts = append(texts, holdText(h))

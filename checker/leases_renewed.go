@@ -42,7 +42,7 @@ func (rp *replay) renewalLog() *renewalLog {
 		}
 	}
 	for _, pos := range rp.renewals() {
-		if c := rp.Commands[pos]; c.Op >= 0 && rp.operation(c.Op).Invoke.F != history.FExtend {
+		if c := rp.Commands[pos]; c.Op >= 0 && rp.Operation(c.Op).Invoke.F != history.FExtend {
 			continue
 		}
 		g := rp.latestNamed(pos, byValue)
@@ -153,7 +153,7 @@ func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why acco
 	}
 	leases := 0
 	for of, renewals := range all {
-		p, isAcquire := rp.acquired(of.op)
+		p, isAcquire := rp.Acquired(of.op)
 		if !isAcquire || p.Invoke.Client != g.Client || of.node != g.Node || of.op == g.Op {
 			continue
 		}
@@ -183,8 +183,8 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	if acquire.Complete == nil {
 		return false
 	}
-	i, held := rp.holdOf[acquire.Complete.Index]
-	return held && rp.holds[i].ToWhy == account.ByRelease && rp.holds[i].To < at
+	i, held := rp.HoldOf[acquire.Complete.Index]
+	return held && rp.Holds[i].ToWhy == account.ByRelease && rp.Holds[i].To < at
 }
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at a
@@ -237,7 +237,7 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 // tends reports whether a change by the grant's owner belongs to the grant: its acquire made
 // it, an extension did, or no operation.
 func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
-	return w.op < 0 || w.op == g.Op || rp.operation(w.op).Invoke.F == history.FExtend
+	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
 // keyWriter identifies a key and a client that changed it.
