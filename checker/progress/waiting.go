@@ -1,4 +1,4 @@
-package checker
+package progress
 
 import (
 	"slices"
@@ -30,16 +30,16 @@ const (
 	WaitingSpan = 4 * WaitingTick
 )
 
-// Waiting returns the clients' waits around the first window of that fault that hit something,
+// WaitingAround returns the clients' waits around the first window of that fault that hit something,
 // or around the first window of any fault if fault is "". It returns nil if there is no such
 // window, if nobody waited, or if the history is impossible. Waits of clients that crashed
 // meanwhile, and those that the trial's end cut short, are left out.
-func (c *Case) Waiting(fault string) *Waiting {
-	rp, err := c.replay()
+func WaitingAround(c *evidence.Case, fault string) *Waiting {
+	rp, err := c.Replay()
 	if err != nil || rp.Claims.TTL <= 0 {
 		return nil
 	}
-	first, next, ok := rp.firstFault(fault)
+	first, next, ok := firstFault(rp, fault)
 	if !ok {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c *Case) Waiting(fault string) *Waiting {
 // firstFault returns the time of the first window of the fault that hit something, joined with
 // the windows that begin before it ends. Next is the beginning of the window after it, or the
 // end of all faults.
-func (rp *replay) firstFault(fault string) (first evidence.Interval, next time.Duration, ok bool) {
+func firstFault(rp *evidence.Replay, fault string) (first evidence.Interval, next time.Duration, ok bool) {
 	next = rp.End
 	for _, op := range rp.Ops {
 		if op.Process == history.Nemesis && op.F == history.FHealed {

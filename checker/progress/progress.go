@@ -1,4 +1,4 @@
-package checker
+package progress
 
 import (
 	"maps"
@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Progress measures how well a trial went for clients that waited. It is no verdict: no
+// Measures tell how well a trial went for clients that waited. They are no verdict: no
 // value is right or wrong by itself. A measure is zero if there was nothing to measure;
 // the counts beside it show the number of cases.
-type Progress struct {
+type Measures struct {
 	// Waits counts the waits that ended with a grant: from a client's first attempt,
 	// through all failed attempts, to the grant. InVain counts the waits that ended
 	// without one because the client crashed or the trial ended. Re-entries are no waits.
@@ -88,15 +88,23 @@ type Progress struct {
 	Lasted time.Duration `json:"lasted,omitempty"`
 }
 
-// Measure returns a trial's progress. It is a pure function of the evidence, in O(n log
-// n). The progress of an impossible history is zero.
-func Measure(e history.Evidence) Progress { return NewCase(e).Measure() }
+// HeldRate returns the number of commands per second of held time; 0 if no lock was held.
+func (m Measures) HeldRate() float64 {
+	if m.HeldTime <= 0 {
+		return 0
+	}
+	return float64(m.HeldCommands) / m.HeldTime.Seconds()
+}
 
-// Measure is the function Measure on this case.
-func (c *Case) Measure() Progress {
-	rp, err := c.replay()
+// Measure returns a trial's measures. It is a pure function of the evidence, in O(n log
+// n). The measures of an impossible history are zero.
+func Measure(e history.Evidence) Measures { return MeasureCase(evidence.New(e)) }
+
+// MeasureCase is Measure on the Case inside a checker.Case, whose evidence is prepared only once.
+func MeasureCase(c *evidence.Case) Measures {
+	rp, err := c.Replay()
 	if err != nil {
-		return Progress{}
+		return Measures{}
 	}
 	m := newMeasure(rp)
 	m.waits()
@@ -106,13 +114,13 @@ func (c *Case) Measure() Progress {
 	m.recoveries()
 	m.costs()
 	m.updates()
-	return m.Progress
+	return m.Measures
 }
 
-// Waits returns the durations of the waits that ended with a grant (Progress.Waits),
+// Waits returns the durations of the waits that ended with a grant (Measures.Waits),
 // ascending; nil if the history is impossible.
-func (c *Case) Waits() []time.Duration {
-	rp, err := c.replay()
+func Waits(c *evidence.Case) []time.Duration {
+	rp, err := c.Replay()
 	if err != nil {
 		return nil
 	}
@@ -121,13 +129,13 @@ func (c *Case) Waits() []time.Duration {
 	return m.lasted
 }
 
-func newMeasure(rp *replay) *measure {
+func newMeasure(rp *evidence.Replay) *measure {
 	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[evidence.ClientLock][]time.Duration{}}
 }
 
 type measure struct {
-	Progress
-	replay  *replay
+	Measures
+	replay  *evidence.Replay
 	lasted  []time.Duration            // the waits that ended with a grant, ascending
 	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
@@ -239,7 +247,7 @@ func (m *measure) losses() {
 		if op.F != history.FLost || !had {
 			continue
 		}
-		if gone, ok := m.replay.goneAt(grant); ok && gone <= op.Time {
+		if gone, ok := goneAt(m.replay, grant); ok && gone <= op.Time {
 			m.Losses++
 			m.LossLagSum += op.Time - gone
 			m.LossLagMax = max(m.LossLagMax, op.Time-gone)
@@ -249,7 +257,7 @@ func (m *measure) losses() {
 
 // goneAt returns the time at which the acquire lost its quorum: too few nodes still
 // carried its grants.
-func (rp *replay) goneAt(acquire int) (at time.Duration, ok bool) {
+func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
 	for _, l := range rp.Of(acquire) {
 		unit := rp.UnitOf(l.NodeKey())
@@ -260,15 +268,7 @@ func (rp *replay) goneAt(acquire int) (at time.Duration, ok bool) {
 	}
 	ends := slices.Sorted(maps.Values(left))
 	at = ends[max(0, len(ends)-rp.Quorum())]
-	return at, at < Never
-}
-
-// HeldRate returns the number of commands per second of held time; 0 if no lock was held.
-func (p Progress) HeldRate() float64 {
-	if p.HeldTime <= 0 {
-		return 0
-	}
-	return float64(p.HeldCommands) / p.HeldTime.Seconds()
+	return at, at < evidence.Never
 }
 
 // costs counts commands by grant, and while locks were held: they are the load that a lock

@@ -1,4 +1,4 @@
-package checker
+package progress
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ func (m *measure) orphaned() {
 		}
 	}
 	for _, lives := range byKey {
-		stood, cared := m.replay.stood(lives), m.replay.caredFor(lives)
+		stood, cared := m.stood(lives), m.caredFor(lives)
 		for _, s := range evidence.Subtract(stood, cared) {
 			lasted := s.To - s.From
 			if lasted <= orphanSlack {
@@ -41,29 +41,29 @@ func (m *measure) orphaned() {
 // as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-func (rp *replay) stood(lives []*keyspace.Grant) []evidence.Interval {
+func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
 	for _, l := range lives {
-		all = append(all, evidence.Interval{From: max(l.At.Lo, l.Came), To: min(rp.End, l.Until())})
+		all = append(all, evidence.Interval{From: max(l.At.Lo, l.Came), To: min(m.replay.End, l.Until())})
 	}
 	return evidence.Merged(all)
 }
 
 // caredFor returns the times in which living owners of the grants attended to the lock.
-func (rp *replay) caredFor(lives []*keyspace.Grant) []evidence.Interval {
+func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
 	seen := map[evidence.ClientLock]bool{}
 	for _, l := range lives {
-		alive := rp.CrashOf(l.Client)
-		if p := rp.Operation(l.Op); rp.Has(l.Op) {
-			all = append(all, evidence.Interval{From: p.Invoke.Time, To: min(rp.DoneAt(p), alive)})
+		alive := m.replay.CrashOf(l.Client)
+		if p := m.replay.Operation(l.Op); m.replay.Has(l.Op) {
+			all = append(all, evidence.Interval{From: p.Invoke.Time, To: min(m.replay.DoneAt(p), alive)})
 		}
 		at := evidence.ClientLock{Client: l.Client, Lock: l.Lock}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
-		for _, s := range rp.Attended[at] {
+		for _, s := range m.replay.Attended[at] {
 			all = append(all, evidence.Interval{From: s.From, To: min(s.To, alive)})
 		}
 	}
@@ -160,14 +160,14 @@ func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 // Leftovers lists the keys that attempts left behind, in order of From. Keys that were
 // gone within two milliseconds do not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
-	rp, err := NewCase(e).replay()
+	rp, err := evidence.New(e).Replay()
 	if err != nil {
 		return nil
 	}
-	return rp.strays()
+	return strays(rp)
 }
 
-func (rp *replay) strays() []Leftover {
+func strays(rp *evidence.Replay) []Leftover {
 	var all []Leftover
 	for _, l := range rp.Grants {
 		if !rp.Has(l.Op) {
@@ -190,7 +190,7 @@ func (rp *replay) strays() []Leftover {
 
 // leftovers sums up the keys that attempts left behind.
 func (m *measure) leftovers() {
-	for _, l := range m.replay.strays() {
+	for _, l := range strays(m.replay) {
 		m.Leftovers++
 		m.LeftoverSum += l.lasted()
 		if l.lasted() > m.LeftoverMost.lasted() {
