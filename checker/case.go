@@ -1,10 +1,15 @@
 package checker
 
 import (
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // Case is the evidence of one trial, prepared once for all questions: those of Judge, and
@@ -41,3 +46,210 @@ const Never = evidence.Never
 // the same token or, if none has the token, to the latest unreleased acquire. A release
 // without a mode has the mode of its acquire. An acquire that ended with info makes no hold.
 func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() }
+
+// replay is a trial replayed, with what oracles and causes ask of it again and again.
+type replay struct {
+	*evidence.Replay
+	// unanswered holds the operations with a command that got no reply.
+	unanswered map[int]bool
+	byOp       map[int][]int                          // places in the log, by operation
+	nodeClocks map[string]evidence.Clock              // the jumps of nodes' wall clocks
+	latest     []time.Duration                        // by place in holds: the greatest To so far
+	broke      bool                                   // the code under test ended the trial
+	units      int                                    // see countUnits
+	renewing   []int                                  // see renewals
+	renewed    *renewalLog                            // see renewalLog
+	shared     map[keyspace.KeyPlace]bool             // see sharedSpots
+	lastRan    map[int]int                            // see lastOf
+	recorded   map[keyspace.KeyPlace]bool             // see records
+	blurred    *untoldGrants                          // see untold
+	writes     map[keyWriter][]keyWrite               // see keyWrites
+	copies     map[*keyspace.Grant]time.Duration      // see copiedAsOf
+	asking     map[evidence.Owner][]evidence.Interval // see asks
+	waiting    map[string]bool                        // see waitingKeys
+	times      map[asker][]int                        // see timesAsked
+	passing    map[string]bool                        // see passages
+	handed     map[int][]*keyspace.Grant              // the grants that were handed to others, by the place of the command
+}
+
+func replayOf(r *evidence.Replay) *replay {
+	rp := &replay{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]evidence.Clock{}, handed: map[int][]*keyspace.Grant{}}
+	for pos, c := range rp.Commands {
+		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
+		if c.Replied == 0 {
+			rp.unanswered[c.Op] = true
+		}
+	}
+	for _, op := range rp.Ops {
+		if op.Event(history.FNodeClock) {
+			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], evidence.Offset{Since: op.Time, Ahead: op.Offset})
+		}
+	}
+	for _, g := range rp.Grants {
+		if g.Handed && !g.Copied {
+			rp.handed[g.Cmd] = append(rp.handed[g.Cmd], g)
+		}
+	}
+	last := time.Duration(0)
+	for _, h := range rp.Holds {
+		last = max(last, h.To)
+		rp.latest = append(rp.latest, last)
+	}
+	_, rp.broke = brokeDown(rp.Ops)
+	rp.units = rp.countUnits()
+	return rp
+}
+
+func (rp *replay) sentBy(op int) []int { return rp.byOp[op] }
+
+// blind returns the reason why the keys that commands reached are unknown; the zero Fact
+// if they are known.
+func (rp *replay) blind() account.Fact {
+	switch node, blind := rp.Blind(); {
+	case !blind:
+		return account.Fact{}
+	case node == "":
+		return account.Fact{What: account.KeysUnrecorded}
+	default:
+		return account.Fact{What: account.KeysUnseen, Nodes: []string{node}, Text: rp.Unseen[node].Why}
+	}
+}
+
+// indexOf returns the log's own indices of the commands at these places, sorted.
+func (rp *replay) indexOf(places ...int) []int {
+	var indices []int
+	for _, p := range places {
+		if p >= 0 && p < len(rp.Commands) {
+			indices = append(indices, rp.Commands[p].Index)
+		}
+	}
+	slices.Sort(indices)
+	return slices.Compact(indices)
+}
+
+// name returns the name of a command in capitals; "command" if it has none.
+func (rp *replay) name(pos int) string {
+	args := rp.Commands[pos].Args
+	if len(args) == 0 {
+		return "command"
+	}
+	return strings.ToUpper(string(args[0]))
+}
+
+// text returns the content of a reply that is a bulk string, and whether the reply is one.
+func text(reply string) (string, bool) {
+	if len(reply) < 2 || reply[0] != '"' || reply[len(reply)-1] != '"' {
+		return "", false
+	}
+	return reply[1 : len(reply)-1], true
+}
+
+// IsError reports whether a reply is an error, which begins with its kind in capitals, and
+// not a status like OK.
+func IsError(reply string) bool {
+	return history.Command{Reply: history.Bytes(reply)}.Failed()
+}
+
+// crossSlot is the kind of the error reply to a command whose keys are in different slots.
+const crossSlot = "CROSSSLOT"
+
+// hungUnder returns since when the grant's owner hangs in its work under the hold of this
+// grant; ok is false if it does not.
+func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
+	since, hangs := rp.Hung[g.Client]
+	p, isAcquire := rp.Acquired(g.Op)
+	if !hangs || !isAcquire || p.Done() != history.OK {
+		return 0, false
+	}
+	i, held := rp.HoldOf[p.Complete.Index]
+	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
+}
+
+// believes reports whether another client than except believed, at t, that it held the
+// lock in a mode that excludes mode.
+func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
+	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
+		if h.From <= t {
+			return -1
+		}
+		return 1
+	})
+	for i := after - 1; i >= 0 && t < rp.latest[i]; i-- {
+		h := &rp.Holds[i]
+		if h.Lock == lock && h.Client != except && t < h.To && !compatible(h.Mode, mode) {
+			return true
+		}
+	}
+	return false
+}
+
+// aheadAt returns how far the client's wall clock was ahead at t.
+func (rp *replay) aheadAt(client int, t time.Duration) time.Duration {
+	ahead := time.Duration(0)
+	for _, o := range rp.Clocks[client] {
+		if o.Since <= t {
+			ahead = o.Ahead
+		}
+	}
+	return ahead
+}
+
+// steppedIn reports whether the client's wall clock was set after from and no later than
+// to.
+func (rp *replay) steppedIn(client int, from, to time.Duration) bool {
+	return slices.ContainsFunc(rp.Clocks[client], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
+}
+
+// openAt reports whether the operation of that invocation was under way at t; false if
+// there is no such operation.
+func (rp *replay) openAt(op int, t time.Duration) bool {
+	p := rp.Operation(op)
+	return rp.Has(op) && p.Invoke.Time <= t && t <= rp.DoneAt(p)
+}
+
+// compatible reports whether two owners may hold these modes together: only if both read.
+func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
+
+// readTime returns when the sender of the command at place pos had last asked that node for
+// the time, by which some locks count their leases: in the same operation or, outside of
+// operations, within the last lease. ok is false if it did not, or if the node's clock never
+// jumped, so that it does not matter.
+func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
+	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
+		return 0, false
+	}
+	c := rp.Commands[pos]
+	// Outside of operations, a client that asked long ago has no use for that answer any more.
+	oldest := time.Duration(0)
+	if c.Op < 0 {
+		oldest = c.Sent - rp.Claims.TTL
+	}
+	asked := rp.timesAsked()[asker{c.Client, c.Op, node}]
+	i, _ := slices.BinarySearch(asked, pos)
+	for _, earlier := range slices.Backward(asked[:i]) {
+		if ran := rp.Ran(earlier); ran.Hi < c.Sent {
+			return ran.Lo, ran.Lo >= oldest
+		}
+	}
+	return 0, false
+}
+
+// asker names a client, one of its operations, -1 for none, and the node that it asks.
+type asker struct {
+	client, op int
+	node       string
+}
+
+// timesAsked returns the places of the commands that asked a node for the time, in order.
+func (rp *replay) timesAsked() map[asker][]int {
+	if rp.times == nil {
+		rp.times = map[asker][]int{}
+		for pos, c := range rp.Commands {
+			if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
+				by := asker{c.Client, c.Op, c.Node}
+				rp.times[by] = append(rp.times[by], pos)
+			}
+		}
+	}
+	return rp.times
+}
