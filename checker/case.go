@@ -43,8 +43,11 @@ const Never = evidence.Never
 // error means that the history is impossible.
 //
 // A release belongs to the client's latest unreleased acquire of that lock and mode with
-// the same token or, if none has the token, to the latest unreleased acquire. A release
-// without a mode has the mode of its acquire. An acquire that ended with info makes no hold.
+// the same token or, if none has the token, to the latest unreleased acquire. An acquire
+// that ended with info makes no hold, and its release is ignored. A release belongs to
+// such an acquire if it has the acquire's token, or if no other acquire is left. After a
+// hold has ended early, the releases that are still owed for it are ignored too. A release
+// without a mode has the mode of its acquire.
 func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() }
 
 // replay is a trial replayed, with what oracles and causes ask of it again and again.

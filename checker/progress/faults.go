@@ -231,7 +231,7 @@ func (m *measure) updates() {
 }
 
 // overwrote reports whether s wrote over t a value that it had computed from a read before
-// t. Unlike a lost update of the resource oracle, it does not count a write of s that follows a later read.
+// t. Unlike the oracle resource, it does not count a write of s that follows a later read.
 func overwrote(s *evidence.Section, t evidence.Touch) bool {
 	if t.Op.F != history.FWrite {
 		return false

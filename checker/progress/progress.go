@@ -118,7 +118,7 @@ func MeasureCase(c *evidence.Case) Measures {
 }
 
 // Waits returns the durations of the waits that ended with a grant (Measures.Waits),
-// ascending; nil if the history is impossible.
+// ascending; nil if the history is impossible. The case is the one inside a checker.Case.
 func Waits(c *evidence.Case) []time.Duration {
 	rp, err := c.Replay()
 	if err != nil {

@@ -30,10 +30,11 @@ const (
 	WaitingSpan = 4 * WaitingTick
 )
 
-// WaitingAround returns the clients' waits around the first window of that fault that hit something,
-// or around the first window of any fault if fault is "". It returns nil if there is no such
-// window, if nobody waited, or if the history is impossible. Waits of clients that crashed
-// meanwhile, and those that the trial's end cut short, are left out.
+// WaitingAround returns the clients' waits around the first window of that fault that hit
+// something, or around the first window of any fault if fault is "". It returns nil if there is
+// no such window, if nobody waited, or if the history is impossible. Waits of clients that
+// crashed meanwhile, and those that the trial's end cut short, are left out. The case is the
+// one inside a checker.Case.
 func WaitingAround(c *evidence.Case, fault string) *Waiting {
 	rp, err := c.Replay()
 	if err != nil || rp.Claims.TTL <= 0 {

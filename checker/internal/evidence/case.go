@@ -44,14 +44,8 @@ func (f *Case) Sound() error { return f.sound() }
 // Pairs returns the operations of the history. The error means that the history is impossible.
 func (f *Case) Pairs() (Pairing, error) { return f.pairs() }
 
-// Holds returns the believed holds of the history, in order of From. No hold is empty. The
-// error means that the history is impossible.
-//
-// A release belongs to the client's latest unreleased acquire of that lock and mode with
-// the same token or, if none has the token, to the latest unreleased acquire. An acquire
-// that ended with info makes no hold, and its release is ignored. A release belongs to
-// such an acquire if it has the acquire's token, or if no other acquire is left. After a
-// hold has ended early, the releases that are still owed for it are ignored too.
+// Holds returns the believed holds of the history, in order of From, by the rules that
+// checker.Holds gives. No hold is empty. The error means that the history is impossible.
 func (f *Case) Holds() ([]Hold, error) { return f.holds() }
 
 // Replay returns the trial replayed. The error means that the history is impossible.
