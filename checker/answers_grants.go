@@ -5,20 +5,21 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // neededKeys returns the keys in which every successful acquire of a lock, in that mode, has a
 // grant. An attempt that has a grant in only some of them did not take the lock.
-func (rp *replay) neededKeys() map[owner]map[string]bool {
-	needed := map[owner]map[string]bool{}
-	for i := range rp.pairing.all {
-		p := &rp.pairing.all[i]
+func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
+	needed := map[evidence.Owner]map[string]bool{}
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
 		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
 			continue
 		}
-		all, at := rp.Of(p.Invoke.Index), owner{lock: p.Invoke.Lock, mode: p.Invoke.Mode}
+		all, at := rp.Of(p.Invoke.Index), evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
 		if len(all) == 0 {
 			continue // a re-entry may send nothing
 		}
@@ -66,10 +67,10 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told den
 		if !rp.stoodWhenDenied(g, p) || rp.contested(g, p) || rp.refusedAgain(g, p) || rp.mayHaveTakenBack(g, p) {
 			continue
 		}
-		units[rp.unitOf(g.NodeKey())] = true
+		units[rp.UnitOf(g.NodeKey())] = true
 		told.grants, told.cmds = append(told.grants, g), append(told.cmds, g.Cmd)
 	}
-	if told.units = len(units); told.units < rp.quorum() {
+	if told.units = len(units); told.units < rp.Quorum() {
 		return denial{}
 	}
 	return told
@@ -110,7 +111,7 @@ func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 		}
 		others[o.Client] = true
 	}
-	return len(others) >= permitsOf(rp.Claims) || others[g.Client] || others[keyspace.Stranger]
+	return len(others) >= evidence.Permits(rp.Claims) || others[g.Client] || others[keyspace.Stranger]
 }
 
 // refusedAgain reports whether the client did not hear the reply to the command that made the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -127,7 +128,7 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	if l == nil {
 		return nil
 	}
-	if at, crashed := rp.crashes[l.Client]; crashed && at <= s.To {
+	if at, crashed := rp.Crashes[l.Client]; crashed && at <= s.To {
 		return &account.Assumption{Premise: account.ClientLives, But: account.Fact{What: account.HasCrashed, Clients: []int{l.Client}, At: at}}
 	}
 	if at, hangs := rp.hungUnder(l); hangs && at <= s.To {
@@ -151,7 +152,7 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 
 // asked returns the time at which the acquire of the grant began.
 func (rp *replay) asked(l *keyspace.Grant) time.Duration {
-	if p := rp.operation(l.Op); rp.has(l.Op) {
+	if p := rp.Operation(l.Op); rp.Has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)
 	}
 	return l.At.Lo
@@ -257,24 +258,26 @@ func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 // past the deadline take precedence. In a freeze, the nemesis had a window open on the
 // client alone, and the client recorded nothing and sent nothing.
 func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told account.Fact, froze bool) {
-	var best interval
-	score := func(s interval) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
-	for _, win := range rp.windows {
+	var best evidence.Interval
+	score := func(s evidence.Interval) (bool, time.Duration) {
+		return s.To > deadline, min(s.To, until) - max(s.From, since)
+	}
+	for _, win := range rp.Windows {
 		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) || win.Invoke.Window.Effect.Prolongs() {
 			continue
 		}
-		s := interval{win.Invoke.Time, rp.end}
+		s := evidence.Interval{From: win.Invoke.Time, To: rp.End}
 		if win.Complete != nil {
-			s.to = win.Complete.Time
+			s.To = win.Complete.Time
 		}
-		if s.from >= until || s.to <= since || s.to-s.from <= rp.notable() || rp.stirs(client, s) {
+		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.stirs(client, s) {
 			continue
 		}
 		over, long := score(s)
 		wasOver, wasLong := score(best)
 		if !froze || over && !wasOver || over == wasOver && long > wasLong {
 			best, froze = s, true
-			told = account.Fact{What: account.WasFrozen, Clients: []int{client}, Since: s.from, Until: s.to, Fault: win.Invoke.Window.Fault}
+			told = account.Fact{What: account.WasFrozen, Clients: []int{client}, Since: s.From, Until: s.To, Fault: win.Invoke.Window.Fault}
 		}
 	}
 	return told, froze
@@ -293,17 +296,17 @@ func targets(win *history.Window, client int) bool {
 
 // stirs reports whether the client did anything during the interval, or had crashed by its
 // end.
-func (rp *replay) stirs(client int, s interval) bool {
-	if rp.crashOf(client) <= s.to {
+func (rp *replay) stirs(client int, s evidence.Interval) bool {
+	if rp.CrashOf(client) <= s.To {
 		return true
 	}
 	for _, op := range rp.Ops {
-		if op.Process != history.Nemesis && op.Client == client && s.from < op.Time && op.Time < s.to {
+		if op.Process != history.Nemesis && op.Client == client && s.From < op.Time && op.Time < s.To {
 			return true
 		}
 	}
 	for _, c := range rp.Commands {
-		if c.Client == client && s.from < c.Sent && c.Sent < s.to {
+		if c.Client == client && s.From < c.Sent && c.Sent < s.To {
 			return true
 		}
 	}
@@ -312,9 +315,9 @@ func (rp *replay) stirs(client int, s interval) bool {
 
 // struck finds a fault whose window covered the client or the grant's node.
 func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
-	for _, win := range rp.windows {
+	for _, win := range rp.Windows {
 		over := win.Invoke.Window
-		to := rp.end
+		to := rp.End
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}

@@ -59,7 +59,7 @@ func (rp *replay) message(what account.What, pos int) account.Fact {
 func (rp *replay) unanswering(pos int) *account.Assumption {
 	c := rp.Commands[pos]
 	switch {
-	case c.Replied > 0 || rp.crashOf(c.Client) < Never:
+	case c.Replied > 0 || rp.CrashOf(c.Client) < Never:
 		return nil
 	case c.Arrived == 0 && c.Exec == 0:
 		return &account.Assumption{Premise: account.Answered, But: rp.message(account.NeverArrived, pos)}
@@ -245,12 +245,12 @@ func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 // aheadUntil returns the time of the next event that set the same clock; the end of the
 // trial if there is none.
 func (rp *replay) aheadUntil(event history.Op) time.Duration {
-	for _, o := range rp.clocks[event.Client] {
-		if o.since > event.Time {
-			return o.since
+	for _, o := range rp.Clocks[event.Client] {
+		if o.Since > event.Time {
+			return o.Since
 		}
 	}
-	return rp.end
+	return rp.End
 }
 
 // counterLost explains where the fence counter was lost between two grants. It returns the

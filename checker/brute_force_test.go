@@ -11,7 +11,7 @@ import (
 // it counts the clients that believe they hold the lock. It uses neither holds nor spans nor
 // overlaps. It returns the locks that two clients held at once.
 func bruteForce(e history.Evidence) map[string]bool {
-	e.Ops = moded(e) // which acquire a release without a mode belongs to is not the definition's
+	e.Ops = NewCase(e).Ops // which acquire a release without a mode belongs to is not the definition's
 	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},

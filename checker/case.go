@@ -1,248 +1,91 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Case is the evidence of one trial, prepared once for all questions. It is not for
-// concurrent use.
-type Case struct{ file *caseFile }
-
-// NewCase returns the case of this evidence. The caller must not change the evidence while
-// the case is in use.
-func NewCase(e history.Evidence) *Case { return &Case{newCaseFile(e)} }
-
-// caseFile is the evidence of one trial with the analyses that several oracles share. Each
-// analysis is computed at its first use. Oracles change none of them, so that the order of
-// oracles does not matter. A caseFile is not for concurrent use.
-type caseFile struct {
-	history.Evidence
-	sound  func() error
-	pairs  func() (pairing, error)
-	holds  func() ([]Hold, error)
-	index  func() (*historyIndex, error)
+// Case is the evidence of one trial, prepared once for all questions: those of Judge, and
+// those of package progress, which take the Case inside. It is not for concurrent use.
+type Case struct {
+	*evidence.Case
 	replay func() (*replay, error)
 }
 
-func newCaseFile(e history.Evidence) *caseFile {
-	e.Ops = moded(e)
-	e = keyspace.Attribute(e)
-	f := &caseFile{Evidence: e}
-	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
-	f.pairs = sync.OnceValues(func() (pairing, error) { return pair(e.Ops) })
-	f.holds = sync.OnceValues(func() ([]Hold, error) { return readHolds(f) })
-	f.index = sync.OnceValues(func() (*historyIndex, error) { return newHistoryIndex(f) })
+// NewCase returns the case of this evidence. The caller must not change the evidence while
+// the case is in use.
+func NewCase(e history.Evidence) *Case {
+	f := &Case{Case: evidence.New(e)}
 	f.replay = sync.OnceValues(func() (*replay, error) {
-		ix, err := f.index()
+		r, err := f.Replay()
 		if err != nil {
 			return nil, err
 		}
-		return replayOf(ix), nil
+		return replayOf(r), nil
 	})
 	return f
 }
 
-// pairing holds the operations of a history and the operation that each entry belongs to.
-type pairing struct {
-	ops []history.Op
-	all []history.Pair // in order of invocation
-	of  []int          // index in all, by index in ops; -1 for an event
-}
+// Hold is one span of time during which a client believed that it held a lock.
+type Hold = evidence.Hold
 
-func pair(ops []history.Op) (pairing, error) {
-	all, err := history.Pairs(ops)
-	if err != nil {
-		return pairing{}, err
-	}
-	p := pairing{ops: ops, all: all, of: make([]int, len(ops))}
-	for i := range p.of {
-		p.of[i] = -1
-	}
-	for i := range all {
-		if at := p.place(all[i].Invoke.Index); at >= 0 {
-			p.of[at] = i
-		}
-		if all[i].Complete == nil {
-			continue
-		}
-		if at := p.place(all[i].Complete.Index); at >= 0 {
-			p.of[at] = i
-		}
-	}
-	return p, nil
-}
+// Never is Hold.To of a hold that nothing in the history ended.
+const Never = evidence.Never
 
-// place returns the place of the entry of that index; -1 if there is none. Indices ascend,
-// and in our own histories they have no gaps.
-func (p *pairing) place(index int) int {
-	switch {
-	case index < 0: // the index of a command without an operation
-		return -1
-	case index < len(p.ops) && p.ops[index].Index == index:
-		return index
-	}
-	i, found := slices.BinarySearchFunc(p.ops, index, func(op history.Op, index int) int { return cmp.Compare(op.Index, index) })
-	if !found {
-		return -1
-	}
-	return i
-}
+// Holds returns the believed holds of a history, in order of From. No hold is empty. The
+// error means that the history is impossible.
+//
+// A release belongs to the client's latest unreleased acquire of that lock and mode with
+// the same token or, if none has the token, to the latest unreleased acquire. An acquire
+// that ended with info makes no hold, and its release is ignored. A release belongs to
+// such an acquire if it has the acquire's token, or if no other acquire is left. After a
+// hold has ended early, the releases that are still owed for it are ignored too. A release
+// without a mode has the mode of its acquire.
+func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() }
 
-// find returns the operation to which the entry of that index belongs; nil if there is
-// none.
-func (p *pairing) find(index int) *history.Pair {
-	if at := p.place(index); at >= 0 && p.of[at] >= 0 {
-		return &p.all[p.of[at]]
-	}
-	return nil
-}
-
-// moded returns the entries of a read-write lock with their modes filled in, since a
-// release need not name the mode. An operation under an acquire gets the mode of that
-// acquire. If there are several acquires, it is the one with the same token, else the
-// latest that is still believed in, else the latest.
-func moded(e history.Evidence) []history.Op {
-	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
-		return e.Ops
-	}
-	m := moder{clocks: clocksOf(e.Ops), taken: map[clientLock][]taken{}, open: map[history.Process]history.Op{}}
-	ops := slices.Clone(e.Ops)
-	for i := range ops {
-		if ops[i].Process != history.Nemesis {
-			m.entry(&ops[i])
-		}
-	}
-	return ops
-}
-
-func modeless(op history.Op) bool { return op.Process != history.Nemesis && op.Mode == "" }
-
-// taken is an acquire that was not released yet.
-type taken struct {
-	mode  history.Mode
-	token string
-	sure  bool          // the acquire ended with ok
-	until time.Duration // see stake.until
-}
-
-type moder struct {
-	clocks map[int]clock
-	taken  map[clientLock][]taken
-	open   map[history.Process]history.Op
-}
-
-func (m *moder) entry(op *history.Op) {
-	at := clientLock{client: op.Client, lock: op.Lock}
-	switch {
-	case op.F == history.FLost:
-		for who, all := range m.taken {
-			for i := range all {
-				if who.client == op.Client && (op.Lock == "" || op.Lock == who.lock) && (op.Mode == "" || op.Mode == all[i].mode) {
-					all[i].until = min(all[i].until, op.Time)
-				}
-			}
-		}
-	case op.Type != history.Invoke:
-		in := m.open[op.Process]
-		op.Mode = in.Mode
-		if op.Type == history.Fail {
-			return
-		}
-		lease := history.Pair{Invoke: &in, Complete: op}.Lease()
-		until := Never
-		if lease.Deadline != 0 {
-			until = m.clocks[op.Client].shows(lease.Deadline, in.Time)
-		}
-		switch op.F {
-		case history.FAcquire:
-			m.taken[at] = append(m.taken[at], taken{op.Mode, lease.Token, op.Type == history.OK, until})
-		case history.FExtend:
-			for i := range m.taken[at] {
-				if x := &m.taken[at][i]; lease.Deadline != 0 && x.until > op.Time {
-					x.until = max(x.until, until)
-				}
-			}
-		}
-	default:
-		if op.F != history.FAcquire {
-			m.under(op, at)
-		}
-		m.open[op.Process] = *op
-	}
-}
-
-// under sets the mode of an invocation to that of the acquire that it belongs to.
-func (m *moder) under(op *history.Op, at clientLock) {
-	best, rank := -1, 0
-	for i, x := range m.taken[at] {
-		r := 1
-		switch {
-		case op.Mode != "" && x.mode != op.Mode && (x.mode != "" || op.Mode != history.Write):
-			continue // an acquire without a mode is for writing
-		case op.Lease != nil && op.Lease.Token != "" && op.Lease.Token == x.token:
-			r = 4
-		case x.sure && x.until > op.Time:
-			r = 3
-		case x.sure:
-			r = 2
-		}
-		if r >= rank {
-			best, rank = i, r
-		}
-	}
-	if best < 0 {
-		return
-	}
-	op.Mode = m.taken[at][best].mode
-	if op.F == history.FRelease {
-		m.taken[at] = slices.Delete(m.taken[at], best, best+1)
-	}
-}
-
-// replay is a trial replayed: its history, the log of its commands, and the grants that these
-// commands made on the keys.
+// replay is a trial replayed, with what oracles and causes ask of it again and again.
 type replay struct {
-	*historyIndex
-	*keyspace.Keys
+	*evidence.Replay
 	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
-	byOp       map[int][]int                     // places in the log, by operation
-	nodeClocks map[string]clock                  // the jumps of nodes' wall clocks
-	units      int                               // see countUnits
-	renewing   []int                             // see renewals
-	renewed    *renewalLog                       // see renewalLog
-	shared     map[keyspace.KeyPlace]bool        // see sharedSpots
-	lastRan    map[int]int                       // see lastOf
-	recorded   map[keyspace.KeyPlace]bool        // see records
-	blurred    *untoldGrants                     // see untold
-	writes     map[keyWriter][]keyWrite          // see keyWrites
-	copies     map[*keyspace.Grant]time.Duration // see copiedAsOf
-	asking     map[owner][]interval              // see asks
-	waiting    map[string]bool                   // see waitingKeys
-	times      map[asker][]int                   // see timesAsked
-	passing    map[string]bool                   // see passages
-	handed     map[int][]*keyspace.Grant         // the grants that were handed to others, by the place of the command
+	byOp       map[int][]int                          // places in the log, by operation
+	nodeClocks map[string]evidence.Clock              // the jumps of nodes' wall clocks
+	latest     []time.Duration                        // by place in holds: the greatest To so far
+	broke      bool                                   // the code under test ended the trial
+	units      int                                    // see countUnits
+	renewing   []int                                  // see renewals
+	renewed    *renewalLog                            // see renewalLog
+	shared     map[keyspace.KeyPlace]bool             // see sharedSpots
+	lastRan    map[int]int                            // see lastOf
+	recorded   map[keyspace.KeyPlace]bool             // see records
+	blurred    *untoldGrants                          // see untold
+	writes     map[keyWriter][]keyWrite               // see keyWrites
+	copies     map[*keyspace.Grant]time.Duration      // see copiedAsOf
+	asking     map[evidence.Owner][]evidence.Interval // see asks
+	waiting    map[string]bool                        // see waitingKeys
+	times      map[asker][]int                        // see timesAsked
+	passing    map[string]bool                        // see passages
+	handed     map[int][]*keyspace.Grant              // the grants that were handed to others, by the place of the command
 }
 
-func replayOf(ix *historyIndex) *replay {
-	rp := &replay{historyIndex: ix, Keys: keyspace.Read(ix.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}, handed: map[int][]*keyspace.Grant{}}
-	for pos, c := range ix.Commands {
+func replayOf(r *evidence.Replay) *replay {
+	rp := &replay{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]evidence.Clock{}, handed: map[int][]*keyspace.Grant{}}
+	for pos, c := range rp.Commands {
 		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
 		if c.Replied == 0 {
 			rp.unanswered[c.Op] = true
 		}
 	}
-	for _, op := range ix.Ops {
+	for _, op := range rp.Ops {
 		if op.Event(history.FNodeClock) {
-			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], offset{op.Time, op.Offset})
+			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], evidence.Offset{Since: op.Time, Ahead: op.Offset})
 		}
 	}
 	for _, g := range rp.Grants {
@@ -250,6 +93,12 @@ func replayOf(ix *historyIndex) *replay {
 			rp.handed[g.Cmd] = append(rp.handed[g.Cmd], g)
 		}
 	}
+	last := time.Duration(0)
+	for _, h := range rp.Holds {
+		last = max(last, h.To)
+		rp.latest = append(rp.latest, last)
+	}
+	_, rp.broke = brokeDown(rp.Ops)
 	rp.units = rp.countUnits()
 	return rp
 }
@@ -307,65 +156,103 @@ func IsError(reply string) bool {
 // crossSlot is the kind of the error reply to a command whose keys are in different slots.
 const crossSlot = "CROSSSLOT"
 
-func believed(h Hold) account.Believed {
-	told := account.Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
-	if h.To != Never {
-		told.Until = h.To
+// hungUnder returns since when the grant's owner hangs in its work under the hold of this
+// grant; ok is false if it does not.
+func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
+	since, hangs := rp.Hung[g.Client]
+	p, isAcquire := rp.Acquired(g.Op)
+	if !hangs || !isAcquire || p.Done() != history.OK {
+		return 0, false
 	}
-	return told
+	i, held := rp.HoldOf[p.Complete.Index]
+	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
 }
 
-func operated(p *history.Pair) account.Operation {
-	o := account.Operation{Client: p.Invoke.Client, F: p.Invoke.F, Mode: p.Invoke.Mode, From: p.Invoke.Time}
-	if p.Invoke.F == history.FAcquire {
-		o.Fence = p.Lease().Fence
-	}
-	if p.Complete != nil {
-		o.To, o.Type = p.Complete.Time, p.Complete.Type
-	}
-	return o
-}
-
-func touched(op history.Op) account.Operation {
-	return account.Operation{Client: op.Client, F: op.F, Mode: op.Mode, From: op.Time, To: op.Time, Type: op.Type}
-}
-
-// grants converts grants to the form of an account. It skips nil ones.
-func (rp *replay) grants(all ...*keyspace.Grant) (told []account.Granted) {
-	for _, g := range all {
-		if g == nil {
-			continue
+// believes reports whether another client than except believed, at t, that it held the
+// lock in a mode that excludes mode.
+func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
+	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
+		if h.From <= t {
+			return -1
 		}
-		x := account.Granted{Client: g.Client, Node: g.Node, Key: g.Key, Place: g.Place, At: g.At.Lo}
-		for _, index := range rp.indexOf(g.Cmd) {
-			x.Command = &index
+		return 1
+	})
+	for i := after - 1; i >= 0 && t < rp.latest[i]; i-- {
+		h := &rp.Holds[i]
+		if h.Lock == lock && h.Client != except && t < h.To && !compatible(h.Mode, mode) {
+			return true
 		}
-		switch {
-		case g.Over != nil && (g.End == nil || g.OverSeq < g.End.Seq):
-			x.Until, x.Ended = g.Over.At.Lo, account.WasTakenOver
-		case g.End != nil:
-			x.Until = g.End.At.Lo
-			x.Ended = map[keyspace.How]account.Ending{
-				keyspace.Deleted: account.WasRemoved, keyspace.Expired: account.WasExpired, keyspace.Lost: account.WasLost, keyspace.Unclear: account.WasUnclear,
-			}[g.End.How]
-		}
-		told = append(told, x)
 	}
-	return told
+	return false
 }
 
-// call returns the command at place pos of the log, or nil if there is none.
-func (rp *replay) call(pos int) *account.Call {
-	if pos < 0 || pos >= len(rp.Commands) {
-		return nil
+// aheadAt returns how far the client's wall clock was ahead at t.
+func (rp *replay) aheadAt(client int, t time.Duration) time.Duration {
+	ahead := time.Duration(0)
+	for _, o := range rp.Clocks[client] {
+		if o.Since <= t {
+			ahead = o.Ahead
+		}
+	}
+	return ahead
+}
+
+// steppedIn reports whether the client's wall clock was set after from and no later than
+// to.
+func (rp *replay) steppedIn(client int, from, to time.Duration) bool {
+	return slices.ContainsFunc(rp.Clocks[client], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
+}
+
+// openAt reports whether the operation of that invocation was under way at t; false if
+// there is no such operation.
+func (rp *replay) openAt(op int, t time.Duration) bool {
+	p := rp.Operation(op)
+	return rp.Has(op) && p.Invoke.Time <= t && t <= rp.DoneAt(p)
+}
+
+// compatible reports whether two owners may hold these modes together: only if both read.
+func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
+
+// readTime returns when the sender of the command at place pos had last asked that node for
+// the time, by which some locks count their leases: in the same operation or, outside of
+// operations, within the last lease. ok is false if it did not, or if the node's clock never
+// jumped, so that it does not matter.
+func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
+	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
+		return 0, false
 	}
 	c := rp.Commands[pos]
-	told := &account.Call{
-		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
-		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
+	// Outside of operations, a client that asked long ago has no use for that answer any more.
+	oldest := time.Duration(0)
+	if c.Op < 0 {
+		oldest = c.Sent - rp.Claims.TTL
 	}
-	if sha, ok := c.Script(); ok {
-		told.Script, told.Name = true, rp.Claims.ScriptNames[sha]
+	asked := rp.timesAsked()[asker{c.Client, c.Op, node}]
+	i, _ := slices.BinarySearch(asked, pos)
+	for _, earlier := range slices.Backward(asked[:i]) {
+		if ran := rp.Ran(earlier); ran.Hi < c.Sent {
+			return ran.Lo, ran.Lo >= oldest
+		}
 	}
-	return told
+	return 0, false
+}
+
+// asker names a client, one of its operations, -1 for none, and the node that it asks.
+type asker struct {
+	client, op int
+	node       string
+}
+
+// timesAsked returns the places of the commands that asked a node for the time, in order.
+func (rp *replay) timesAsked() map[asker][]int {
+	if rp.times == nil {
+		rp.times = map[asker][]int{}
+		for pos, c := range rp.Commands {
+			if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
+				by := asker{c.Client, c.Op, c.Node}
+				rp.times[by] = append(rp.times[by], pos)
+			}
+		}
+	}
+	return rp.times
 }

@@ -13,7 +13,7 @@ import (
 // classifyFindings finds the causes of unclassified findings. It asks the replay how the
 // first party's grant ended before the second party's grant. A finding with several causes
 // becomes several findings. A finding without a known cause stays unclassified.
-func classifyFindings(file *caseFile, fs []Finding) []Finding {
+func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
 	if err != nil {
 		return fs
@@ -130,8 +130,8 @@ func earliest(lives []*keyspace.Grant) int {
 func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
-		op, ok := rp.invocation(i)
-		if p, isAcquire := rp.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(rp.Of(op)) > 0 {
+		op, ok := rp.Invocation(i)
+		if p, isAcquire := rp.Acquired(op); ok && isAcquire && p.Invoke.Client == client && len(rp.Of(op)) > 0 {
 			last = max(last, op)
 		}
 	}
@@ -164,12 +164,12 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 // succeeded by the start of the finding and put something on a node; -1 if there is none.
 func (rp *replay) latestBefore(f Finding, client int) int {
 	last := -1
-	for _, h := range rp.holds {
+	for _, h := range rp.Holds {
 		if h.Client != client || h.Lock != f.Lock || h.From > f.From {
 			continue
 		}
 		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-			if op, _ := rp.invocation(ok); len(rp.Of(op)) > 0 && rp.operation(op).Complete.Time <= f.From {
+			if op, _ := rp.Invocation(ok); len(rp.Of(op)) > 0 && rp.Operation(op).Complete.Time <= f.From {
 				last = max(last, op)
 			}
 		}
@@ -256,7 +256,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 		if by == first.Client {
 			return rp.deletedBy(first, &keyspace.End{How: keyspace.Deleted, Cmd: o.Cmd, At: o.At, Seq: o.Seq})
 		}
-		if _, isAcquire := rp.acquired(op); !isAcquire && o.Cmd >= 0 {
+		if _, isAcquire := rp.Acquired(op); !isAcquire && o.Cmd >= 0 {
 			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, rp.deed(account.ReplacedKey, by, o.Cmd, o.At.Lo, first))
 		}
 		if rp.hold(o) != nil {
@@ -348,9 +348,9 @@ func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
 	did := func(what account.What) account.Fact { return rp.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
-	_, isAcquire := rp.acquired(c.Op)
-	hasOp := rp.has(c.Op)
-	granted := rp.operation(first.Op).Invoke
+	_, isAcquire := rp.Acquired(c.Op)
+	hasOp := rp.Has(c.Op)
+	granted := rp.Operation(first.Op).Invoke
 	if r, stale := rp.tookOver(first, end.Cmd); stale && c.Op < 0 {
 		return r // a reaper sent the command
 	}

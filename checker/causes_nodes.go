@@ -56,7 +56,7 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 		return reason{}, false
 	}
 	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-		op, _ := rp.invocation(ok)
+		op, _ := rp.Invocation(ok)
 		for _, l := range rp.Of(op) {
 			switch {
 			case l.Key != first.Key || l.Node != first.Node:

@@ -118,7 +118,7 @@ func (rp *replay) renewals() []int {
 		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
 		if sha, ok := c.Script(); ok {
 			d = does[sha]
-			kept := c.Op < 0 || rp.operation(c.Op).Invoke.F == history.FExtend
+			kept := c.Op < 0 || rp.Operation(c.Op).Invoke.F == history.FExtend
 			d.prolongs = d.prolongs || kept
 		} else if !d.prolongs {
 			d = rp.deedsOf(pos)

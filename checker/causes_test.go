@@ -202,7 +202,7 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 		s.nemesis(100, history.Op{Client: history.NoClient, F: f, Node: "n0"})
 		s.hold(200, 250, 1, "t1")
 		s.give(300, 0, "0", s.cad("t0")...)
-		v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
+		v, err := exclusion(t.Context(), NewCase(s.evidence()))
 		if err != nil || len(v.Findings) != 1 || !strings.HasSuffix(plain.Summary(v.Findings[0]), want) {
 			t.Errorf("got %+v, %v\nwant one finding that ends with %s", v.Findings, err, want)
 		}

@@ -1,10 +1,15 @@
 package checker
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // breakdowns maps each event by which the code under test ends a trial to its cause.
@@ -20,7 +25,7 @@ var breakdowns = map[string]struct {
 // conduct decides whether the code under test finished without a deadlock, panic or
 // runaway, and whether it denied nothing that its own commands had certainly done. A lock is
 // blamed for a false answer only if the evidence proves it.
-func conduct(_ context.Context, f *caseFile) Verdict {
+func conduct(_ context.Context, f *Case) Verdict {
 	rp, err := f.replay()
 	if err != nil {
 		return impossible(err)
@@ -62,4 +67,204 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 		}
 	}
 	return history.Op{}, false
+}
+
+// False answers are completions with fail, which say that nothing happened, although commands
+// of the same operation certainly did what was asked. The honest completion is ok, or info if
+// the client cannot know. Where the evidence is not certain, there is no finding.
+
+// falseAnswers returns the operations that were completed with fail although they had taken
+// effect, in order of time.
+func (rp *replay) falseAnswers() (findings []Finding) {
+	if _, blind := rp.Blind(); blind {
+		return nil
+	}
+	ended := map[int]*Hold{} // holds, by the index of the release that ended them
+	for i := range rp.Holds {
+		if h := &rp.Holds[i]; h.ToWhy == account.ByRelease {
+			ended[h.End] = h
+		}
+	}
+	needed := rp.neededKeys()
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
+		if p.Invoke.Process == history.Nemesis || p.Complete == nil || p.Complete.Type != history.Fail {
+			continue
+		}
+		var told denial
+		switch h := ended[p.Invoke.Index]; {
+		case p.Invoke.F == history.FAcquire:
+			told = rp.grantDenied(p, needed[evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}])
+		case h != nil:
+			told = rp.removalDenied(p, h)
+		}
+		if len(told.grants) > 0 {
+			findings = append(findings, rp.falseAnswer(p, told))
+		}
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	return findings
+}
+
+// denial is what an operation did that its completion denies; none if there are no grants.
+type denial struct {
+	what   account.What
+	grants []*keyspace.Grant // the grants that were made or removed
+	cmds   []int             // by which commands, in the order of grants
+	units  int               // how many units of the quorum they are
+	ops    []int             // other operations that the finding rests on
+}
+
+func (rp *replay) falseAnswer(p *history.Pair, told denial) Finding {
+	first, cmd := told.grants[0], told.cmds[0]
+	at := rp.Ran(cmd).Lo
+	f := Finding{
+		Cause: FalseAnswer, Lock: p.Invoke.Lock, Clients: []int{p.Invoke.Client}, From: at, To: p.Complete.Time,
+		Ops: rp.entries(append(told.ops, p.Invoke.Index)...), Commands: rp.indexOf(told.cmds...),
+	}
+	f.Account = account.Account{
+		Fact: account.Fact{
+			What: told.what, Clients: f.Clients, Nodes: []string{first.Node}, Key: first.Key, Command: rp.call(cmd),
+			At: p.Complete.Time, Since: at,
+		},
+		Operations: []account.Operation{operated(p)},
+		Grants:     rp.grants(told.grants...),
+	}
+	if rp.Claims.NodeQuorum() > 1 {
+		f.Account.Count, f.Account.Of = told.units, rp.units
+	}
+	if p.Invoke.F == history.FAcquire && !rp.heard(cmd, p) {
+		f.Account.Reasons = []account.Fact{{What: account.GrantUnheard, Clients: f.Clients, Command: rp.call(cmd)}}
+	}
+	return f
+}
+
+// heard reports whether the operation heard the reply to its command at place pos, and that
+// reply was no error. A client that repeats a command before the reply has given up the first
+// one.
+func (rp *replay) heard(pos int, p *history.Pair) bool {
+	c := rp.Commands[pos]
+	if c.Op != p.Invoke.Index || !c.Ran() || c.Replied == 0 || c.Replied > p.Complete.Time || c.Reply == "" || c.Failed() {
+		return false
+	}
+	return !slices.ContainsFunc(rp.sentBy(c.Op), func(other int) bool {
+		o := rp.Commands[other]
+		return other != pos && c.Sent < o.Sent && o.Sent < c.Replied && repeats(o, c)
+	})
+}
+
+// repeats reports whether the two commands are the same, sent to the same node. A script is
+// the same whether its source or its digest is sent.
+func repeats(a, b history.Command) bool {
+	if a.Client != b.Client || a.Node != b.Node {
+		return false
+	}
+	shaA, scriptA := a.Script()
+	shaB, scriptB := b.Script()
+	if scriptA && scriptB && shaA == shaB {
+		return slices.Equal(a.Args[2:], b.Args[2:])
+	}
+	return slices.Equal(a.Args, b.Args)
+}
+
+// removalDenied returns the grants that a release removed although it answered that its client
+// did not hold the lock.
+//
+// It counts only if the client rightly believed in its hold until the release: nothing had
+// ended the hold before, and the lease that it had asked for lasted until the answer. The
+// release's own commands must have removed the grants, on a quorum of nodes, and the client
+// must have heard their replies: whoever repeats a removal whose reply was lost, and finds
+// nothing, cannot know better. h is the hold that the release ended.
+func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
+	told.what = account.RemovalDenied
+	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
+	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
+		op, _ := rp.Invocation(ok)
+		told.ops = append(told.ops, op)
+		for _, g := range rp.ownOf(op) {
+			unit := rp.UnitOf(g.NodeKey())
+			_, untold := rp.untold().of(g)
+			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
+			case !gone:
+			case cmd >= 0 && !untold && rp.heard(cmd, p) && rp.leased(h, g, p):
+				removed[unit] = true
+				told.grants, told.cmds = append(told.grants, g), append(told.cmds, cmd)
+			default:
+				spoilt[unit] = true
+			}
+		}
+	}
+	for unit := range removed {
+		if !spoilt[unit] {
+			told.units++
+		}
+	}
+	if told.units < rp.Quorum() {
+		return denial{}
+	}
+	return told
+}
+
+// removedBy returns the command that removed the grant by that time, or handed its place to
+// another client. The command is -1 if another client overwrote the grant before, or if
+// something else ended it.
+func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone bool) {
+	for o := g; o.Over != nil; o = o.Over {
+		if o.Over.Client == g.Client {
+			continue
+		}
+		if o.Over.At.Lo > by {
+			break
+		}
+		if o.Over.Handed {
+			return o.Over.Cmd, true
+		}
+		return -1, true
+	}
+	switch {
+	case g.End == nil || g.End.At.Lo > by:
+		return -1, false
+	case g.End.How != keyspace.Deleted:
+		return -1, true
+	}
+	return g.End.Cmd, true
+}
+
+// leased reports whether the lease that the client had asked for certainly lasted until the
+// release was answered, by every clock that the lock may go by. A lock may count with a tenth
+// less.
+func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
+	until := time.Duration(0)
+	ask := func(since time.Duration, told history.Lease) {
+		end := Never
+		if rp.Claims.TTL > 0 {
+			end = since + rp.Claims.TTL - rp.Claims.TTL/10
+		}
+		if told.Deadline != 0 {
+			end = min(end, rp.Clocks[g.Client].Shows(told.Deadline, since))
+		}
+		until = max(until, end)
+	}
+	from, to := rp.Pairing.Of[rp.Pairing.Place(h.Acquire)], rp.Pairing.Of[rp.Pairing.Place(h.End)]
+	for i := from; i < to; i++ {
+		o := &rp.Pairing.All[i]
+		if o.Invoke.Client != h.Client || o.Invoke.Process == history.Nemesis || o.Invoke.Lock != h.Lock || o.Done() != history.OK {
+			continue
+		}
+		if o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend {
+			ask(o.Invoke.Time, o.Lease())
+		}
+	}
+	for _, t := range g.Lives() {
+		if t.Client == g.Client && t.Cmd >= 0 && rp.Commands[t.Cmd].Op < 0 && rp.Commands[t.Cmd].Replied > 0 && rp.Commands[t.Cmd].Replied < p.Invoke.Time {
+			ask(rp.Commands[t.Cmd].Sent, history.Lease{})
+		}
+	}
+	first := rp.Operation(g.Op).Invoke.Time
+	return p.Complete.Time < until && !rp.steppedIn(h.Client, first, p.Complete.Time) && !rp.nodeStepped(g.Node, first, p.Complete.Time)
+}
+
+// nodeStepped reports whether the node's wall clock was set after from and no later than to.
+func (rp *replay) nodeStepped(node string, from, to time.Duration) bool {
+	return slices.ContainsFunc(rp.nodeClocks[node], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
 }

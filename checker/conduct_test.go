@@ -44,7 +44,7 @@ func TestConductAlwaysApplies(t *testing.T) {
 		"nothing was acquired":  histories.Timeline(t, "nemesis healed 5"),
 		"a window of that name": {{Process: history.Nemesis, Type: history.Invoke, F: history.FPanic, Window: &history.Window{}}},
 	} {
-		if v := conduct(t.Context(), newCaseFile(history.Evidence{Ops: ops})); v.Result != Held {
+		if v := conduct(t.Context(), NewCase(history.Evidence{Ops: ops})); v.Result != Held {
 			t.Errorf("%s: got %s, want %s", name, v.Result, Held)
 		}
 	}
@@ -54,7 +54,7 @@ func TestABreakdownIsToldInItsOwnWords(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(40, breakdown(history.FPanic, "index out of range [3] with length 2"))
-	v := conduct(t.Context(), newCaseFile(s.evidence()))
+	v := conduct(t.Context(), NewCase(s.evidence()))
 	if len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), "at 0.040s the code under test panicked: index out of range [3] with length 2") {
 		t.Errorf("got %+v", v.Findings)
 	}
@@ -89,7 +89,7 @@ func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 			s.nemesis(1200, breakdown(history.FPanic, "c1"))
 		}, []string{"conduct: panic", "liveness: orphaned-key"}},
 	})
-	if v := liveness(t.Context(), newCaseFile(history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, "nemesis deadlock 5")})); v.Result != Unknown {
+	if v := liveness(t.Context(), NewCase(history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, "nemesis deadlock 5")})); v.Result != Unknown {
 		t.Errorf("a history of nothing but a deadlock: got %s, want %s", v.Result, Unknown)
 	}
 }

@@ -1,7 +1,8 @@
 // Package checker judges a trial. The input is history.Evidence: the history of operations, the
 // commands that nodes ran, the changes of their keys, and the recipe's claims. The output is one
-// Verdict per Oracle, with findings whose content is an account.Account, and the measures of
-// Progress. Nothing else goes in: judging a stored trial again gives the same verdicts.
+// Verdict per Oracle, with findings whose content is an account.Account. Nothing else goes in:
+// judging a stored trial again gives the same verdicts. Measures that are no verdicts are in
+// package progress; both read a Case, the evidence prepared once.
 //
 // Exclusion is decided twice, by a sweep over believed holds and by porcupine on models of
 // locks: see package linear. The two share only the pairing of operations. If they
@@ -16,17 +17,13 @@
 //   - An owner is what holds a lock: one client in one mode.
 //   - A client attends to a lock from a grant until the reply to its release, whatever it
 //     believed meanwhile.
-//   - A case is the evidence of one trial, prepared once for all oracles. The index of its
-//     history knows who did and believed what; the replay adds the commands and the grants
-//     that they made on keys: see package keyspace.
+//   - The replay is the case with its commands, and the grants that they made on keys: see
+//     package keyspace.
 //   - A grant is an orphan if no living client attends to its lock. It is overdue if it also
 //     keeps others out for longer than the recipe claims. A leftover is a key that a refused
 //     attempt left behind, or that a post-mortem found.
 //   - A record is a place in which a lock keeps notes beside itself, such as the last client
 //     that asked. A record keeps nobody out.
-//   - A section is the time from an acquire's ok to its release. A touch is one read or write
-//     of the resource that the lock guards.
-//   - A wait is the time for which a client asked for a lock, through all failed attempts.
 //   - A stall is a time for which the harness itself was not scheduled. A finding that a stall
 //     may have caused is doubtful: it is kept, and does not count.
 package checker

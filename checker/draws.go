@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -16,15 +17,15 @@ import (
 // held: the clients' program is at fault, which did not note that the work was done. Two
 // critical sections that overlap are no business of this oracle: exclusion and resource judge
 // the lock.
-func draws(ctx context.Context, f *caseFile) Verdict {
-	pairs, err := f.pairs()
+func draws(ctx context.Context, f *Case) Verdict {
+	pairs, err := f.Pairs()
 	if err != nil {
 		return impossible(err)
 	}
 	if !f.Claims.Draws {
 		return notApplicable(account.Fact{What: account.NothingOnce})
 	}
-	byLock, _ := touches(f.Evidence, pairs)
+	byLock, _ := evidence.Sections(f.Evidence, pairs)
 	if len(byLock) == 0 {
 		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
@@ -41,36 +42,36 @@ func draws(ctx context.Context, f *caseFile) Verdict {
 
 // repeated returns a finding for each critical section that repeated writes of earlier ones,
 // with the latest of these. The touches are those of one lock, in order of Seq.
-func repeated(all []touch, pairs pairing) (findings []Finding) {
+func repeated(all []evidence.Touch, pairs evidence.Pairing) (findings []Finding) {
 	earlier := map[string][]int{} // places in all, by the values written
-	found := map[*section]*Finding{}
-	var order []*section
+	found := map[*evidence.Section]*Finding{}
+	var order []*evidence.Section
 	for i, t := range all {
-		if t.op.F != history.FWrite || t.section == nil {
+		if t.Op.F != history.FWrite || t.Section == nil {
 			continue
 		}
-		values := fmt.Sprint(t.op.Value)
-		granted := pairs.ops[pairs.place(t.section.acquire)].Time
+		values := fmt.Sprint(t.Op.Value)
+		granted := pairs.Ops[pairs.Place(t.Section.Acquire)].Time
 		place, done := doneBefore(all, earlier[values], granted)
 		earlier[values] = append(earlier[values], i)
 		if !done || meddledWith(all[place:i], pairs) {
 			continue
 		}
 		was := all[place]
-		x := found[t.section]
+		x := found[t.Section]
 		if x == nil {
 			x = &Finding{
-				Cause: Unmarked, Lock: t.section.lock, Clients: []int{t.op.Client, was.op.Client}, From: t.op.Time,
-				Ops: []int{was.section.acquire, t.section.acquire},
+				Cause: Unmarked, Lock: t.Section.Lock, Clients: []int{t.Op.Client, was.Op.Client}, From: t.Op.Time,
+				Ops: []int{was.Section.Acquire, t.Section.Acquire},
 				Account: account.Account{Fact: account.Fact{
-					What: account.DoneAgain, Clients: []int{t.op.Client, was.op.Client}, At: t.op.Time, Since: was.op.Time,
-					Until: was.section.over, Read: granted,
+					What: account.DoneAgain, Clients: []int{t.Op.Client, was.Op.Client}, At: t.Op.Time, Since: was.Op.Time,
+					Until: was.Section.Over, Read: granted,
 				}},
 			}
-			found[t.section] = x
-			order = append(order, t.section)
+			found[t.Section] = x
+			order = append(order, t.Section)
 		}
-		x.To, x.Ops, x.Account.Count = t.op.Time, append(x.Ops, was.op.Index, t.op.Index), x.Account.Count+1
+		x.To, x.Ops, x.Account.Count = t.Op.Time, append(x.Ops, was.Op.Index, t.Op.Index), x.Account.Count+1
 	}
 	for _, s := range order {
 		found[s].Ops = indices(found[s].Ops...)
@@ -81,9 +82,9 @@ func repeated(all []touch, pairs pairing) (findings []Finding) {
 
 // doneBefore returns the last of these writes whose critical section was over when the lock
 // was granted at that time.
-func doneBefore(all []touch, writes []int, granted time.Duration) (place int, ok bool) {
+func doneBefore(all []evidence.Touch, writes []int, granted time.Duration) (place int, ok bool) {
 	for _, i := range slices.Backward(writes) {
-		if all[i].section.over <= granted && all[i].op.Time <= granted {
+		if all[i].Section.Over <= granted && all[i].Op.Time <= granted {
 			return i, true
 		}
 	}
@@ -93,12 +94,12 @@ func doneBefore(all []touch, writes []int, granted time.Duration) (place int, ok
 // meddledWith reports whether, after the first of these touches, a client wrote without the
 // lock, or in a critical section that overlapped that of the first: it may have wiped out
 // the note that the first one made.
-func meddledWith(touches []touch, pairs pairing) bool {
-	first := touches[0].section
-	return slices.ContainsFunc(touches[1:], func(t touch) bool {
-		if t.op.F != history.FWrite || t.section == first {
+func meddledWith(touches []evidence.Touch, pairs evidence.Pairing) bool {
+	first := touches[0].Section
+	return slices.ContainsFunc(touches[1:], func(t evidence.Touch) bool {
+		if t.Op.F != history.FWrite || t.Section == first {
 			return false
 		}
-		return t.section == nil || pairs.ops[pairs.place(t.section.acquire)].Time < first.over
+		return t.Section == nil || pairs.Ops[pairs.Place(t.Section.Acquire)].Time < first.Over
 	})
 }

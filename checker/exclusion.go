@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -17,16 +18,16 @@ import (
 const maxFindings = 100
 
 // exclusion decides, by two independent methods, whether no two believed holds overlap.
-func exclusion(ctx context.Context, f *caseFile) (Verdict, error) {
+func exclusion(ctx context.Context, f *Case) (Verdict, error) {
 	return exclusionBy(ctx, f, sweepHolds, linearize)
 }
 
-func sweepHolds(f *caseFile) (overlaps, error) {
-	holds, err := f.holds()
+func sweepHolds(f *Case) (overlaps, error) {
+	holds, err := f.Holds()
 	if err != nil {
 		return overlaps{}, err
 	}
-	return sweep(holds, permitsOf(f.Claims)), nil
+	return sweep(holds, evidence.Permits(f.Claims)), nil
 }
 
 // overlaps holds the overlaps that a sweep found, and all holds that it searched.
@@ -43,7 +44,7 @@ func sweep(holds []Hold, permits int) overlaps {
 	return overlaps{linear.Sweep(plain, permits), holds}
 }
 
-func linearize(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
+func linearize(ctx context.Context, f *Case) (map[string]linear.Answer, error) {
 	byLock, err := spans(f)
 	if err != nil {
 		return nil, err
@@ -52,28 +53,19 @@ func linearize(ctx context.Context, f *caseFile) (map[string]linear.Answer, erro
 }
 
 // spans returns the believed acquires in the form that porcupine's side needs.
-func spans(f *caseFile) (map[string][]linear.Span, error) {
-	pairs, err := f.pairs()
+func spans(f *Case) (map[string][]linear.Span, error) {
+	pairs, err := f.Pairs()
 	if err != nil {
 		return nil, err
 	}
-	return linear.Spans(f.Evidence, pairs.all), nil
-}
-
-// permitsOf returns the number of owners that may hold a lock at a time. It is 1 for a
-// read-write lock, where the modes decide.
-func permitsOf(c history.Claims) int {
-	if c.ReadWrite {
-		return 1
-	}
-	return max(1, c.Permits)
+	return linear.Spans(f.Evidence, pairs.All), nil
 }
 
 // exclusionBy decides exclusion with the given checkers, so that tests can pass wrong
 // ones.
-func exclusionBy(ctx context.Context, f *caseFile,
-	first func(*caseFile) (overlaps, error),
-	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
+func exclusionBy(ctx context.Context, f *Case,
+	first func(*Case) (overlaps, error),
+	second func(context.Context, *Case) (map[string]linear.Answer, error),
 ) (Verdict, error) {
 	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
 		return notApplicable(account.Fact{What: account.NothingAcquired}), nil
@@ -139,7 +131,7 @@ func compare(overlap map[string]bool, results map[string]linear.Answer) (undecid
 // conclude returns the verdict on findings about believed holds, and classifies the
 // findings. If overlaps is true, overlaps shorter than the harness's longest stall do not
 // count.
-func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
+func conclude(f *Case, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
 	}
@@ -214,8 +206,8 @@ func indices(all ...int) []int {
 // Visualize writes porcupine's picture of the history, as one HTML page: see linear.Page.
 // ctx limits the search for the model to draw by, but not the drawing.
 func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words linear.WindowWords) error {
-	f := newCaseFile(e)
-	if err := f.sound(); err != nil {
+	f := NewCase(e)
+	if err := f.Sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
 	byLock, err := spans(f)

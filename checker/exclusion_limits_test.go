@@ -63,7 +63,7 @@ func TestPorcupineNeverRunsAway(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
-			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
+			v, err := exclusion(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
 			if err != nil || v.Result != c.want {
 				t.Errorf("got %s (%s), %v; want %s", v.Result, v.words(), err, c.want)
 			}
@@ -76,7 +76,7 @@ func TestNoTimeMeansUnknown(t *testing.T) {
 	e := history.Evidence{Ops: histories.Timeline(t, "c0 acquire 1-2 ok\nc1 acquire 3-4 ok")}
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	v, err := exclusion(ctx, newCaseFile(e))
+	v, err := exclusion(ctx, NewCase(e))
 	if err != nil || v.Result != Unknown || !strings.Contains(v.words(), "in time") {
 		t.Errorf("got %+v, %v; want unknown", v, err)
 	}

@@ -16,7 +16,7 @@ import (
 func TestExclusionIsViolatedByStrictOverlapOnly(t *testing.T) {
 	for _, c := range histories.Cases(t, "testdata/exclusion.txt") {
 		t.Run(c.Name, func(t *testing.T) {
-			v, err := exclusion(context.Background(), newCaseFile(c.Evidence))
+			v, err := exclusion(context.Background(), NewCase(c.Evidence))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func checkVerdict(t *testing.T, v Verdict, want []string) {
 }
 
 func TestFindingOfAnOverlapNamesItsEvidence(t *testing.T) {
-	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, `
+	v, err := exclusion(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 release 5-6 ok
@@ -75,7 +75,7 @@ func TestManyOverlapsAreCountedAndTheFirstListed(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "c%d acquire 1-2 ok\n", i)
 	}
-	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, text.String())}))
+	v, err := exclusion(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, text.String())}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
 			c1 acquire 3-4 ok
 			c2 acquire 5-6 ok`, "", 0},
 	} {
-		v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: two}))
+		v, err := exclusion(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: two}))
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", c.name, err)

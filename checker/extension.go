@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -15,8 +16,8 @@ import (
 // latest successful acquire or extension. A grant came in between if it was invoked after
 // that reply and answered before the extension was invoked. If operations overlap, or an
 // acquire of unknown outcome may have renewed the lease, the oracle finds nothing.
-func extension(ctx context.Context, f *caseFile) Verdict {
-	pairs, err := f.pairs()
+func extension(ctx context.Context, f *Case) Verdict {
+	pairs, err := f.Pairs()
 	if err != nil {
 		return impossible(err)
 	}
@@ -68,18 +69,18 @@ func (t *tenure) certain() bool {
 	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
 }
 
-func extensionsOf(pairs pairing, modes bool) extensions {
+func extensionsOf(pairs evidence.Pairing, modes bool) extensions {
 	x := extensions{modes: modes, grants: map[string][]history.Pair{}}
-	tenures := map[owner]*tenure{}
-	for i, op := range pairs.ops {
-		at := pairs.of[i]
+	tenures := map[evidence.Owner]*tenure{}
+	for i, op := range pairs.Ops {
+		at := pairs.Of[i]
 		if at < 0 || op.Process == history.Nemesis {
 			continue
 		}
-		p := pairs.all[at]
-		where := owner{lock: p.Invoke.Lock, client: p.Invoke.Client}
+		p := pairs.All[at]
+		where := evidence.Owner{Lock: p.Invoke.Lock, Client: p.Invoke.Client}
 		if modes {
-			where.mode = p.Invoke.Mode
+			where.Mode = p.Invoke.Mode
 		}
 		if tenures[where] == nil {
 			tenures[where] = &tenure{unsure: map[string]bool{}}

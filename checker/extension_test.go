@@ -86,7 +86,7 @@ func TestAnExtensionIsOkOnlyIfNobodyElseWasGrantedTheLockSince(t *testing.T) {
 			c0 extend 5-6 ok`, "-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := extension(t.Context(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
+			v := extension(t.Context(), NewCase(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
 			want := Violated
 			switch c.want {
 			case "":

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
@@ -50,11 +51,11 @@ func (g *fencedGrant) entries() []int { return []int{g.entry.Invoke.Index, g.ent
 //
 // A sweep and porcupine both decide it, as with exclusion. How long a grant was held does
 // not matter.
-func fencing(ctx context.Context, f *caseFile) (Verdict, error) {
+func fencing(ctx context.Context, f *Case) (Verdict, error) {
 	return fencingBy(ctx, f, sweepFences, linearizeFences)
 }
 
-func fencingBy(ctx context.Context, f *caseFile,
+func fencingBy(ctx context.Context, f *Case,
 	first func(history.Claims, fences) []regress,
 	second func(context.Context, history.Claims, fences) map[string]linear.Answer,
 ) (Verdict, error) {
@@ -95,18 +96,18 @@ func fencingBy(ctx context.Context, f *caseFile,
 // fences holds the grants and resource operations of a history that carry fencing tokens,
 // by lock.
 type fences struct {
-	grants  map[string][]fencedGrant // in order of their earliest possible instants
-	touches map[string][]touch       // of the resource, in its own order
+	grants  map[string][]fencedGrant    // in order of their earliest possible instants
+	touches map[string][]evidence.Touch // of the resource, in its own order
 }
 
-func readFences(f *caseFile) (fences, error) {
-	pairs, err := f.pairs()
+func readFences(f *Case) (fences, error) {
+	pairs, err := f.Pairs()
 	if err != nil {
 		return fences{}, err
 	}
 	given := fences{grants: map[string][]fencedGrant{}}
-	for i := range pairs.all {
-		p := &pairs.all[i]
+	for i := range pairs.All {
+		p := &pairs.All[i]
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Done() != history.OK {
 			continue
 		}
@@ -117,8 +118,8 @@ func readFences(f *caseFile) (fences, error) {
 		given.grants[g.lock] = append(given.grants[g.lock], g)
 	}
 	rankGrants(f, given.grants)
-	given.touches, _ = touches(f.Evidence, pairs)
-	return given, ordered(given.touches)
+	given.touches, _ = evidence.Sections(f.Evidence, pairs)
+	return given, evidence.Ordered(given.touches)
 }
 
 // instant is a time with a tie-break.
@@ -133,7 +134,7 @@ func (a instant) compare(b instant) int {
 
 // rankGrants ranks the bounds of all grants of a lock on one scale and sorts the grants by
 // them.
-func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
+func rankGrants(f *Case, byLock map[string][]fencedGrant) {
 	rp, err := f.replay()
 	if err != nil {
 		return
@@ -185,7 +186,7 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 // was not seen on the node. It returns "" if there are none. If no commands are on record,
 // or several nodes make a grant, the entries alone give the order, and nothing is
 // unordered.
-func (given fences) unordered(f *caseFile) string {
+func (given fences) unordered(f *Case) string {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
 		return ""
@@ -218,7 +219,7 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 	}
 	for lock, all := range given.touches {
 		for _, t := range all {
-			accepted[lock] = append(accepted[lock], linear.Acceptance{Owner: t.op.Client, Fence: t.fence()})
+			accepted[lock] = append(accepted[lock], linear.Acceptance{Owner: t.Op.Client, Fence: t.Fence()})
 		}
 	}
 	return linear.CheckFences(ctx, c.Reentrant, grants, accepted)
@@ -230,7 +231,7 @@ type regress struct {
 	lock        string
 	late, newer *fencedGrant
 	// operations on the resource: the one it should have refused, and an earlier one
-	accepted, seen *touch
+	accepted, seen *evidence.Touch
 }
 
 // sweepFences finds, in O(n log n), every grant whose fence regressed and every operation
@@ -242,11 +243,11 @@ func sweepFences(c history.Claims, given fences) []regress {
 		found = append(found, sweepGrants(c, given.grants[lock])...)
 	}
 	for _, lock := range slices.Sorted(maps.Keys(given.touches)) {
-		var newest *touch
+		var newest *evidence.Touch
 		for i := range given.touches[lock] {
 			t := &given.touches[lock][i]
 			switch {
-			case newest == nil || t.fence() >= newest.fence():
+			case newest == nil || t.Fence() >= newest.Fence():
 				newest = t
 			default:
 				found = append(found, regress{lock: lock, accepted: t, seen: newest})
@@ -289,25 +290,18 @@ func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	return found
 }
 
-func (t touch) fence() int64 {
-	if t.op.Lease == nil {
-		return 0
-	}
-	return t.op.Lease.Fence
-}
-
-func regressFinding(f *caseFile, r regress) Finding {
+func regressFinding(f *Case, r regress) Finding {
 	if r.accepted != nil {
 		a, s := r.accepted, r.seen
 		return Finding{
-			Cause: FenceRegressed, Lock: r.lock, Clients: []int{a.op.Client, s.op.Client}, From: s.op.Time, To: max(s.op.Time, a.op.Time),
-			Ops: indices(a.op.Index, s.op.Index),
+			Cause: FenceRegressed, Lock: r.lock, Clients: []int{a.Op.Client, s.Op.Client}, From: s.Op.Time, To: max(s.Op.Time, a.Op.Time),
+			Ops: indices(a.Op.Index, s.Op.Index),
 			Account: account.Account{
 				Fact: account.Fact{
-					What: account.OldFenceAccepted, Clients: []int{a.op.Client, s.op.Client}, At: a.op.Time, Since: s.op.Time,
-					Values: []int64{a.fence(), s.fence()},
+					What: account.OldFenceAccepted, Clients: []int{a.Op.Client, s.Op.Client}, At: a.Op.Time, Since: s.Op.Time,
+					Values: []int64{a.Fence(), s.Fence()},
 				},
-				Operations: []account.Operation{touched(a.op), touched(s.op)},
+				Operations: []account.Operation{touched(a.Op), touched(s.Op)},
 			},
 		}
 	}

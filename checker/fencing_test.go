@@ -76,7 +76,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c1 write 5-5 ok fence=2 seq=1 value=1
 			c0 write 6-7 fail fence=1 reason=stale`, ""},
 	} {
-		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
+		v, err := fencing(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -95,7 +95,7 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 		"c0 acquire 1-2 ok":   {},
 		"c0 acquire 1-2 fail": {Fenced: true},
 	} {
-		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, text), Claims: claims}))
+		v, err := fencing(context.Background(), NewCase(history.Evidence{Ops: histories.Timeline(t, text), Claims: claims}))
 		if err != nil || v.Result != NotApplicable || v.words() == "" {
 			t.Errorf("%s: got %+v, %v", text, v, err)
 		}
@@ -113,9 +113,9 @@ func TestAMistakeInEitherSideOfFencingIsADisagreement(t *testing.T) {
 	}
 	for name, ask := range map[string]func() (Verdict, error){
 		"sweep": func() (Verdict, error) {
-			return fencingBy(context.Background(), newCaseFile(e), blind, linearizeFences)
+			return fencingBy(context.Background(), NewCase(e), blind, linearizeFences)
 		},
-		"porcupine": func() (Verdict, error) { return fencingBy(context.Background(), newCaseFile(e), sweepFences, lenient) },
+		"porcupine": func() (Verdict, error) { return fencingBy(context.Background(), NewCase(e), sweepFences, lenient) },
 	} {
 		if v, err := ask(); !errors.Is(err, ErrDisagree) || v.Result != Unknown {
 			t.Errorf("a wrong %s: got %+v, %v", name, v, err)
@@ -136,7 +136,7 @@ func TestHundredsWhoWaitTogetherForTheirFencesAreDecided(t *testing.T) {
 			fmt.Fprintf(&b, "c%d acquire 1-%d ok fence=%d\n", i, 10+i, 1+(i*7)%300)
 		}
 		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, b.String()+c.more)}
-		if v, err := fencing(context.Background(), newCaseFile(e)); err != nil || v.Result != c.want {
+		if v, err := fencing(context.Background(), NewCase(e)); err != nil || v.Result != c.want {
 			t.Errorf("%s: got %s (%s), %v; want %s", c.name, v.Result, v.words(), err, c.want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 		"c0 write 13-13 ok fence=1 seq=3 value=1":        Violated,
 	} {
 		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, begin+end)}
-		if v := resource(context.Background(), newCaseFile(e)); v.Result != want {
+		if v := resource(context.Background(), NewCase(e)); v.Result != want {
 			t.Errorf("%s: got %+v, want %s", end, v, want)
 		}
 	}

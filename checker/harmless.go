@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -64,7 +65,7 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 	}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
-		if p, isAcquire := rp.acquired(g.Op); !over[g] && !g.Beside || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		if p, isAcquire := rp.Acquired(g.Op); !over[g] && !g.Beside || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && rp.refusedElsewhere(g) {
 			rp.recorded[at] = true
@@ -105,11 +106,11 @@ func (rp *replay) ownerRecords() {
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
 		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := rp.acquired(g.Over.Op)
+			_, isAcquire := rp.Acquired(g.Over.Op)
 			taken[at] = taken[at] || isAcquire
 		}
 		taken[at] = taken[at] || g.Beside
-		if p, isAcquire := rp.acquired(g.Op); !isAcquire || p.Done() != history.OK {
+		if p, isAcquire := rp.Acquired(g.Op); !isAcquire || p.Done() != history.OK {
 			continue
 		}
 		if client, known := first[at]; !known {
@@ -125,7 +126,7 @@ func (rp *replay) ownerRecords() {
 		})
 	}
 	for _, g := range rp.Grants {
-		p, isAcquire := rp.acquired(g.Op)
+		p, isAcquire := rp.Acquired(g.Op)
 		emptied := g.End != nil && g.End.How == keyspace.Deleted && g.End.Cmd >= 0
 		if !g.Copied && (!isAcquire || p.Done() == history.Fail || g.Beside || emptied || p.Done() == history.OK && !besideTheLock(g)) {
 			delete(candidates, g.KeyPlace())
@@ -140,7 +141,7 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 	if g.Over == nil || g.Over.Client == g.Client {
 		return false
 	}
-	p, isAcquire := rp.acquired(g.Over.Op)
+	p, isAcquire := rp.Acquired(g.Over.Op)
 	h := rp.hold(g)
 	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == account.ByRelease && h.To < g.Over.At.Lo
 }
@@ -154,7 +155,7 @@ func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool)
 			continue
 		}
 		counts = counts || g.Beside
-		if p, isAcquire := rp.acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
+		if p, isAcquire := rp.Acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
 			return false
 		}
 	}
@@ -166,7 +167,7 @@ func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool)
 // release answered.
 func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
-		p := rp.operation(c.Op)
+		p := rp.Operation(c.Op)
 		return c.Client == g.Client && c.Node == g.Node && p.Invoke.F == history.FRelease && p.Invoke.Lock == g.Lock &&
 			p.Done() != history.Info && p.Invoke.Time >= g.Over.At.Hi && slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 			return o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && !o.Copied && (o.End == nil || o.End.At.Lo > p.Complete.Time)
@@ -197,7 +198,7 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 			return false
 		}
 		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := rp.acquired(g.Over.Op)
+			_, isAcquire := rp.Acquired(g.Over.Op)
 			return isAcquire
 		}
 		return g.Beside
@@ -211,7 +212,7 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range rp.Grants {
-		p, isAcquire := rp.acquired(g.Op)
+		p, isAcquire := rp.Acquired(g.Op)
 		if !isAcquire || g.Copied || p.Done() != history.OK {
 			continue
 		}
@@ -237,7 +238,7 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	lock := map[keyspace.KeyPlace]string{}
 	several := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
-		if _, isAcquire := rp.acquired(g.Op); isAcquire {
+		if _, isAcquire := rp.Acquired(g.Op); isAcquire {
 			before, known := lock[g.KeyPlace()]
 			several[g.KeyPlace()] = several[g.KeyPlace()] || known && before != g.Lock
 			lock[g.KeyPlace()] = g.Lock
@@ -256,7 +257,7 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 // the share's number is within the permits. Or as many other owners as there are permits
 // already had shares and attended to the lock, so that this share was one too many.
 func (rp *replay) besideEnough(g *keyspace.Grant) bool {
-	permits := permitsOf(rp.Claims)
+	permits := evidence.Permits(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -35,7 +36,7 @@ func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
 		return false
 	}
 	return !slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
-		p, isAcquire := rp.acquired(o.Op)
+		p, isAcquire := rp.Acquired(o.Op)
 		return isAcquire && o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
 			p.Done() != history.OK && (o.End == nil || o.End.At.Lo > at)
 	})
@@ -60,9 +61,9 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {
-		release, _ = rp.invocation(h.End)
+		release, _ = rp.Invocation(h.End)
 	}
-	p := rp.operation(release)
+	p := rp.Operation(release)
 	if p.Invoke.F != history.FRelease || p.Done() != history.OK || release == g.Op && !rp.putBack(g) {
 		return -1, false
 	}
@@ -109,7 +110,7 @@ func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
 			continue
 		}
-		if p, isAcquire := rp.acquired(part.Over.Op); isAcquire && p.Done() == history.OK && client != g.Client {
+		if p, isAcquire := rp.Acquired(part.Over.Op); isAcquire && p.Done() == history.OK && client != g.Client {
 			return part
 		}
 	}
@@ -119,12 +120,12 @@ func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 // waitsFor reports whether the grant is the entry of a client that waited for the lock at
 // that time. An entry stands in a key that carries nothing but entries: see waitingKeys.
 func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
-	p, isAcquire := rp.acquired(g.Op)
+	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || p.Done() == history.OK || !rp.waitingKeys()[g.Key] {
 		return false
 	}
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
-		if !rp.asks(owner{g.Client, g.Lock, p.Invoke.Mode}, t) {
+		if !rp.asks(evidence.Owner{Client: g.Client, Lock: g.Lock, Mode: p.Invoke.Mode}, t) {
 			return false
 		}
 	}
@@ -133,30 +134,30 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 
 // asks reports whether the client was alive and asked for the lock at t: an attempt was open,
 // or the client had been refused and asked again within the lease time.
-func (rp *replay) asks(o owner, t time.Duration) bool {
+func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	if rp.asking == nil {
-		rp.asking = map[owner][]interval{}
-		refused := map[owner]bool{} // its last attempt was
-		for i := range rp.pairing.all {
-			p := &rp.pairing.all[i]
+		rp.asking = map[evidence.Owner][]evidence.Interval{}
+		refused := map[evidence.Owner]bool{} // its last attempt was
+		for i := range rp.Pairing.All {
+			p := &rp.Pairing.All[i]
 			if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {
 				continue
 			}
-			at := owner{p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode}
-			s := interval{p.Invoke.Time, rp.doneAt(p)}
+			at := evidence.Owner{Client: p.Invoke.Client, Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
+			s := evidence.Interval{From: p.Invoke.Time, To: rp.DoneAt(p)}
 			all := rp.asking[at]
-			if last := len(all) - 1; last >= 0 && refused[at] && s.from-all[last].to <= rp.Claims.TTL {
-				all[last].to = s.to
+			if last := len(all) - 1; last >= 0 && refused[at] && s.From-all[last].To <= rp.Claims.TTL {
+				all[last].To = s.To
 			} else {
 				rp.asking[at] = append(all, s)
 			}
 			refused[at] = p.Done() != history.OK
 		}
 	}
-	if t >= rp.crashOf(o.client) {
+	if t >= rp.CrashOf(o.Client) {
 		return false
 	}
-	return slices.ContainsFunc(rp.asking[o], func(s interval) bool { return s.from <= t && t <= s.to })
+	return slices.ContainsFunc(rp.asking[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
 }
 
 // waitingKeys returns the keys in which only refused attempts left anything, and by which no
@@ -169,7 +170,7 @@ func (rp *replay) waitingKeys() map[string]bool {
 	rp.waiting = map[string]bool{}
 	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
-		switch p, isAcquire := rp.acquired(g.Op); {
+		switch p, isAcquire := rp.Acquired(g.Op); {
 		case waited[g] || rp.isPassage(g) && isAcquire && p.Done() == history.OK:
 		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
 			barred[g.Key] = true
@@ -197,12 +198,12 @@ func (rp *replay) selfRefused() (keys []string) {
 	met := map[int][]keyspace.Contact{}
 	for _, m := range rp.Contacts {
 		op := rp.Commands[m.Cmd].Op
-		if p, isAcquire := rp.acquired(op); isAcquire && p.Done() == history.Fail {
+		if p, isAcquire := rp.Acquired(op); isAcquire && p.Done() == history.Fail {
 			met[op] = append(met[op], m)
 		}
 	}
 	for op, contacts := range met {
-		client := rp.operation(op).Invoke.Client
+		client := rp.Operation(op).Invoke.Client
 		others := slices.ContainsFunc(contacts, func(m keyspace.Contact) bool {
 			return slices.ContainsFunc(m.On, func(g *keyspace.Grant) bool { return g.Client != client })
 		})

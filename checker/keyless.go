@@ -95,8 +95,8 @@ func (rp *replay) lastOf(op int) int {
 func (rp *replay) acquireIn(f Finding, client int) int {
 	last := -1
 	for _, i := range f.Ops {
-		op, ok := rp.invocation(i)
-		if p, isAcquire := rp.acquired(op); ok && isAcquire && p.Invoke.Client == client {
+		op, ok := rp.Invocation(i)
+		if p, isAcquire := rp.Acquired(op); ok && isAcquire && p.Invoke.Client == client {
 			last = max(last, op)
 		}
 	}
@@ -110,17 +110,17 @@ func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 		return reason{}, false
 	}
 	for _, c := range rp.Commands {
-		if c.Exec == 0 && c.Replied > 0 && rp.has(c.Op) {
+		if c.Exec == 0 && c.Replied > 0 && rp.Has(c.Op) {
 			return reason{}, false // what it did was not seen
 		}
 	}
 	for pos, effects := range rp.Effects {
-		if p, isAcquire := rp.acquired(rp.Commands[pos].Op); len(effects) > 0 && isAcquire && p.Invoke.Lock == f.Lock {
+		if p, isAcquire := rp.Acquired(rp.Commands[pos].Op); len(effects) > 0 && isAcquire && p.Invoke.Lock == f.Lock {
 			return reason{}, false // its keys were gone at once
 		}
 	}
 	for _, m := range rp.Contacts {
-		if p, isAcquire := rp.acquired(rp.Commands[m.Cmd].Op); isAcquire && p.Invoke.Lock == f.Lock {
+		if p, isAcquire := rp.Acquired(rp.Commands[m.Cmd].Op); isAcquire && p.Invoke.Lock == f.Lock {
 			return reason{}, false // it goes by keys of somebody else
 		}
 	}
@@ -134,13 +134,13 @@ func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []
 	if first < 0 || second < 0 {
 		return nil
 	}
-	if rp.doneAt(rp.operation(first)) > rp.doneAt(rp.operation(second)) {
+	if rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
 		first, second = second, first
 	}
 	if r, ok := rp.stillborn(first); ok {
 		return []reason{r}
 	}
-	had := grants[rp.operation(first).Invoke.Client]
+	had := grants[rp.Operation(first).Invoke.Client]
 	pos := rp.lastOf(second)
 	if len(had) == 0 || pos < 0 {
 		return nil
@@ -187,5 +187,5 @@ func (rp *replay) sentSomething(op int) bool { return op >= 0 && rp.lastOf(op) >
 // that stillborn finds. No command can have ended such a grant.
 func (rp *replay) restsOnNothing(op int) bool {
 	_, ok := rp.stillborn(op)
-	return ok && rp.operation(op).Done() == history.OK
+	return ok && rp.Operation(op).Done() == history.OK
 }

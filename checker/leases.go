@@ -33,14 +33,14 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	slack := lease / 10
 	lasted := at.Lo - first.At.Hi
 	asked := first.At.Lo
-	if p := rp.operation(first.Op); rp.has(first.Op) {
+	if p := rp.Operation(first.Op); rp.Has(first.Op) {
 		asked = p.Invoke.Time
 	}
 	stale := first.At.Lo - asked
 	ahead := rp.aheadAt(first.Client, asked)
 	skew := rp.aheadAt(c.Client, at.Lo) - ahead
-	if skew == 0 && rp.has(c.Op) { // the sender may have read its clock before that was set right
-		skew = max(0, rp.aheadAt(c.Client, rp.operation(c.Op).Invoke.Time)-ahead)
+	if skew == 0 && rp.Has(c.Op) { // the sender may have read its clock before that was set right
+		skew = max(0, rp.aheadAt(c.Client, rp.Operation(c.Op).Invoke.Time)-ahead)
 	}
 	why := rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)
 	why.Age = lasted.Round(time.Millisecond)
@@ -130,8 +130,8 @@ func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really,
 // nodeAhead returns how far the node's wall clock was ahead at that time.
 func (rp *replay) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
 	for _, o := range rp.nodeClocks[node] {
-		if o.since <= at {
-			ahead = o.ahead
+		if o.Since <= at {
+			ahead = o.Ahead
 		}
 	}
 	return ahead
@@ -227,13 +227,13 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 // its deadline had not come yet at some time after the key's end and no later than granted,
 // although without that step it would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
-	owner := rp.operation(g.Op)
+	owner := rp.Operation(g.Op)
 	told, asked := owner.Lease().Deadline, owner.Invoke.Time
 	if told == 0 || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
 	due := told - rp.aheadAt(g.Client, asked)
-	return rp.clocks[g.Client].before(told, max(g.End.At.Hi, due), granted)
+	return rp.Clocks[g.Client].Before(told, max(g.End.At.Hi, due), granted)
 }
 
 // shortened reports whether the owner's own command gave the key so short a life that it ended
@@ -244,17 +244,17 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 		return 0, false
 	}
 	op := rp.Commands[last.Cmd].Op
-	if !rp.has(op) {
+	if !rp.Has(op) {
 		return 0, false
 	}
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
 		return 0, false // an instant by the client's clock may have come too early
 	}
-	if told := rp.operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+	if told := rp.Operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
 		return 0, false // its owner knew
 	}
-	ends := rp.operation(op).Invoke.Time + rp.Claims.TTL - termSlack
-	return rp.operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
+	ends := rp.Operation(op).Invoke.Time + rp.Claims.TTL - termSlack
+	return rp.Operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
 }
 
 // ownLife returns the last life that the grant's owner gave it, nil if there is none.
@@ -289,7 +289,7 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 }
 
 func (rp *replay) event(index int) (history.Op, bool) {
-	if at := rp.pairing.place(index); at >= 0 {
+	if at := rp.Pairing.Place(index); at >= 0 {
 		return rp.Ops[at], true
 	}
 	return history.Op{}, false
@@ -326,7 +326,7 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 		}
 	}
 	for _, t := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
-		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || rp.operation(t.op).Invoke.F == history.FExtend) {
+		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || rp.Operation(t.op).Invoke.F == history.FExtend) {
 			return t.cmd, true
 		}
 	}
@@ -338,7 +338,7 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 // on the client, of a fault that pauses clients or of unrecorded effect, and the client records
 // and sends nothing.
 func (rp *replay) frozen(client int, since, end time.Duration) bool {
-	for _, win := range rp.windows {
+	for _, win := range rp.Windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {
 			continue
 		}

@@ -42,7 +42,7 @@ func (rp *replay) renewalLog() *renewalLog {
 		}
 	}
 	for _, pos := range rp.renewals() {
-		if c := rp.Commands[pos]; c.Op >= 0 && rp.operation(c.Op).Invoke.F != history.FExtend {
+		if c := rp.Commands[pos]; c.Op >= 0 && rp.Operation(c.Op).Invoke.F != history.FExtend {
 			continue
 		}
 		g := rp.latestNamed(pos, byValue)
@@ -153,7 +153,7 @@ func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why acco
 	}
 	leases := 0
 	for of, renewals := range all {
-		p, isAcquire := rp.acquired(of.op)
+		p, isAcquire := rp.Acquired(of.op)
 		if !isAcquire || p.Invoke.Client != g.Client || of.node != g.Node || of.op == g.Op {
 			continue
 		}
@@ -183,8 +183,8 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	if acquire.Complete == nil {
 		return false
 	}
-	i, held := rp.holdOf[acquire.Complete.Index]
-	return held && rp.holds[i].ToWhy == account.ByRelease && rp.holds[i].To < at
+	i, held := rp.HoldOf[acquire.Complete.Index]
+	return held && rp.Holds[i].ToWhy == account.ByRelease && rp.Holds[i].To < at
 }
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at a
@@ -237,7 +237,7 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 // tends reports whether a change by the grant's owner belongs to the grant: its acquire made
 // it, an extension did, or no operation.
 func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
-	return w.op < 0 || w.op == g.Op || rp.operation(w.op).Invoke.F == history.FExtend
+	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
 // keyWriter identifies a key and a client that changed it.
@@ -268,4 +268,41 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 		}
 	}
 	return rp.writes
+}
+
+// gaveFirst reports whether the term, which the command at place pos gave the key of another
+// client's grant, took nothing from that grant: the key had no TTL before, and either the owner
+// gave it another one in time, or it lives for as long as the lease that the owner had asked
+// for, or prolonged in a value. A lock that promises no end of its leases relies on a key
+// without a TTL.
+func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
+	p, isAcquire := rp.Acquired(g.Op)
+	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
+		return false
+	}
+	for i := 1; i < g.LifeCount(); i++ {
+		t := g.Life(i)
+		if t.Cmd != pos || !t.Mortal || t.Event >= 0 {
+			continue
+		}
+		if g.Life(i-1).Mortal || g.AnyLife(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
+			return false
+		}
+		asked := p.Invoke.Time
+		for _, w := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
+			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.tends(w, g) {
+				asked = max(asked, w.at)
+			}
+		}
+		if t.Fair.Hi >= asked+rp.Claims.TTL-termSlack {
+			return true
+		}
+		for j := i + 1; j < g.LifeCount(); j++ {
+			if own := g.Life(j); own.Client == g.Client && own.At.Hi < t.Fair.Lo {
+				return true
+			}
+		}
+		return false
+	}
+	return false
 }

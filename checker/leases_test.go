@@ -317,7 +317,7 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	twoHoldersByExpiry(s)
-	v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
+	v, err := exclusion(t.Context(), NewCase(s.evidence()))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
@@ -336,7 +336,7 @@ func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
 	s.unanswered(343, 0, "NOSCRIPT No matching script. Please use EVAL.", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
 	s.holdHash(1200, 1250, 1, "owner-one")
 	s.give(1300, 0, "nil", s.leave("owner-zero")...)
-	v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
+	v, err := exclusion(t.Context(), NewCase(s.evidence()))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
@@ -350,7 +350,7 @@ func TestAFindingWithoutAcquiresRestsOnTheLatest(t *testing.T) {
 	twoHoldersByExpiry(s)
 	e := s.evidence()
 	given := []Finding{{Cause: Unclassified, Lock: "lock", Clients: []int{1, 0}, From: ms(1150)}}
-	if got := classifyFindings(newCaseFile(e), given); len(got) != 1 || got[0].Cause != LeaseOutlived {
+	if got := classifyFindings(NewCase(e), given); len(got) != 1 || got[0].Cause != LeaseOutlived {
 		t.Errorf("got %+v, want lease-outlived", got)
 	}
 }
@@ -359,7 +359,7 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	twoHoldersByExpiry(s)
 	given := []Finding{{Cause: FenceRegressed, Summary: "as it was", Clients: []int{1, 0}}}
-	if got := classifyFindings(newCaseFile(s.evidence()), given); len(got) != 1 || plain.Summary(got[0]) != "as it was" || got[0].Cause != FenceRegressed {
+	if got := classifyFindings(NewCase(s.evidence()), given); len(got) != 1 || plain.Summary(got[0]) != "as it was" || got[0].Cause != FenceRegressed {
 		t.Errorf("got %+v, want it unchanged", got)
 	}
 }

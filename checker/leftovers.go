@@ -74,7 +74,7 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 // A key on the node can keep only such clients out.
 func (rp *replay) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
-		_, isAcquire := rp.acquired(c.Op)
+		_, isAcquire := rp.Acquired(c.Op)
 		return isAcquire && c.Node == node && (c.Exec > 0 || c.Replied > 0) && max(c.Sent, c.Arrived) >= start && slices.Contains(clients, c.Client)
 	})
 }
@@ -163,12 +163,12 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
 	}
-	p, isAcquire := rp.acquired(l.Op)
+	p, isAcquire := rp.Acquired(l.Op)
 	switch {
 	case !isAcquire:
 		return false
 	case p.Complete == nil:
-		_, crashed := rp.crashes[l.Client]
+		_, crashed := rp.Crashes[l.Client]
 		return crashed
 	case p.Complete.Type != history.OK || rp.unanswered[l.Op]:
 		return false
@@ -180,7 +180,7 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 // gaveUp reports whether the outcome of an operation of the client on that lock is
 // unknown, or a command of it got no reply, whatever the lock says.
 func (rp *replay) gaveUp(client int, lock string) bool {
-	return slices.ContainsFunc(rp.pairing.all, func(p history.Pair) bool {
+	return slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
 			p.Complete != nil && (p.Complete.Type == history.Info || rp.unanswered[p.Invoke.Index])
 	})

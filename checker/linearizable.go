@@ -33,14 +33,14 @@ const linearLimit = 15 * time.Second
 // states if no minimal conflict of a violation was found in time.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
 	o := byModel
-	o.judge = agreed(func(ctx context.Context, f *caseFile) Verdict {
+	o.judge = agreed(func(ctx context.Context, f *Case) Verdict {
 		return linearizable(ctx, model, f, linearLimit)
 	})
-	v, _ := o.ask(ctx, newCaseFile(e)) // a judge made by agreed returns no error
+	v, _ := o.ask(ctx, NewCase(e)) // a judge made by agreed returns no error
 	return v
 }
 
-func linearizable(ctx context.Context, model string, f *caseFile, limit time.Duration) Verdict {
+func linearizable(ctx context.Context, model string, f *Case, limit time.Duration) Verdict {
 	m, ok := linear.ModelNamed(model)
 	if !ok {
 		return notApplicable(account.Fact{What: account.NoModel, Model: model})
@@ -101,24 +101,24 @@ type answered struct {
 	pair *history.Pair
 }
 
-func answers(f *caseFile) (map[string][]answered, error) {
-	pairs, err := f.pairs()
+func answers(f *Case) (map[string][]answered, error) {
+	pairs, err := f.Pairs()
 	if err != nil {
 		return nil, err
 	}
 	byLock := map[string][]answered{}
-	for i := range pairs.all {
-		p := &pairs.all[i]
+	for i := range pairs.All {
+		p := &pairs.All[i]
 		in := p.Invoke
 		if in.Process == history.Nemesis || in.F != history.FAcquire && in.F != history.FRelease || p.Done() == history.Fail {
 			continue
 		}
 		op := linear.Operation{
 			Client: in.Client, Release: in.F == history.FRelease, Mode: in.Mode, Fence: p.Lease().Fence,
-			Call: pairs.place(in.Index), Reply: -1, Perhaps: p.Done() != history.OK,
+			Call: pairs.Place(in.Index), Reply: -1, Perhaps: p.Done() != history.OK,
 		}
 		if !op.Perhaps {
-			op.Reply = pairs.place(p.Complete.Index)
+			op.Reply = pairs.Place(p.Complete.Index)
 		}
 		byLock[in.Lock] = append(byLock[in.Lock], answered{op, p})
 	}
@@ -138,7 +138,7 @@ const mostSilent = 4
 
 // finding returns the finding about the conflict. It also lists the releases without effect
 // (see silent): a reader will ask for them.
-func (c dispute) finding(f *caseFile) Finding {
+func (c dispute) finding(f *Case) Finding {
 	last := c.all[c.Last].pair
 	told := Finding{
 		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
@@ -178,16 +178,16 @@ func (c dispute) how() account.What {
 // silent returns the releases, between the conflict's acquires and its end, that failed or
 // whose outcome is unknown. For each acquire, it considers its owner's releases until the
 // owner acquired again.
-func (c dispute) silent(f *caseFile) []*history.Pair {
-	pairs, err := f.pairs()
+func (c dispute) silent(f *Case) []*history.Pair {
+	pairs, err := f.Pairs()
 	if err != nil || !c.Minimal {
 		return nil
 	}
 	var found []*history.Pair
 	again := map[int]bool{} // acquires whose owner has acquired again
-	for i := range pairs.all {
-		p := &pairs.all[i]
-		at := pairs.place(p.Invoke.Index)
+	for i := range pairs.All {
+		p := &pairs.All[i]
+		at := pairs.Place(p.Invoke.Index)
 		if at > c.all[c.Last].Reply || len(found) == mostSilent {
 			break
 		}

@@ -67,7 +67,7 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	ok := history.Evidence{Ops: histories.Timeline(t, "c0 acquire 1-2 ok")}
 	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), -time.Second); v.Result != Unknown || !strings.Contains(v.words(), "in time for L") {
+	if v := linearizable(context.Background(), "mutex", NewCase(ok), -time.Second); v.Result != Unknown || !strings.Contains(v.words(), "in time for L") {
 		t.Errorf("without time: got %+v", v)
 	}
 	if v := Linearizable(late, "mutex", ok); v.Result != Unknown {
@@ -102,7 +102,7 @@ func (t tired) Err() error {
 }
 
 func TestACancelledSearchSaysNothing(t *testing.T) {
-	f := newCaseFile(history.Evidence{Ops: histories.Timeline(t, strings.Repeat("c0 acquire 1-1 ok\nc0 release 1-1 ok\n", 100))})
+	f := NewCase(history.Evidence{Ops: histories.Timeline(t, strings.Repeat("c0 acquire 1-1 ok\nc0 release 1-1 ok\n", 100))})
 	for questions, want := range map[int64]Result{1 << 40: Held, 50: Unknown} {
 		ctx := tired{context.Background(), new(atomic.Int64)}
 		ctx.left.Store(questions)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -39,7 +40,7 @@ import (
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. A wait before
 // the healing counts only if keys, and not the network, blocked the client.
-func liveness(ctx context.Context, f *caseFile) Verdict {
+func liveness(ctx context.Context, f *Case) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(account.Fact{What: account.NoLease})
 	}
@@ -152,11 +153,11 @@ func (rp *replay) healedAt() (time.Duration, bool) {
 // client's command if that came later.
 func (rp *replay) lastOfTheDead() time.Duration {
 	last := time.Duration(0)
-	for _, at := range rp.crashes {
+	for _, at := range rp.Crashes {
 		last = max(last, at)
 	}
 	for _, c := range rp.Commands {
-		if at, dead := rp.crashes[c.Client]; dead && c.Arrived > at {
+		if at, dead := rp.Crashes[c.Client]; dead && c.Arrived > at {
 			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}
@@ -168,7 +169,7 @@ func (rp *replay) lastOfTheDead() time.Duration {
 func (rp *replay) lastOfTheHung() time.Duration {
 	last := time.Duration(0)
 	for _, c := range rp.Commands {
-		if rp.hangs(c.Client) && c.Arrived > rp.hung[c.Client] {
+		if rp.Hangs(c.Client) && c.Arrived > rp.Hung[c.Client] {
 			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}
@@ -181,19 +182,19 @@ func (rp *replay) lastOfTheHung() time.Duration {
 func (rp *replay) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
-	for _, h := range rp.holds {
+	for _, h := range rp.Holds {
 		clients[h.Client] = true
 		if h.ToWhy == account.ByRelease {
 			hold = max(hold, h.To-h.From)
 		}
 	}
-	last := map[clientLock]time.Duration{}
+	last := map[evidence.ClientLock]time.Duration{}
 	for _, op := range rp.Ops {
 		if op.F != history.FAcquire || op.Process == history.Nemesis {
 			continue
 		}
 		clients[op.Client] = true
-		at := clientLock{op.Client, op.Lock}
+		at := evidence.ClientLock{Client: op.Client, Lock: op.Lock}
 		if before, ok := last[at]; ok && op.Type == history.Invoke {
 			retry = max(retry, op.Time-before)
 		}
@@ -213,16 +214,16 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 // waits lists the waits of living clients after the healing. All attempts of one client
 // for one lock belong to one wait, even in different modes.
 func (rp *replay) waits(healed time.Duration) []wait {
-	byWho := map[owner]*wait{}
-	var order []owner
+	byWho := map[evidence.Owner]*wait{}
+	var order []evidence.Owner
 	for _, op := range rp.Ops {
-		invoked, mine := rp.invocation(op.Index)
-		p, ok := rp.acquired(invoked)
-		_, dead := rp.crashes[op.Client]
-		if !mine || !ok || dead || rp.doneAt(p) < healed || op.Index != p.Invoke.Index {
+		invoked, mine := rp.Invocation(op.Index)
+		p, ok := rp.Acquired(invoked)
+		_, dead := rp.Crashes[op.Client]
+		if !mine || !ok || dead || rp.DoneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
-		at := owner{client: op.Client, lock: op.Lock}
+		at := evidence.Owner{Client: op.Client, Lock: op.Lock}
 		x := byWho[at]
 		if x == nil {
 			x = &wait{client: op.Client, lock: op.Lock, from: max(op.Time, healed)}
@@ -234,7 +235,7 @@ func (rp *replay) waits(healed time.Duration) []wait {
 		}
 		x.mode = op.Mode
 		x.ops = append(x.ops, op.Index)
-		x.until = min(rp.doneAt(p), rp.end)
+		x.until = min(rp.DoneAt(p), rp.End)
 		x.in = p.Done() == history.OK
 	}
 	var all []wait
@@ -281,18 +282,18 @@ func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool
 	if until < bound || from >= until {
 		return round{}, false
 	}
-	var held []interval
-	for _, h := range rp.holds {
+	var held []evidence.Interval
+	for _, h := range rp.Holds {
 		if h.Lock == waits[0].lock && h.From < until && h.To > from {
-			held = append(held, interval{max(h.From, from), min(h.To, until)})
+			held = append(held, evidence.Interval{From: max(h.From, from), To: min(h.To, until)})
 			if h.From > from {
 				r.grants++
 			}
 		}
 	}
 	r.lasted = (until - from).Round(time.Millisecond)
-	for _, s := range subtract([]interval{{from, until}}, merged(held)) {
-		r.free += s.to - s.from
+	for _, s := range evidence.Subtract([]evidence.Interval{{From: from, To: until}}, evidence.Merged(held)) {
+		r.free += s.To - s.From
 	}
 	r.free = r.free.Round(time.Millisecond)
 	return r, r.grants > 0
@@ -305,13 +306,13 @@ func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (
 		waiting = append(waiting, x.client)
 	}
 	left := rp.leftovers(lock, start, waiting)
-	f := Finding{Lock: lock, From: start, To: rp.end}
+	f := Finding{Lock: lock, From: start, To: rp.End}
 	for _, x := range waits {
 		f.Clients = append(f.Clients, x.client)
 		f.From = max(f.From, x.from)
 		f.Ops = append(f.Ops, rp.entries(x.ops[len(x.ops)-1])...)
-		for _, h := range rp.holds {
-			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !rp.hangs(h.Client) {
+		for _, h := range rp.Holds {
+			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To && !rp.Hangs(h.Client) {
 				return nil, account.Fact{What: account.StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
 			}
 		}

@@ -71,7 +71,7 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 		s.busy(at+10, 2, "0", "SETNX", "lock", "1")
 	}
 	s.keys(2100)
-	v := liveness(t.Context(), newCaseFile(s.evidence()))
+	v := liveness(t.Context(), NewCase(s.evidence()))
 	if len(v.Findings) != 1 {
 		t.Fatalf("got %+v, want one finding", v)
 	}

@@ -321,7 +321,7 @@ func TestWhatNodesLoseIsToldInWords(t *testing.T) {
 		tale(s)
 		s.take(100, 1, "OK", setPX("t1")...)
 		s.give(300, 0, "0", s.cad("t0")...)
-		v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
+		v, err := exclusion(t.Context(), NewCase(s.evidence()))
 		if err != nil || len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), want) {
 			t.Errorf("got %+v, %v\nwant … %s", v.Findings, err, want)
 		}

@@ -41,7 +41,7 @@ func (rp *replay) orphans() []Finding {
 	var ops []int
 	for _, m := range rp.Contacts {
 		op := rp.Commands[m.Cmd].Op
-		if _, isAcquire := rp.acquired(op); !isAcquire {
+		if _, isAcquire := rp.Acquired(op); !isAcquire {
 			continue
 		}
 		if byOp[op] == nil {
@@ -60,7 +60,7 @@ func (rp *replay) orphans() []Finding {
 	for _, op := range ops {
 		blockers := rp.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := rp.whyOverdue(b.life, b.meet, rp.operation(op).Invoke.Client)
+			x := rp.whyOverdue(b.life, b.meet, rp.Operation(op).Invoke.Client)
 			as := label{op: b.of, cause: x.cause}
 			if b.of < 0 {
 				as.handed = b.life
@@ -97,7 +97,7 @@ func (rp *replay) orphans() []Finding {
 // the lack of a TTL kept nobody out. Of a quorum, keys on other nodes may still stand.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
-	return rp.quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery
+	return rp.Quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery
 }
 
 // blocker is one orphan that an attempt met.
@@ -110,7 +110,7 @@ type blocker struct {
 // keptOutBy lists the orphans that kept the attempt out. There are none if the attempt was
 // let in, or if something other than orphans kept it out.
 func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
-	p := rp.operation(op)
+	p := rp.Operation(op)
 	if p.Done() == history.Info && rp.unanswered[op] {
 		return nil // the attempt may have failed because a reply was missing
 	}
@@ -120,13 +120,13 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		if g.Handed {
 			continue // it came after the attempt
 		}
-		own[rp.unitOf(g.NodeKey())] = g.Seq
+		own[rp.UnitOf(g.NodeKey())] = g.Seq
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
 		// The first contact with each key counts: the attempt may have been let in later.
 		node, key := rp.Commands[m.Cmd].Node, m.On[0].Key
-		at := rp.unitOf(keyspace.NodeKey{Node: node, Key: key})
+		at := rp.UnitOf(keyspace.NodeKey{Node: node, Key: key})
 		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || rp.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 			delete(own, at)
 		}
 	}
-	if quorum := rp.quorum(); len(units)+len(own) < quorum || len(units) < rp.units-quorum+1 && quorum > 1 {
+	if quorum := rp.Quorum(); len(units)+len(own) < quorum || len(units) < rp.units-quorum+1 && quorum > 1 {
 		return nil
 	}
 	return blockers
@@ -171,17 +171,6 @@ func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history
 	})
 }
 
-// unitOf returns the unit that gives one vote of a quorum: the key, if several keys make
-// up the quorum; otherwise the node, with an empty key.
-func (rp *replay) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
-	if rp.Claims.KeyQuorum() > 1 {
-		return at
-	}
-	return keyspace.NodeKey{Node: at.Node}
-}
-
-func (rp *replay) quorum() int { return max(rp.Claims.NodeQuorum(), rp.Claims.KeyQuorum()) }
-
 // countUnits counts the nodes that clients sent commands to or, in a quorum of keys, the
 // keys that ever carried a grant.
 func (rp *replay) countUnits() int {
@@ -202,7 +191,7 @@ func (rp *replay) countUnits() int {
 // attend to it, or its owner waited for the outcome of the attempt until the key expired.
 // A grant that a release left in place on purpose is no orphan.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
-	if _, isAcquire := rp.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
+	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left it to let the next client in
 	}
 	if rp.pickedUp(l) {
@@ -233,9 +222,9 @@ func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	if g.End != nil {
 		until = min(until, g.End.At.Hi)
 	}
-	return slices.ContainsFunc(rp.holds, func(h Hold) bool {
-		op, _ := rp.invocation(h.Acquire)
-		return h.Client == g.Client && h.Lock == g.Lock && g.At.Lo <= h.From && rp.operation(op).Invoke.Time <= until
+	return slices.ContainsFunc(rp.Holds, func(h Hold) bool {
+		op, _ := rp.Invocation(h.Acquire)
+		return h.Client == g.Client && h.Lock == g.Lock && g.At.Lo <= h.From && rp.Operation(op).Invoke.Time <= until
 	})
 }
 
@@ -243,7 +232,7 @@ func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 // and was acquiring the lock, believed that it held the lock, or was releasing it.
 func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
-		if rp.attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.crashOf(l.Client) {
+		if rp.Attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.CrashOf(l.Client) {
 			return true
 		}
 	}
@@ -254,10 +243,10 @@ func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 // not end. A takeover counts only if the attempt op was not granted the lock: an attempt
 // that was granted it may have taken over the grant itself.
 func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
-	granted := rp.operation(op).Done() == history.OK
+	granted := rp.Operation(op).Done() == history.OK
 	switch {
 	case g.Over != nil && g.Over.Client != g.Client:
-		_, takeover := rp.acquired(g.Over.Op)
+		_, takeover := rp.Acquired(g.Over.Op)
 		return takeover && !granted && g.Over.Op != op
 	case g.End == nil:
 		// If the trial was broken off, a missing end proves nothing: with more time, the
@@ -267,7 +256,7 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 		return true
 	case g.End.How == keyspace.Deleted && g.End.Cmd >= 0:
 		c := rp.Commands[g.End.Cmd]
-		_, takeover := rp.acquired(c.Op)
+		_, takeover := rp.Acquired(c.Op)
 		if rp.reaped(g, g.End.Cmd, g.End.At.Lo) {
 			return true // a reaper removed it, which counts as expiry
 		}
@@ -278,7 +267,7 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 
 func (o *orphan) add(rp *replay, op int, b blocker) {
 	o.last = b.meet
-	client := rp.operation(op).Invoke.Client
+	client := rp.Operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)
@@ -354,17 +343,17 @@ func (o *orphan) end() (until time.Duration, ended account.Ending) {
 
 // abandoned returns the reason why nobody attends to the grant any more.
 func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
-	p, isAcquire := rp.acquired(l.Op)
+	p, isAcquire := rp.Acquired(l.Op)
 	told := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
-	crash, crashed := rp.crashes[l.Client]
+	crash, crashed := rp.Crashes[l.Client]
 	switch {
 	case l.Handed:
 		told.What, told.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
 		return told
 	case !isAcquire:
 		return told
-	case rp.rests(l, rp.end):
-		left, _ := rp.lastByRelease(l, rp.end)
+	case rp.rests(l, rp.End):
+		left, _ := rp.lastByRelease(l, rp.End)
 		told.What, told.Until = account.SetAndLeft, rp.Ran(left).Lo
 		return told
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):

@@ -16,7 +16,7 @@ func TestAHangIsNotBlamedForAnEarlierAttempt(t *testing.T) {
 	s.queue(310, 900, 1, "nil", setPX("t1")...)
 	s.take(1100, 0, "OK", setPX("t2")...)
 	s.nemesis(1200, hang(0))
-	found := liveness(t.Context(), newCaseFile(s.evidence())).Findings
+	found := liveness(t.Context(), NewCase(s.evidence())).Findings
 	if len(found) != 1 || found[0].Account.Reasons[0].What != account.SetUnknown {
 		t.Errorf("got %+v, want one finding by %q", found, account.SetUnknown)
 	}

@@ -118,13 +118,13 @@ func TestGoodLocksAreNeverAccused(t *testing.T) {
 			useLock(&e, w.Node("n0"), n, now, rapid.IntRange(0, 2).Draw(rt, "client"), held)
 		}
 		e.Keys = w.Changes
-		if v := ownership(t.Context(), newCaseFile(e)); v.Result != Held {
+		if v := ownership(t.Context(), NewCase(e)); v.Result != Held {
 			rt.Fatalf("ownership: %+v", v)
 		}
-		if v := liveness(t.Context(), newCaseFile(e)); v.Result != Unknown || len(v.Findings) > 0 {
+		if v := liveness(t.Context(), NewCase(e)); v.Result != Unknown || len(v.Findings) > 0 {
 			rt.Fatalf("liveness of a run that never healed: %+v", v)
 		}
-		v, err := exclusion(t.Context(), newCaseFile(e))
+		v, err := exclusion(t.Context(), NewCase(e))
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func fenceCountedLate(s *story) {
 func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	fenceCountedLate(s)
-	v, err := fencing(context.Background(), newCaseFile(s.evidence()))
+	v, err := fencing(context.Background(), NewCase(s.evidence()))
 	if err != nil || v.Result != Violated {
 		t.Errorf("%s, %v; want violated", v.Result, err)
 	}
@@ -81,7 +81,7 @@ func TestAResourceThatSeveralMayUseIsNotJudged(t *testing.T) {
 		c1 write 6-6 ok seq=2 value=1
 		c0 write 7-7 ok seq=3 value=1`)
 	for permits, want := range map[int]Result{1: Violated, 2: NotApplicable} {
-		v := resource(context.Background(), newCaseFile(history.Evidence{Ops: ops, Claims: history.Claims{Permits: permits}}))
+		v := resource(context.Background(), NewCase(history.Evidence{Ops: ops, Claims: history.Claims{Permits: permits}}))
 		if v.Result != want {
 			t.Errorf("%d permits: %s, want %s", permits, v.Result, want)
 		}

@@ -123,7 +123,7 @@ func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration
 		return 0, 0, false
 	}
 	asked := l.At.Lo
-	if p := rp.operation(l.Op); rp.has(l.Op) {
+	if p := rp.Operation(l.Op); rp.Has(l.Op) {
 		asked = p.Invoke.Time
 	}
 	for _, c := range waiting {
@@ -165,11 +165,11 @@ func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
 		return false
 	}
-	if p, ok := rp.acquired(rp.Commands[t.Cmd].Op); ok && p.Done() == history.Info && compatible(l.Mode, p.Invoke.Mode) {
+	if p, ok := rp.Acquired(rp.Commands[t.Cmd].Op); ok && p.Done() == history.Info && compatible(l.Mode, p.Invoke.Mode) {
 		return false
 	}
 	sent := rp.Commands[t.Cmd].Sent
-	if _, asks := rp.acquired(rp.Commands[t.Cmd].Op); asks && t.Client == l.Client && rp.openAt(rp.Commands[t.Cmd].Op, sent) {
+	if _, asks := rp.Acquired(rp.Commands[t.Cmd].Op); asks && t.Client == l.Client && rp.openAt(rp.Commands[t.Cmd].Op, sent) {
 		return false
 	}
 	return t.Client != l.Client || !rp.cared(l, keyspace.At(sent))

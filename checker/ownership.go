@@ -21,7 +21,7 @@ import (
 // that it was told of, or its crash. So the leftover of a failed RedLock attempt belongs
 // to nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
 // seen, if a hold rests on no key, or if grants cannot be told apart.
-func ownership(ctx context.Context, f *caseFile) Verdict {
+func ownership(ctx context.Context, f *Case) Verdict {
 	rp, err := f.replay()
 	switch {
 	case err != nil:
@@ -56,8 +56,8 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 // none. With traceless, it considers only holds whose acquires changed no key that was
 // seen.
 func (rp *replay) groundless(traceless bool) account.Fact {
-	for _, h := range rp.holds {
-		op, ok := rp.invocation(h.Acquire)
+	for _, h := range rp.Holds {
+		op, ok := rp.Invocation(h.Acquire)
 		if !ok || len(rp.Of(op)) > 0 || !rp.sentSomething(op) && rp.entersAgain(h) || rp.restsOnNothing(op) || traceless && rp.changedSomething(op) {
 			continue
 		}
@@ -77,8 +77,8 @@ func (rp *replay) unseenGrant() account.Fact {
 	if why := rp.groundless(false); why.What != "" {
 		return why
 	}
-	for _, h := range rp.holds {
-		op, ok := rp.invocation(h.Acquire)
+	for _, h := range rp.Holds {
+		op, ok := rp.Invocation(h.Acquire)
 		if !ok {
 			continue
 		}
@@ -121,7 +121,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if _, untold := rp.untold().of(g); untold {
 			continue // ownership itself reports this as unknown
 		}
-		if _, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
+		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
 			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
@@ -141,7 +141,7 @@ func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
 	}
-	_, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
+	_, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedFor(g, s.Cmd, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
 }
 
@@ -155,7 +155,7 @@ func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 // that did not remove it. Such a lock has one record for all readers. That is a race of
 // its protocol, which exclusion reports.
 func (rp *replay) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
-	p, isAcquire := rp.acquired(rp.Commands[s.Cmd].Op)
+	p, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
@@ -170,12 +170,12 @@ func (rp *replay) grantedUntil(l *keyspace.Grant) time.Duration {
 
 // hold returns the hold of the grant's acquire; nil if the acquire made none.
 func (rp *replay) hold(l *keyspace.Grant) *Hold {
-	p, isAcquire := rp.acquired(l.Op)
+	p, isAcquire := rp.Acquired(l.Op)
 	if !isAcquire || p.Complete == nil {
 		return nil
 	}
-	if i, ok := rp.holdOf[p.Complete.Index]; ok {
-		return &rp.holds[i]
+	if i, ok := rp.HoldOf[p.Complete.Index]; ok {
+		return &rp.Holds[i]
 	}
 	return nil
 }
@@ -194,14 +194,14 @@ func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Durat
 	if s.Kind == keyspace.Prolonging {
 		f.Cause = ForeignRenewal
 	}
-	if _, isAcquire := rp.acquired(c.Op); isAcquire && s.Kind == keyspace.Replacement {
+	if _, isAcquire := rp.Acquired(c.Op); isAcquire && s.Kind == keyspace.Replacement {
 		f.Cause = Race
 		if rp.Claims.ClientClock {
 			f.Cause = cmp.Or(rp.takenOver(l, s.Cmd).cause, Race)
 		}
 	}
 	f.Account = account.Account{Fact: rp.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
-	if p := rp.operation(c.Op); rp.has(c.Op) && !rp.openAt(c.Op, s.At.Lo) {
+	if p := rp.Operation(c.Op); rp.Has(c.Op) && !rp.openAt(c.Op, s.At.Lo) {
 		f.Account.Late, f.Account.Read = true, p.Invoke.Time
 	}
 	f.Account.Broken = rp.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
@@ -212,7 +212,7 @@ func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Durat
 func (rp *replay) entries(ops ...int) []int {
 	var all []int
 	for _, op := range ops {
-		if p := rp.operation(op); rp.has(op) {
+		if p := rp.Operation(op); rp.Has(op) {
 			all = append(all, p.Invoke.Index)
 			if p.Complete != nil {
 				all = append(all, p.Complete.Index)

@@ -302,7 +302,7 @@ func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.e.Commands = nil
-	if v := ownership(t.Context(), newCaseFile(s.evidence())); v.Result != NotApplicable || v.words() == "" {
+	if v := ownership(t.Context(), NewCase(s.evidence())); v.Result != NotApplicable || v.words() == "" {
 		t.Errorf("got %+v, want not applicable, and why", v)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -22,7 +23,7 @@ func TestWhatALockCostsIsMeasured(t *testing.T) {
 		e.Commands[i].N = 1
 	}
 	e.Commands = append(e.Commands, history.Command{Index: len(e.Commands), Client: 0, Node: "n0", Op: -1, Args: []history.Bytes{"PING"}, Sent: ms(50), Served: ms(51)})
-	p := Measure(e)
+	p := progress.Measure(e)
 	if p.Commands != 7 || p.GrantCommandsMedian != 3 || p.GrantCommandsMax != 4 {
 		t.Errorf("%d commands, %d and at most %d a grant; want 7, 3 and 4", p.Commands, p.GrantCommandsMedian, p.GrantCommandsMax)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -44,7 +45,7 @@ func TestWhatAttemptsLeaveBehindIsMeasured(t *testing.T) {
 		s := tell(t, "set-nx-px")
 		c.tale(s)
 		e := s.evidence()
-		all, p := Leftovers(e), Measure(e)
+		all, p := progress.Leftovers(e), progress.Measure(e)
 		if len(all) != c.n || p.Leftovers != c.n {
 			t.Errorf("%s: %d listed, %d counted, want %d", c.name, len(all), p.Leftovers, c.n)
 			continue
@@ -53,7 +54,7 @@ func TestWhatAttemptsLeaveBehindIsMeasured(t *testing.T) {
 			continue
 		}
 		l := all[0]
-		if l != p.LeftoverMost || l.Client != 0 || l.Key != "lock" || l.From != ms(50) || p.LeftoverSum != l.lasted() {
+		if l != p.LeftoverMost || l.Client != 0 || l.Key != "lock" || l.From != ms(50) || p.LeftoverSum != (l.Until-l.From) {
 			t.Errorf("%s: %+v of %+v", c.name, l, p)
 		}
 		if d := l.Until - c.until; d < -5*time.Millisecond || d > 5*time.Millisecond {

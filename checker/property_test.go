@@ -26,11 +26,11 @@ func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	byKind := make([]int, len(histories.Kinds)) // violated
 	for seed := range uint64(made) {
 		e := histories.Random(seed)
-		found, err := sweepHolds(newCaseFile(e))
+		found, err := sweepHolds(NewCase(e))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		results, err := linearize(context.Background(), newCaseFile(e))
+		results, err := linearize(context.Background(), NewCase(e))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -110,7 +110,7 @@ func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) 
 
 // agreeOnFences reports whether fences regress. It fails the test if three deciders differ.
 func agreeOnFences(t rapid.TB, e history.Evidence) bool {
-	given, err := readFences(newCaseFile(e))
+	given, err := readFences(NewCase(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestSweepAndPorcupineAgreeOnEveryModel(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				e := histories.Gamble(histories.RapidDice{T: t}, claims)
 				for _, o := range oracles() {
-					if _, err := o.ask(context.Background(), newCaseFile(e)); err != nil {
+					if _, err := o.ask(context.Background(), NewCase(e)); err != nil {
 						t.Fatalf("%s: %v", o.Name, err)
 					}
 				}

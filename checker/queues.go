@@ -65,13 +65,13 @@ func (rp *replay) passages() map[string]bool {
 		return rp.passing
 	}
 	rp.passing = map[string]bool{}
-	if rp.quorum() > 1 {
+	if rp.Quorum() > 1 {
 		return rp.passing
 	}
 	barred := map[string]bool{}
-	for i := range rp.pairing.all {
-		p := &rp.pairing.all[i]
-		if _, isAcquire := rp.acquired(p.Invoke.Index); !isAcquire || p.Done() != history.OK {
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
+		if _, isAcquire := rp.Acquired(p.Invoke.Index); !isAcquire || p.Done() != history.OK {
 			continue
 		}
 		taken, left := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
@@ -96,7 +96,7 @@ func (rp *replay) passages() map[string]bool {
 	}
 	first := map[string]int{}
 	for _, g := range rp.Grants {
-		if _, isAcquire := rp.acquired(g.Op); !isAcquire || g.Place != "" {
+		if _, isAcquire := rp.Acquired(g.Op); !isAcquire || g.Place != "" {
 			continue
 		}
 		if client, known := first[g.Key]; known && client != g.Client {
@@ -151,7 +151,7 @@ func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspa
 			continue
 		}
 		for _, o := range m.On {
-			_, isAcquire := rp.acquired(o.Op)
+			_, isAcquire := rp.Acquired(o.Op)
 			if isAcquire && o.Client != g.Client && o.Lock == g.Lock && !compatible(o.Mode, g.Mode) && slices.Contains(before, o.Place) {
 				ahead = append(ahead, o)
 			}

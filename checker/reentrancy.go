@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -14,11 +15,11 @@ import (
 // reentrancy decides whether n acquires needed n releases, and whether a client re-entered
 // a lock that another client definitely held. It reports only violations that the evidence
 // proves: see nesting.certain.
-func reentrancy(ctx context.Context, f *caseFile) Verdict {
+func reentrancy(ctx context.Context, f *Case) Verdict {
 	if !f.Claims.Reentrant {
 		return notApplicable(account.Fact{What: account.NotReentrant})
 	}
-	holds, err := f.holds()
+	holds, err := f.Holds()
 	if err != nil {
 		return impossible(err)
 	}
@@ -45,24 +46,24 @@ func reentrancy(ctx context.Context, f *caseFile) Verdict {
 // nesting is a history prepared for questions about nested acquires.
 type nesting struct {
 	e          history.Evidence
-	pairs      pairing
+	pairs      evidence.Pairing
 	keys       *keyspace.Keys
 	byLock     map[string][]Hold         // in order of From
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
 	unanswered map[int]bool              // operations with a command that got no reply
 	nodeEvents []time.Duration           // times at which nodes lost, or may have lost, data
-	parted     []interval                // periods with two primaries
+	parted     []evidence.Interval       // periods with two primaries
 }
 
-func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
+func nestingOf(f *Case, holds []Hold) (nesting, error) {
 	rp, err := f.replay()
 	if err != nil {
 		return nesting{}, err
 	}
-	pairs := rp.pairing
+	pairs := rp.Pairing
 	n := nesting{e: f.Evidence, pairs: pairs, keys: rp.Keys, unanswered: rp.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
-	for _, p := range pairs.all {
+	for _, p := range pairs.All {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
 		case p.Invoke.F == history.FRelease:
@@ -86,12 +87,12 @@ func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
 // part records the periods with two primaries, each from the first split to a promotion.
 func (n *nesting) part(op history.Op) {
 	last := len(n.parted) - 1
-	open := last >= 0 && n.parted[last].to == Never
+	open := last >= 0 && n.parted[last].To == Never
 	switch {
 	case op.Event(history.FSplit) && !open:
-		n.parted = append(n.parted, interval{op.Time, Never})
+		n.parted = append(n.parted, evidence.Interval{From: op.Time, To: Never})
 	case op.Event(history.FPromote) && open:
-		n.parted[last].to = op.Time
+		n.parted[last].To = op.Time
 	}
 }
 
@@ -122,11 +123,11 @@ func (n nesting) tried() bool {
 // may still arrive at any time. A grant by one of two primaries is not certain at all: the
 // other primary may lack it. See ended for what was seen of the grant's keys.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
-	granted := n.pairs.find(h.Acquire).Invoke.Time
-	if slices.ContainsFunc(n.parted, func(p interval) bool { return p.from <= granted && granted <= p.to }) {
+	granted := n.pairs.Find(h.Acquire).Invoke.Time
+	if slices.ContainsFunc(n.parted, func(p evidence.Interval) bool { return p.From <= granted && granted <= p.To }) {
 		return 0
 	}
-	until := n.lived(n.pairs.find(h.Acquire).Invoke)
+	until := n.lived(n.pairs.Find(h.Acquire).Invoke)
 	for _, t := range n.nodeEvents {
 		if t >= granted {
 			until = min(until, t)
@@ -178,7 +179,7 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 // does not count. An overwritten value is no end: its owner still profits from the key.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
-	for _, g := range n.keys.Of(n.pairs.find(h.Acquire).Invoke.Index) {
+	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {
 		if g.End == nil || g.End.Cmd >= 0 && n.isOf(n.e.Commands[g.End.Cmd], but) {
 			continue
 		}
@@ -189,7 +190,7 @@ func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 
 // isOf reports whether the command belongs to an operation that such selects.
 func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
-	p := n.pairs.find(c.Op)
+	p := n.pairs.Find(c.Op)
 	return p != nil && p.Invoke.Index == c.Op && such(*p)
 }
 
@@ -200,7 +201,7 @@ func none(history.Pair) bool { return false }
 func (n nesting) enteredBeside(h Hold) []Finding {
 	var findings []Finding
 	for _, again := range h.Nested {
-		p := n.pairs.find(again)
+		p := n.pairs.Find(again)
 		for _, other := range n.byLock[h.Lock] {
 			if other.From >= p.Invoke.Time {
 				break
@@ -235,7 +236,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	if len(h.Released) == 0 {
 		return nil
 	}
-	first := n.pairs.find(h.Released[0])
+	first := n.pairs.Find(h.Released[0])
 	own := func(r history.Pair) bool { return slices.Contains(h.Released, r.Invoke.Index) }
 	until := time.Duration(-1) // not computed yet
 	var findings []Finding
@@ -243,7 +244,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		if other.From >= h.To {
 			break
 		}
-		p := n.pairs.find(other.Acquire)
+		p := n.pairs.Find(other.Acquire)
 		if other.Client == h.Client || p.Invoke.Time <= first.Invoke.Time {
 			continue
 		}
@@ -256,7 +257,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		}
 		released := 0
 		for _, r := range h.Released {
-			if n.pairs.find(r).Invoke.Time < p.Complete.Time {
+			if n.pairs.Find(r).Invoke.Time < p.Complete.Time {
 				released++
 			}
 		}
@@ -293,7 +294,7 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 	}
 	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
 	for _, i := range all {
-		r := n.pairs.find(i)
+		r := n.pairs.Find(i)
 		earlier := func(p history.Pair) bool { return own(p) && p.Invoke.Index != r.Invoke.Index }
 		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || min(n.certain(h, own), n.ended(h, earlier)) <= r.Complete.Time {
 			continue

@@ -13,7 +13,7 @@ func TestReentrancy(t *testing.T) {
 	for _, c := range histories.Cases(t, "testdata/reentrancy.txt") {
 		t.Run(c.Name, func(t *testing.T) {
 			c.Claims = history.Claims{Reentrant: true, TTL: 100 * time.Millisecond}
-			checkVerdict(t, reentrancy(context.Background(), newCaseFile(c.Evidence)), c.Want)
+			checkVerdict(t, reentrancy(context.Background(), NewCase(c.Evidence)), c.Want)
 		})
 	}
 }
@@ -25,7 +25,7 @@ func TestReentrancyDoesNotApply(t *testing.T) {
 		"no claim":             {Ops: nested},
 		"nobody entered again": {Ops: plain, Claims: history.Claims{Reentrant: true}},
 	} {
-		if v := reentrancy(context.Background(), newCaseFile(e)); v.Result != NotApplicable || v.words() == "" {
+		if v := reentrancy(context.Background(), NewCase(e)); v.Result != NotApplicable || v.words() == "" {
 			t.Errorf("%s: got %s (%s), want %s", name, v.Result, v.words(), NotApplicable)
 		}
 	}
@@ -53,7 +53,7 @@ func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 		if life == "1" {
 			s.e.Commands[1].Args[3] = "NX"
 		}
-		checkVerdict(t, reentrancy(t.Context(), newCaseFile(s.evidence())), want)
+		checkVerdict(t, reentrancy(t.Context(), NewCase(s.evidence())), want)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 		s.invoke(1660, 2, history.FAcquire)
 		s.done(1661, 2, history.OK)
 		s.healed(1700)
-		if v := reentrancy(t.Context(), newCaseFile(s.evidence())); v.Result == Violated {
+		if v := reentrancy(t.Context(), NewCase(s.evidence())); v.Result == Violated {
 			t.Errorf("the late release was told as %s: got %s, although nobody certainly held the lock", said, v.Result)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 			s.invoke(1660, 2, history.FAcquire)
 			s.done(1661, 2, history.OK)
 			s.healed(1700)
-			checkVerdict(t, reentrancy(t.Context(), newCaseFile(s.evidence())), c.want)
+			checkVerdict(t, reentrancy(t.Context(), NewCase(s.evidence())), c.want)
 		})
 	}
 }
@@ -155,7 +155,7 @@ func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 			s.cmd(21, 1, "OK", "SET", "lock", "b", "NX", "EX", "1")
 			s.done(22, 1, history.OK)
 			s.healed(1700)
-			v := reentrancy(t.Context(), newCaseFile(s.evidence()))
+			v := reentrancy(t.Context(), NewCase(s.evidence()))
 			if (v.Result == Violated) != c.violated {
 				t.Errorf("got %s (%v), want violated: %v", v.Result, v.Findings, c.violated)
 			}

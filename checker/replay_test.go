@@ -154,8 +154,8 @@ func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 			}
 		}
 		// Not through Judge, which would turn a panic into unknown.
-		first := []any{ownership(t.Context(), newCaseFile(e)), liveness(t.Context(), newCaseFile(e)), classifyFindings(newCaseFile(e), findings)}
-		again := []any{ownership(t.Context(), newCaseFile(e)), liveness(t.Context(), newCaseFile(e)), classifyFindings(newCaseFile(e), findings)}
+		first := []any{ownership(t.Context(), NewCase(e)), liveness(t.Context(), NewCase(e)), classifyFindings(NewCase(e), findings)}
+		again := []any{ownership(t.Context(), NewCase(e)), liveness(t.Context(), NewCase(e)), classifyFindings(NewCase(e), findings)}
 		if !reflect.DeepEqual(first, again) {
 			t.Fatalf("two judgements of one evidence differ:\n%+v\n%+v", first, again)
 		}

@@ -132,11 +132,11 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {
 		e := history.Evidence{Ops: histories.Timeline(t, b.text), Claims: b.claims}
-		wrongSweep := func(f *caseFile) (overlaps, error) { return sweepHolds(newCaseFile(b.misread(f.Evidence))) }
-		wrongPorcupine := func(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
-			return linearize(ctx, newCaseFile(b.misread(f.Evidence)))
+		wrongSweep := func(f *Case) (overlaps, error) { return sweepHolds(NewCase(b.misread(f.Evidence))) }
+		wrongPorcupine := func(ctx context.Context, f *Case) (map[string]linear.Answer, error) {
+			return linearize(ctx, NewCase(b.misread(f.Evidence)))
 		}
-		if _, err := exclusion(ctx, newCaseFile(e)); err != nil {
+		if _, err := exclusion(ctx, NewCase(e)); err != nil {
 			t.Errorf("%s: without the bug: %v", b.name, err)
 		}
 		checkCaught(t, e, "a sweep that "+b.name, wrongSweep, linearize)
@@ -146,7 +146,7 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		c0 acquire 1-2 ok
 		c0 release 5-6 ok
 		c1 acquire 3-5 ok`)}
-	checkCaught(t, touching, "a sweep that takes touching for overlap", func(f *caseFile) (overlaps, error) {
+	checkCaught(t, touching, "a sweep that takes touching for overlap", func(f *Case) (overlaps, error) {
 		holds, err := Holds(f.Evidence)
 		for i := range holds {
 			holds[i].To++
@@ -159,7 +159,7 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		c0 release 5-6 ok
 		c1 release 7-8 ok`)}
 	checkCaught(t, overlapping, "a model that allows everything", sweepHolds,
-		func(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
+		func(ctx context.Context, f *Case) (map[string]linear.Answer, error) {
 			answers, err := linearize(ctx, f)
 			answers["L"] = linear.Legal
 			return answers, err
@@ -168,11 +168,11 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 
 // checkCaught runs the whole of Judge's way with two checkers, one of them wrong.
 func checkCaught(t *testing.T, e history.Evidence, what string,
-	first func(*caseFile) (overlaps, error),
-	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
+	first func(*Case) (overlaps, error),
+	second func(context.Context, *Case) (map[string]linear.Answer, error),
 ) {
 	t.Helper()
-	verdicts, err := judge(context.Background(), newCaseFile(e), []Oracle{{Name: "exclusion", judge: func(ctx context.Context, f *caseFile) (Verdict, error) {
+	verdicts, err := judge(context.Background(), NewCase(e), []Oracle{{Name: "exclusion", judge: func(ctx context.Context, f *Case) (Verdict, error) {
 		return exclusionBy(ctx, f, first, second)
 	}}})
 	if !errors.Is(err, ErrDisagree) {
@@ -189,11 +189,11 @@ func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 		caught := false
 		for seed := uint64(0); seed < uint64(randomHistories()) && !caught; seed++ {
 			e := histories.Random(seed)
-			right, err := sweepHolds(newCaseFile(e))
+			right, err := sweepHolds(NewCase(e))
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := linearize(context.Background(), newCaseFile(b.misread(e)))
+			results, err := linearize(context.Background(), NewCase(b.misread(e)))
 			if err != nil {
 				continue
 			}

@@ -282,7 +282,7 @@ func TestANodesClockIsToldInWords(t *testing.T) {
 	s.nodeClock(50, "n0", -2000)
 	s.queue(1100, 2900, 1, "nil", setPX("t1")...)
 	s.take(3100, 1, "OK", setPX("t1")...)
-	v := liveness(t.Context(), newCaseFile(s.evidence()))
+	v := liveness(t.Context(), NewCase(s.evidence()))
 	if len(v.Findings) != 1 || v.Findings[0].From < 1010*time.Millisecond {
 		t.Fatalf("got %+v, want one finding from after the key's own life", v)
 	}

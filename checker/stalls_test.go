@@ -37,7 +37,7 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 		e := history.Evidence{Ops: histories.Timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
 		for _, o := range oracles()[:2] {
 			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.Name]
-			v, err := o.ask(context.Background(), newCaseFile(e))
+			v, err := o.ask(context.Background(), NewCase(e))
 			if err != nil || v.Result != want || (v.Result == Unknown && v.Why == "") {
 				t.Errorf("%s: %s is %s (%s), %v; want %s", c.name, o.Name, v.Result, v.Why, err, want)
 			}
@@ -53,7 +53,7 @@ func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
 		c2 acquire 7-8 ok
 		c1 release 70-71 ok
 		nemesis stall 80 offset=30`)}
-	v, err := exclusion(context.Background(), newCaseFile(e))
+	v, err := exclusion(context.Background(), NewCase(e))
 	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].Clients[0] != 2 {
 		t.Errorf("got %+v, %v; want the overlap of c2 and c1 alone", v, err)
 	}
@@ -63,7 +63,7 @@ func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
 	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		nemesis stall 900 offset=800`)}
-	if v, err := exclusion(context.Background(), newCaseFile(e)); err != nil || v.Result != Held {
+	if v, err := exclusion(context.Background(), NewCase(e)); err != nil || v.Result != Held {
 		t.Errorf("got %+v, %v; want %s", v, err, Held)
 	}
 }
@@ -73,7 +73,7 @@ func TestAnOverlapAtTheEndOfAHistoryLastsBeyondIt(t *testing.T) {
 		c0 acquire 1-2 ok
 		nemesis stall 5 offset=30
 		c1 acquire 6-7 ok`)}
-	v, err := exclusion(context.Background(), newCaseFile(e))
+	v, err := exclusion(context.Background(), NewCase(e))
 	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].To != 7*time.Millisecond {
 		t.Errorf("got %+v, %v; want an overlap until the history's end", v, err)
 	}
@@ -265,7 +265,7 @@ func TestWhatDoesNotCountIsKeptForAnotherRun(t *testing.T) {
 		s := tell(t, "exists-set")
 		race(s)
 		s.nemesis(100, history.Op{Client: history.NoClient, F: history.FStall, Offset: c.stall})
-		v, err := oracles()[0].ask(t.Context(), newCaseFile(s.evidence()))
+		v, err := oracles()[0].ask(t.Context(), NewCase(s.evidence()))
 		if err != nil || !slices.Equal(doubts(v), c.want) || (c.want == nil) != (v.Result == Violated) {
 			t.Errorf("a stall of %v: %s, doubtful %v (%s), %v; want %v", c.stall, v.Result, doubts(v), v.Why, err, c.want)
 		}
@@ -285,7 +285,7 @@ func TestWhatAnUnaskedElectionLosesIsNobodysFault(t *testing.T) {
 	if _, spoilt := Stalled(e); !spoilt {
 		t.Error("the trial is not spoilt")
 	}
-	v, err := oracles()[0].ask(t.Context(), newCaseFile(e))
+	v, err := oracles()[0].ask(t.Context(), NewCase(e))
 	if err != nil || v.Result != Unknown || !slices.Equal(doubts(v), []Cause{ServerLostKey}) || !strings.HasPrefix(v.Why, "n0 was taken for dead though no fault had struck it") {
 		t.Errorf("got %s (%s), doubtful %v, %v; want it unknown, with server-lost-key in doubt", v.Result, v.Why, doubts(v), err)
 	}

@@ -94,7 +94,7 @@ func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 		tryUnanswered(s, 200, 1, true, setPX("t1")...)
 		s.queue(300, 1100, 2, "nil", setPX("t2")...)
 		s.take(1220, 2, "OK", setPX("t2")...)
-		v := liveness(t.Context(), newCaseFile(s.evidence()))
+		v := liveness(t.Context(), NewCase(s.evidence()))
 		if len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), blamed) {
 			t.Errorf("after %q: got %+v, want one finding with %q", reply, v, blamed)
 		}

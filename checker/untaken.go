@@ -30,7 +30,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	if rp.groundless(false).What != "" {
 		return f, false // that no key stands somewhere does not say that the lock is free
 	}
-	if !slices.ContainsFunc(rp.pairing.all, func(p history.Pair) bool {
+	if !slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.F == history.FAcquire && p.Invoke.Lock == f.Lock && p.Done() == history.OK
 	}) {
 		return f, false // nothing shows that anybody ever could get it: it may be set up wrongly
@@ -98,7 +98,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 		return 0, false
 	}
 	since = from
-	for _, h := range rp.holds {
+	for _, h := range rp.Holds {
 		if h.Lock == f.Lock && h.From < until {
 			since = max(since, h.To)
 		}
@@ -140,7 +140,7 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 		}
 	}
 	for pos, c := range rp.Commands {
-		elsewhere := rp.has(c.Op) && rp.operation(c.Op).Invoke.Lock != f.Lock
+		elsewhere := rp.Has(c.Op) && rp.Operation(c.Op).Invoke.Lock != f.Lock
 		if elsewhere || c.Sent < from || c.Sent >= until || !slices.Contains(f.Clients, c.Client) {
 			continue
 		}
@@ -158,7 +158,7 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 // a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
-		p, acquiring := rp.acquired(c.Op)
+		p, acquiring := rp.Acquired(c.Op)
 		if !acquiring || p.Invoke.Lock != f.Lock || !slices.Contains(f.Clients, c.Client) || c.Sent < from || c.Sent >= until {
 			continue
 		}

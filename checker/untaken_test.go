@@ -99,7 +99,7 @@ func TestAFreeLockThatNobodyTakesIsToldWithItsReason(t *testing.T) {
 		s.healed(5)
 		attempts(s)
 		s.keys(3100)
-		v := liveness(t.Context(), newCaseFile(s.evidence()))
+		v := liveness(t.Context(), NewCase(s.evidence()))
 		if len(v.Findings) != 1 {
 			t.Fatalf("got %+v, want one finding", v)
 		}
@@ -119,7 +119,7 @@ func TestALockWhoseKeysWereNotWatchedIsNotCalledFree(t *testing.T) {
 	s.keys(3100)
 	e := s.evidence()
 	e.Watched, e.Keys = false, nil
-	if v := liveness(t.Context(), newCaseFile(e)); v.Result != Unknown {
+	if v := liveness(t.Context(), NewCase(e)); v.Result != Unknown {
 		t.Errorf("got %+v, want unknown", v)
 	}
 }

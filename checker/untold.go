@@ -164,8 +164,8 @@ func (rp *replay) takenOut(u *untoldGrants) {
 	takers := map[stock][]*taking{}
 	var pools []stock
 	granted := map[string]map[int]bool{}
-	for _, h := range rp.holds {
-		if op, ok := rp.invocation(h.Acquire); ok && rp.sentSomething(op) {
+	for _, h := range rp.Holds {
+		if op, ok := rp.Invocation(h.Acquire); ok && rp.sentSomething(op) {
 			if granted[h.Lock] == nil {
 				granted[h.Lock] = map[int]bool{}
 			}
@@ -173,7 +173,7 @@ func (rp *replay) takenOut(u *untoldGrants) {
 		}
 	}
 	for _, t := range all {
-		at := stock{rp.operation(t.op).Invoke.Lock, t.key}
+		at := stock{rp.Operation(t.op).Invoke.Lock, t.key}
 		if !granted[at.lock][t.op] {
 			continue
 		}
@@ -218,7 +218,7 @@ func (rp *replay) takings() []*taking {
 	var all []*taking
 	for pos, c := range rp.Commands {
 		effects := rp.Effects[pos]
-		if _, isAcquire := rp.acquired(c.Op); len(effects) == 0 || !isAcquire {
+		if _, isAcquire := rp.Acquired(c.Op); len(effects) == 0 || !isAcquire {
 			continue
 		}
 		for _, i := range effects {
@@ -289,7 +289,7 @@ func elements(k *history.KeyContent) map[string]element {
 func (rp *replay) tookOwn(t *taking) bool {
 	return slices.ContainsFunc(rp.Strikes, func(s keyspace.Strike) bool {
 		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {
-			_, isAcquire := rp.acquired(g.Op)
+			_, isAcquire := rp.Acquired(g.Op)
 			return isAcquire && g.Client == rp.Commands[t.cmd].Client
 		})
 	})

@@ -97,7 +97,7 @@ type Oracle struct {
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
 	// judge is Judge on evidence that was read already; its error is ErrDisagree.
-	judge func(context.Context, *caseFile) (Verdict, error)
+	judge func(context.Context, *Case) (Verdict, error)
 }
 
 // Harm is the kind of harm that the findings of an oracle show. It selects how stories and
@@ -148,14 +148,14 @@ func oracles() []Oracle {
 }
 
 // agreed adapts a judge that never returns an error.
-func agreed(judge func(context.Context, *caseFile) Verdict) func(context.Context, *caseFile) (Verdict, error) {
-	return func(ctx context.Context, f *caseFile) (Verdict, error) { return judge(ctx, f), nil }
+func agreed(judge func(context.Context, *Case) Verdict) func(context.Context, *Case) (Verdict, error) {
+	return func(ctx context.Context, f *Case) (Verdict, error) { return judge(ctx, f), nil }
 }
 
 // ask returns the verdict of the oracle, with its name and words. If the oracle panics,
 // the verdict is unknown. If ctx has ended by then, the verdict is unknown too, unless it
 // is Violated: a violation that was found stays proven.
-func (o Oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
+func (o Oracle) ask(ctx context.Context, f *Case) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = unknown(account.Fact{What: account.OracleCrashed, Text: fmt.Sprint(r)}), nil
@@ -165,7 +165,7 @@ func (o Oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	if err := ctx.Err(); err != nil {
 		return unknown(account.Fact{What: account.NotJudged, Text: err.Error()}), nil
 	}
-	if err := f.sound(); err != nil {
+	if err := f.Sound(); err != nil {
 		return impossible(err), nil
 	}
 	v, err = o.judge(ctx, f)
@@ -183,7 +183,7 @@ func Oracles() []Oracle {
 	all := oracles()
 	for i, o := range all {
 		all[i].Judge = func(ctx context.Context, e history.Evidence) Verdict {
-			v, _ := o.ask(ctx, newCaseFile(e)) // Why reports a disagreement too
+			v, _ := o.ask(ctx, NewCase(e)) // Why reports a disagreement too
 			return v
 		}
 	}
@@ -207,9 +207,9 @@ func OracleNamed(name string) Oracle {
 func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) { return NewCase(e).Judge(ctx) }
 
 // Judge is the function Judge on this case.
-func (c *Case) Judge(ctx context.Context) ([]Verdict, error) { return judge(ctx, c.file, oracles()) }
+func (c *Case) Judge(ctx context.Context) ([]Verdict, error) { return judge(ctx, c, oracles()) }
 
-func judge(ctx context.Context, f *caseFile, all []Oracle) ([]Verdict, error) {
+func judge(ctx context.Context, f *Case, all []Oracle) ([]Verdict, error) {
 	var verdicts []Verdict
 	var errs []error
 	for _, o := range all {

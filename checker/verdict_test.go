@@ -28,10 +28,10 @@ func TestOraclesAreNamedAndSaidOnce(t *testing.T) {
 }
 
 func TestACrashingOracleIsUnknown(t *testing.T) {
-	bad := Oracle{Name: "bad", judge: func(context.Context, *caseFile) (Verdict, error) {
+	bad := Oracle{Name: "bad", judge: func(context.Context, *Case) (Verdict, error) {
 		return Verdict{Result: Held, Why: oracles()[len(Causes())].Name}, nil
 	}}
-	verdicts, err := judge(context.Background(), newCaseFile(history.Evidence{}), []Oracle{bad})
+	verdicts, err := judge(context.Background(), NewCase(history.Evidence{}), []Oracle{bad})
 	if err != nil || len(verdicts) != 1 {
 		t.Fatal(verdicts, err)
 	}
@@ -45,11 +45,11 @@ func TestACancelledContextIsUnknownUnlessTheViolationWasFound(t *testing.T) {
 	cancel()
 	for _, c := range []struct{ result, want Result }{{Violated, Violated}, {Held, Unknown}} {
 		running, stop := context.WithCancel(context.Background())
-		late := Oracle{Name: "late", judge: func(context.Context, *caseFile) (Verdict, error) {
+		late := Oracle{Name: "late", judge: func(context.Context, *Case) (Verdict, error) {
 			stop()
 			return Verdict{Result: c.result}, nil
 		}}
-		if v, _ := late.ask(running, newCaseFile(history.Evidence{})); v.Result != c.want {
+		if v, _ := late.ask(running, NewCase(history.Evidence{})); v.Result != c.want {
 			t.Errorf("%s at the end of the context: got %s, want %s", c.result, v.Result, c.want)
 		}
 	}

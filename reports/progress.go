@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
@@ -273,7 +273,7 @@ func joinWords(with string, words ...string) string {
 
 // Cost returns one line about the commands that the lock took in one trial, and the keys
 // that attempts left behind; "" if nothing was measured.
-func Cost(p checker.Progress) string {
+func Cost(p progress.Measures) string {
 	var grant, held, left string
 	if p.GrantCommandsMax > 0 {
 		grant = fmt.Sprintf("%d %s a grant, at most %d", p.GrantCommandsMedian, wording.Plural(p.GrantCommandsMedian, "command"), p.GrantCommandsMax)

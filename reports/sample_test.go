@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -92,7 +92,7 @@ func sampleOf(s reporttest.Trial) sampleTrial {
 		Hits: 1, Ops: len(s.Ops), Commands: len(s.Commands), Hash: history.Hash(s.Evidence),
 		Dir: "trials/" + s.Lock + "/" + s.Fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
 	}
-	if p := checker.Measure(s.Evidence); p != (checker.Progress{}) {
+	if p := progress.Measure(s.Evidence); p != (progress.Measures{}) {
 		t.Progress = &p
 	}
 	if s.Fault != "none" {

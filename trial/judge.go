@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -41,10 +42,10 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
 	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
 	asked := checker.NewCase(e)
-	if p := asked.Measure(); p != (checker.Progress{}) {
+	if p := progress.MeasureCase(asked.Case); p != (progress.Measures{}) {
 		t.Progress = &p
 	}
-	t.Waiting = asked.Waiting(t.Spec.countedFault())
+	t.Waiting = progress.WaitingAround(asked.Case, t.Spec.countedFault())
 	t.Promised = promiseOf(e.Claims)
 	var err error
 	if t.Verdicts, err = asked.Judge(ctx); err != nil {

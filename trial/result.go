@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -53,12 +54,12 @@ type Result struct {
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
-	Progress *checker.Progress `json:"progress,omitempty"`
+	Progress *progress.Measures `json:"progress,omitempty"`
 	// Waiting has the waits around the fault; nil if it hit nothing or nobody waited.
-	Waiting  *checker.Waiting `json:"waiting,omitempty"`
-	Ops      int              `json:"ops"`
-	Commands int              `json:"commands"`
-	Keys     int              `json:"keys"` // changes of keys
+	Waiting  *progress.Waiting `json:"waiting,omitempty"`
+	Ops      int               `json:"ops"`
+	Commands int               `json:"commands"`
+	Keys     int               `json:"keys"` // changes of keys
 	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
@@ -13,12 +14,12 @@ import (
 
 // verdictFile is verdict.json.
 type verdictFile struct {
-	Outcome  Outcome           `json:"outcome"`
-	Kind     locks.Kind        `json:"kind"`
-	Flaws    []Flaw            `json:"flaws"`
-	Verdicts []checker.Verdict `json:"verdicts"`
-	Hits     int               `json:"hits"`
-	Progress *checker.Progress `json:"progress,omitempty"`
+	Outcome  Outcome            `json:"outcome"`
+	Kind     locks.Kind         `json:"kind"`
+	Flaws    []Flaw             `json:"flaws"`
+	Verdicts []checker.Verdict  `json:"verdicts"`
+	Hits     int                `json:"hits"`
+	Progress *progress.Measures `json:"progress,omitempty"`
 	// Sizes and hashes of the evidence that was judged.
 	Ops      int    `json:"ops"`
 	Commands int    `json:"commands"`

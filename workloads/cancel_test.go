@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -50,7 +51,7 @@ func TestAnAttemptThatIsCancelledHalfWayLeavesItsKey(t *testing.T) {
 		left := 0
 		for seed := range uint64(8) {
 			e := run(t, spec(lock, "cancel", seed))
-			left += checker.Measure(e).Leftovers
+			left += progress.Measure(e).Leftovers
 			forEver[lock] = forEver[lock] || slices.ContainsFunc(said(t, e, "liveness").Findings, func(f checker.Finding) bool { return f.Forever })
 		}
 		if left == 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -14,7 +15,7 @@ type Contention struct {
 	Grants   int
 	Commands int           // of all clients, without handshakes and PING
 	Lasted   time.Duration // from the first attempt to the beginning of the liveness phase
-	Jain     float64       // checker.Progress.Jain
+	Jain     float64       // progress.Measures.Jain
 }
 
 // Contended measures a trial up to its liveness phase. In that phase, each client takes the
@@ -22,8 +23,8 @@ type Contention struct {
 func Contended(e history.Evidence) Contention {
 	e = beforeHealing(e)
 	c := checker.NewCase(e)
-	p := c.Measure()
-	m := Contention{Waits: c.Waits(), Grants: p.Grants, Commands: p.Commands, Jain: p.Jain}
+	p := progress.MeasureCase(c.Case)
+	m := Contention{Waits: progress.Waits(c.Case), Grants: p.Grants, Commands: p.Commands, Jain: p.Jain}
 	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.F == history.FAcquire })
 	if i >= 0 {
 		m.Lasted = e.Ops[len(e.Ops)-1].Time - e.Ops[i].Time
@@ -86,7 +87,7 @@ type Recovery struct {
 	Struck bool // the fault hit something while the lock was wanted
 	Never  bool // the lock was wanted, and nobody got it any more
 	// After is the time from the crash, or from the fault's end, to the next grant
-	// (checker.Progress.RecoveryMax).
+	// (progress.Measures.RecoveryMax).
 	After time.Duration
 	// Since is the time from the fault's beginning to the next grant; 0 if there was none.
 	Since time.Duration
@@ -94,7 +95,7 @@ type Recovery struct {
 
 // Recovered measures a trial with one fault.
 func Recovered(e history.Evidence) Recovery {
-	p := checker.Measure(e)
+	p := progress.Measure(e)
 	r := Recovery{Struck: p.Recoveries+p.Unrecovered > 0, Never: p.Unrecovered > 0, After: p.RecoveryMax}
 	i := slices.IndexFunc(e.Ops, func(op history.Op) bool {
 		return op.Process == history.Nemesis && op.Window != nil && op.Type == history.Invoke

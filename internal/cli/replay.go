@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	measured "github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
@@ -165,17 +166,17 @@ func (f replayFlags) before(args []string) (stored, error) {
 
 // replayed is the output of --json.
 type replayed struct {
-	Spec     trial.Spec        `json:"spec"`
-	Outcome  trial.Outcome     `json:"outcome"`
-	Kind     locks.Kind        `json:"kind"`
-	Flaws    []trial.Flaw      `json:"flaws"`
-	Verdicts []checker.Verdict `json:"verdicts"`
-	Hits     int               `json:"hits"`
-	Ops      int               `json:"ops"`
-	Commands int               `json:"commands"`
-	Keys     int               `json:"keys"` // changes of keys
-	Hash     string            `json:"hash"`
-	Progress *checker.Progress `json:"progress,omitempty"`
+	Spec     trial.Spec         `json:"spec"`
+	Outcome  trial.Outcome      `json:"outcome"`
+	Kind     locks.Kind         `json:"kind"`
+	Flaws    []trial.Flaw       `json:"flaws"`
+	Verdicts []checker.Verdict  `json:"verdicts"`
+	Hits     int                `json:"hits"`
+	Ops      int                `json:"ops"`
+	Commands int                `json:"commands"`
+	Keys     int                `json:"keys"` // changes of keys
+	Hash     string             `json:"hash"`
+	Progress *measured.Measures `json:"progress,omitempty"`
 	// Expected is the expected hash, "" if unknown. Same says whether the hash matched.
 	Expected string `json:"expected"`
 	Same     bool   `json:"same"`

@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // trialProgress is that of a trial of 36 s that lost 2 of 40 updates.
-var trialProgress = checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second}
+var trialProgress = progress.Measures{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second}
 
 func TestDamageIsLostUpdatesPerHour(t *testing.T) {
-	updating := func(p checker.Progress, hits int) trial.Result {
+	updating := func(p progress.Measures, hits int) trial.Result {
 		u := sweptTrials("plain", 0, 1)[0]
 		u.Progress, u.Hits = &p, hits
 		return u
 	}
 	sound := trialProgress
 	sound.LostUpdates = 0
-	older := checker.Progress{Waits: 3}
+	older := progress.Measures{Waits: 3}
 	elsewhere := updating(trialProgress, 1)
 	elsewhere.Spec.Workload = "lottery-unmarked"
 	idle := updating(trialProgress, 0)

@@ -4,14 +4,14 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestFairnessIsTheMedianOfTrialsWithEnoughGrants(t *testing.T) {
 	got := func(fault string, clients, grants int, jain float64) trial.Result {
-		return trial.Result{Spec: trial.Spec{Lock: "plain", Fault: fault}, Progress: &checker.Progress{Clients: clients, Grants: grants, Jain: jain}}
+		return trial.Result{Spec: trial.Spec{Lock: "plain", Fault: fault}, Progress: &progress.Measures{Clients: clients, Grants: grants, Jain: jain}}
 	}
 	want := map[cell.Key]float64{{Lock: "plain", Fault: "delay"}: 0.8}
 	if found := fairness([]trial.Result{

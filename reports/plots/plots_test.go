@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
@@ -20,13 +20,13 @@ import (
 func everyPlot(t *testing.T) []Plot {
 	t.Helper()
 	updating := sweptTrials("plain", 0, 1)
-	updating[0].Progress = &checker.Progress{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second, Recoveries: 1, RecoveryMax: time.Second, Clients: 3, Grants: 12, Jain: 0.75}
+	updating[0].Progress = &progress.Measures{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second, Recoveries: 1, RecoveryMax: time.Second, Clients: 3, Grants: 12, Jain: 0.75}
 	var overlaps []trial.Result
 	for range leastOverlaps {
 		overlaps = append(overlaps, overlapping("plain", 30))
 	}
 	c := campaignOf(sweptTrials("plain", 1, 8, trial.Violated), overlaps, updating,
-		waited(leastWaiting, "plain", "partition", checker.Waiting{Ends: 1, Until: 2, Waits: [][2]int{{0, 1}}}))
+		waited(leastWaiting, "plain", "partition", progress.Waiting{Ends: 1, Until: 2, Waits: [][2]int{{0, 1}}}))
 	c.Latency = Summarize(map[string][]time.Duration{"plain": {time.Millisecond, 2 * time.Millisecond}})
 	drawn, err := Draw(c)
 	if err != nil {

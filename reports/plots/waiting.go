@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
@@ -21,7 +21,7 @@ const (
 	waitRow   = 34           // height of a recipe's row
 	waitWidth = waitBins + 4 // of a column, with the gap after it, in tenths of a lease time
 	waitNamed = 3            // the most recipes that are named as left out
-	waitMost  = 3 * checker.WaitingTick
+	waitMost  = 3 * progress.WaitingTick
 )
 
 var (
@@ -61,26 +61,26 @@ func plotWaiting(c Campaign) *svg.Picture {
 	}
 	axis := "seconds since the fault struck · height: seconds from then until the waiting client got the lock"
 	p := panel{axis, names, bottom, vg.Length(len(names)*waitRow+34) + bottom, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = -checker.WaitingTick, float64(len(kinds)*waitWidth)-checker.WaitingTick
+		g.X.Min, g.X.Max = -progress.WaitingTick, float64(len(kinds)*waitWidth)-progress.WaitingTick
 		g.X.LineStyle.Width = 0
 		g.X.Tick.Marker = plot.ConstantTicks(waitTicks(c.ttl(), len(kinds)))
 	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
-		waitKey(n, x(-checker.WaitingTick), x(float64(len(kinds)*waitWidth)-checker.WaitingTick), y(-float64(len(names))+0.5)-44, few)
+		waitKey(n, x(-progress.WaitingTick), x(float64(len(kinds)*waitWidth)-progress.WaitingTick), y(-float64(len(names))+0.5)-44, few)
 		for i, kind := range kinds {
 			at := func(tenth int) vg.Length { return x(float64(i*waitWidth + tenth)) }
-			n.Text(svg.Bold(svg.TextStyle(svg.FontLabel, svg.Ink, draw.XLeft, draw.YCenter)), at(-checker.WaitingTick), y(0), kind+" faults")
+			n.Text(svg.Bold(svg.TextStyle(svg.FontLabel, svg.Ink, draw.XLeft, draw.YCenter)), at(-progress.WaitingTick), y(0), kind+" faults")
 			for j, lock := range names[1:] {
 				foot := y(-float64(j) - 1.45)
 				height := y(-float64(j)-0.6) - foot
 				w := all[waveAt{lock, kind}]
 				if w == nil {
-					n.Hatch(svg.Line(svg.Rule, 0.7), 4, at(-checker.WaitingTick), foot, at(checker.WaitingSpan), foot+height)
+					n.Hatch(svg.Line(svg.Rule, 0.7), 4, at(-progress.WaitingTick), foot, at(progress.WaitingSpan), foot+height)
 					continue
 				}
 				w.draw(n, at, foot, height)
 				if i == len(kinds)-1 {
-					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YBottom), at(checker.WaitingSpan)+2, foot, "0")
-					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YTop), at(checker.WaitingSpan)+2, foot+height, "≥ "+seconds(c.ttl(), waitMost))
+					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YBottom), at(progress.WaitingSpan)+2, foot, "0")
+					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YTop), at(progress.WaitingSpan)+2, foot+height, "≥ "+seconds(c.ttl(), waitMost))
 				}
 			}
 		}
@@ -90,13 +90,13 @@ func plotWaiting(c Campaign) *svg.Picture {
 
 // seconds returns a time that is given in tenths of a lease time.
 func seconds(ttl time.Duration, tenths int) string {
-	return strconv.FormatFloat(ttl.Seconds()*float64(tenths)/checker.WaitingTick, 'g', 3, 64)
+	return strconv.FormatFloat(ttl.Seconds()*float64(tenths)/progress.WaitingTick, 'g', 3, 64)
 }
 
 // waitTicks labels each lease time in each column.
 func waitTicks(ttl time.Duration, columns int) (ticks []plot.Tick) {
 	for i := range columns {
-		for at := -checker.WaitingTick; at < checker.WaitingSpan; at += checker.WaitingTick {
+		for at := -progress.WaitingTick; at < progress.WaitingSpan; at += progress.WaitingTick {
 			ticks = append(ticks, plot.Tick{Value: float64(i*waitWidth + at), Label: strings.Replace(seconds(ttl, at), "-", "−", 1)})
 		}
 	}
@@ -130,11 +130,11 @@ func waitKey(n svg.Canvas, x, end, y vg.Length, few []string) {
 
 // draw draws the wave into a box whose bins begin at x.
 func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.Length) {
-	left, right := x(-checker.WaitingTick), x(checker.WaitingSpan)
+	left, right := x(-progress.WaitingTick), x(progress.WaitingSpan)
 	n.Box(svg.Wash, left, foot, right, foot+height)
 	for i, b := range w.bins {
 		if b.inForce > 0 {
-			at := i - checker.WaitingTick
+			at := i - progress.WaitingTick
 			n.Box(svg.Alpha(svg.Muted, 0.1+0.4*float64(b.inForce)/float64(w.trials)), x(at), foot, x(at+1), foot+height)
 		}
 	}
@@ -159,7 +159,7 @@ func (w *wave) line(n svg.Canvas, x func(tenth int) vg.Length, y func(tenths int
 		points = nil
 	}
 	for i, b := range w.bins {
-		at := i - checker.WaitingTick
+		at := i - progress.WaitingTick
 		v, ok := b.of(share)
 		switch {
 		case !ok:

@@ -5,24 +5,24 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // waited are n trials of a recipe under a fault in which clients waited like this.
-func waited(n int, lock, fault string, w checker.Waiting) []trial.Result {
+func waited(n int, lock, fault string, w progress.Waiting) []trial.Result {
 	return slices.Repeat([]trial.Result{{
-		Outcome: trial.Holds, Hits: 1, Progress: &checker.Progress{Waits: 1}, Waiting: &w,
+		Outcome: trial.Holds, Hits: 1, Progress: &progress.Measures{Waits: 1}, Waiting: &w,
 		Spec: trial.Spec{Lock: lock, Fault: fault, Workload: "mutex", Plan: nemesis.Plan{{Fault: fault}}},
 	}}, n)
 }
 
 func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	c := campaignOf(
-		waited(leastWaiting, "plain", "partition", checker.Waiting{Ends: 2, Until: 4, Waits: [][2]int{{-2, 4}, {1, checker.Forever}, {3, 0}}}),
-		waited(leastWaiting, "plain", "chaos", checker.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}), // a mix is of no kind
-		waited(leastWaiting-1, "plain", "node-pause", checker.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}),
+		waited(leastWaiting, "plain", "partition", progress.Waiting{Ends: 2, Until: 4, Waits: [][2]int{{-2, 4}, {1, progress.Forever}, {3, 0}}}),
+		waited(leastWaiting, "plain", "chaos", progress.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}), // a mix is of no kind
+		waited(leastWaiting-1, "plain", "node-pause", progress.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}),
 		sweptTrials("plain", 1, leastWaiting))
 	all := waves(c)
 	w := all[waveAt{"plain", "network"}]
@@ -32,7 +32,7 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	type bin struct{ watched, inForce, median, slow int } // -1: nobody waited
 	want := map[int]bin{-3: {20, 0, -1, -1}, -2: {20, 0, 4, 4}, -1: {20, 0, 3, 3}, 0: {20, 20, 2, 2}, 1: {20, 20, never, never}, 2: {20, 0, never, never}, 3: {20, 0, never, never}, 4: {0, 0, -1, -1}}
 	for at, want := range want {
-		b := w.bins[at+checker.WaitingTick]
+		b := w.bins[at+progress.WaitingTick]
 		got := bin{b.watched, b.inForce, -1, -1}
 		if v, ok := b.of(0.5); ok {
 			got.median = v
@@ -45,15 +45,15 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 		}
 	}
 	rows := waitsTable(c)
-	if got, want := rows[1+checker.WaitingTick+1], []string{"plain", "mutex", "network", "20", "100", "20", "20", "40", "never", "never", "20"}; !reflect.DeepEqual(got, want) {
+	if got, want := rows[1+progress.WaitingTick+1], []string{"plain", "mutex", "network", "20", "100", "20", "20", "40", "never", "never", "20"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("figures %q, want %q", got, want)
 	}
 }
 
 // A recipe with too few trials of any kind of fault has no row, and the picture says so.
 func TestWaitingIsDrawnWhereThereAreEnoughTrials(t *testing.T) {
-	slow := checker.Waiting{Ends: 12, Until: 40, Waits: [][2]int{{-10, 2}, {-7, 1}, {-3, 25}, {-1, 14}, {13, 2}, {16, 1}, {22, 3}, {25, 12}}}
-	stuck := checker.Waiting{Until: 30, Waits: [][2]int{{-10, 2}, {-3, 2}, {2, checker.Forever}}}
+	slow := progress.Waiting{Ends: 12, Until: 40, Waits: [][2]int{{-10, 2}, {-7, 1}, {-3, 25}, {-1, 14}, {13, 2}, {16, 1}, {22, 3}, {25, 12}}}
+	stuck := progress.Waiting{Until: 30, Waits: [][2]int{{-10, 2}, {-3, 2}, {2, progress.Forever}}}
 	c := campaignOf(
 		waited(30, "plain", "partition", slow), waited(25, "plain", "client-crash", slow), waited(25, "plain", "node-pause", stuck),
 		waited(40, "other", "client-crash", stuck), waited(3, "few", "partition", slow))

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -14,7 +14,7 @@ import (
 const leastWaiting = 20
 
 // waitBins is the number of a wave's bins: a lease time before the fault, and the time after it.
-const waitBins = checker.WaitingTick + checker.WaitingSpan
+const waitBins = progress.WaitingTick + progress.WaitingSpan
 
 // struckKinds are the kinds of faults, by the capabilities that they need. A mix has no kind.
 var struckKinds = []struct {
@@ -31,7 +31,7 @@ var struckKinds = []struct {
 type waveAt struct{ lock, kind string }
 
 // wave has what clients waited around the faults of many trials. Bins are tenths of a lease
-// time, as in checker.Waiting; the first begins a lease time before the fault.
+// time, as in progress.Waiting; the first begins a lease time before the fault.
 type wave struct {
 	trials, momentary int
 	bins              [waitBins]waitBin
@@ -85,30 +85,30 @@ func (c Campaign) kindOf(fault string) string {
 }
 
 // add adds a trial. A wait counts in each bin that it touches.
-func (w *wave) add(t checker.Waiting) {
+func (w *wave) add(t progress.Waiting) {
 	w.trials++
 	if t.Ends == 0 {
 		w.momentary++
 	}
-	until := min(t.Until, checker.WaitingSpan)
-	for at := -checker.WaitingTick; at < until; at++ {
-		b := &w.bins[at+checker.WaitingTick]
+	until := min(t.Until, progress.WaitingSpan)
+	for at := -progress.WaitingTick; at < until; at++ {
+		b := &w.bins[at+progress.WaitingTick]
 		b.watched++
 		if at >= 0 && at < t.Ends {
 			b.inForce++
 		}
 	}
 	for _, wait := range t.Waits {
-		from, end := max(wait[0], -checker.WaitingTick), wait[0]+max(wait[1], 1)
-		if wait[1] == checker.Forever {
+		from, end := max(wait[0], -progress.WaitingTick), wait[0]+max(wait[1], 1)
+		if wait[1] == progress.Forever {
 			end = until
 		}
 		for at := from; at < min(end, until); at++ {
 			left := wait[0] + wait[1] - at
-			if wait[1] == checker.Forever {
+			if wait[1] == progress.Forever {
 				left = never
 			}
-			b := &w.bins[at+checker.WaitingTick]
+			b := &w.bins[at+progress.WaitingTick]
 			b.left = append(b.left, left)
 		}
 	}
@@ -128,7 +128,7 @@ func waitsTable(c Campaign) [][]string {
 	rows := [][]string{{"recipe", "workload", "faults", "trials", "ms since the fault struck", "trials watched", "fault in force", "waiting clients", "median ms", "99th percentile ms", "never"}}
 	all, in := waves(c), cell.ComparedIn(c.Trials)
 	recipes, _ := cell.Axes(c.Matrix)
-	unit := c.ttl() / checker.WaitingTick
+	unit := c.ttl() / progress.WaitingTick
 	ms := func(tenths int) string {
 		return strconv.FormatFloat(float64(time.Duration(tenths)*unit)/float64(time.Millisecond), 'f', -1, 64)
 	}
@@ -139,7 +139,7 @@ func waitsTable(c Campaign) [][]string {
 				continue
 			}
 			for i, b := range w.bins {
-				row := []string{lock, in[lock], k.name, strconv.Itoa(w.trials), ms(i - checker.WaitingTick), strconv.Itoa(b.watched), strconv.Itoa(b.inForce), strconv.Itoa(len(b.left))}
+				row := []string{lock, in[lock], k.name, strconv.Itoa(w.trials), ms(i - progress.WaitingTick), strconv.Itoa(b.watched), strconv.Itoa(b.inForce), strconv.Itoa(len(b.left))}
 				for _, share := range []float64{0.5, 0.99} {
 					text := ""
 					if v, ok := b.of(share); ok && v < never {

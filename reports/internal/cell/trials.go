@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -19,7 +19,7 @@ func Measurable(t trial.Result) bool {
 
 // Shared reports whether a trial's fairness means anything: there were several clients, and
 // enough grants for all of them.
-func Shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
+func Shared(p progress.Measures) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
 // ComparedIn returns, for each recipe, the workload in which its clients are compared: of
 // those that it ran, the one that most recipes have trials in. Workloads of one source

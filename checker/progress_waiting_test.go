@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -16,7 +17,7 @@ func TestWaitsAroundTheFirstFault(t *testing.T) {
 	for _, c := range []struct {
 		name, fault string
 		tale        func(*story)
-		want        *Waiting
+		want        *progress.Waiting
 	}{
 		{"no fault", "", func(s *story) {
 			s.take(10, 0, "OK", set("t0")...)
@@ -37,20 +38,20 @@ func TestWaitsAroundTheFirstFault(t *testing.T) {
 			s.nemesis(1900, history.Op{F: history.FHealed})
 			s.give(1950, 2, "1", s.cad("t2")...)
 			s.take(1960, 0, "OK", set("t0")...)
-		}, &Waiting{Ends: 3, Until: 9, Waits: [][2]int{{-4, 0}, {-4, 8}, {5, 0}}}},
+		}, &progress.Waiting{Ends: 3, Until: 9, Waits: [][2]int{{-4, 0}, {-4, 8}, {5, 0}}}},
 		{"the second fault ends it", "", func(s *story) {
 			faulted(s, 1000, 1120)
 			s.take(1130, 0, "OK", set("t0")...)
 			s.give(1170, 0, "1", s.cad("t0")...)
 			faulted(s, 1200, 1320)
 			s.take(1450, 1, "OK", set("t1")...)
-		}, &Waiting{Ends: 1, Until: 2, Waits: [][2]int{{1, 0}}}},
+		}, &progress.Waiting{Ends: 1, Until: 2, Waits: [][2]int{{1, 0}}}},
 		{"a wait without an end", "", func(s *story) {
 			s.take(520, 0, "OK", "SET", "lock", "t0", "NX")
 			faulted(s, 1000, 1001)
 			s.busy(1200, 1, "nil", set("t1")...)
 			s.busy(2250, 1, "nil", set("t1")...)
-		}, &Waiting{Ends: 0, Until: 12, Waits: [][2]int{{-5, 0}, {1, Forever}}}},
+		}, &progress.Waiting{Ends: 0, Until: 12, Waits: [][2]int{{-5, 0}, {1, progress.Forever}}}},
 		{"cut short by the trial's end, or by a crash", "", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX") // more than a lease time before the fault
 			faulted(s, 1020, 1021)
@@ -62,7 +63,7 @@ func TestWaitsAroundTheFirstFault(t *testing.T) {
 	} {
 		s := tell(t, "set-nx-px")
 		c.tale(s)
-		if got := NewCase(s.evidence()).Waiting(c.fault); !reflect.DeepEqual(got, c.want) {
+		if got := progress.WaitingAround(NewCase(s.evidence()).Case, c.fault); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", c.name, got, c.want)
 		}
 	}

@@ -217,7 +217,7 @@ func TestAFalseAnswerIsToldInItsOwnWords(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			s := tell(t, test.recipe)
 			test.tale(s)
-			v := conduct(t.Context(), newCaseFile(s.evidence()))
+			v := conduct(t.Context(), NewCase(s.evidence()))
 			if len(v.Findings) != 1 {
 				t.Fatalf("got %d findings, want 1", len(v.Findings))
 			}

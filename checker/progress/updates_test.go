@@ -1,4 +1,4 @@
-package checker
+package progress
 
 import (
 	"testing"

@@ -1,18 +1,19 @@
-package checker
+package progress
 
 import (
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Progress measures how well a trial went for clients that waited. It is no verdict: no
+// Measures tell how well a trial went for clients that waited. They are no verdict: no
 // value is right or wrong by itself. A measure is zero if there was nothing to measure;
 // the counts beside it show the number of cases.
-type Progress struct {
+type Measures struct {
 	// Waits counts the waits that ended with a grant: from a client's first attempt,
 	// through all failed attempts, to the grant. InVain counts the waits that ended
 	// without one because the client crashed or the trial ended. Re-entries are no waits.
@@ -87,15 +88,23 @@ type Progress struct {
 	Lasted time.Duration `json:"lasted,omitempty"`
 }
 
-// Measure returns a trial's progress. It is a pure function of the evidence, in O(n log
-// n). The progress of an impossible history is zero.
-func Measure(e history.Evidence) Progress { return NewCase(e).Measure() }
+// HeldRate returns the number of commands per second of held time; 0 if no lock was held.
+func (m Measures) HeldRate() float64 {
+	if m.HeldTime <= 0 {
+		return 0
+	}
+	return float64(m.HeldCommands) / m.HeldTime.Seconds()
+}
 
-// Measure is the function Measure on this case.
-func (c *Case) Measure() Progress {
-	rp, err := c.file.replay()
+// Measure returns a trial's measures. It is a pure function of the evidence, in O(n log
+// n). The measures of an impossible history are zero.
+func Measure(e history.Evidence) Measures { return MeasureCase(evidence.New(e)) }
+
+// MeasureCase is Measure on the Case inside a checker.Case, whose evidence is prepared only once.
+func MeasureCase(c *evidence.Case) Measures {
+	rp, err := c.Replay()
 	if err != nil {
-		return Progress{}
+		return Measures{}
 	}
 	m := newMeasure(rp)
 	m.waits()
@@ -105,13 +114,13 @@ func (c *Case) Measure() Progress {
 	m.recoveries()
 	m.costs()
 	m.updates()
-	return m.Progress
+	return m.Measures
 }
 
-// Waits returns the durations of the waits that ended with a grant (Progress.Waits),
-// ascending; nil if the history is impossible.
-func (c *Case) Waits() []time.Duration {
-	rp, err := c.file.replay()
+// Waits returns the durations of the waits that ended with a grant (Measures.Waits),
+// ascending; nil if the history is impossible. The case is the one inside a checker.Case.
+func Waits(c *evidence.Case) []time.Duration {
+	rp, err := c.Replay()
 	if err != nil {
 		return nil
 	}
@@ -120,21 +129,21 @@ func (c *Case) Waits() []time.Duration {
 	return m.lasted
 }
 
-func newMeasure(rp *replay) *measure {
-	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[clientLock][]time.Duration{}}
+func newMeasure(rp *evidence.Replay) *measure {
+	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[evidence.ClientLock][]time.Duration{}}
 }
 
 type measure struct {
-	Progress
-	replay  *replay
+	Measures
+	replay  *evidence.Replay
 	lasted  []time.Duration            // the waits that ended with a grant, ascending
 	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
 	got     map[int]int                // grants by client
 	// began lists the starts of the waits that ended with a grant, ascending.
-	began map[clientLock][]time.Duration
-	ended []queued                // the waits that ended with a grant
-	open  map[owner]time.Duration // the starts of the others
+	began map[evidence.ClientLock][]time.Duration
+	ended []queued                         // the waits that ended with a grant
+	open  map[evidence.Owner]time.Duration // the starts of the others
 }
 
 type queued struct {
@@ -144,14 +153,14 @@ type queued struct {
 
 // waits measures waiting, bypasses and fairness.
 func (m *measure) waits() {
-	open := map[owner]time.Duration{}
-	for i := range m.replay.pairing.all {
-		p := &m.replay.pairing.all[i]
-		at := owner{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
+	open := map[evidence.Owner]time.Duration{}
+	for i := range m.replay.Pairing.All {
+		p := &m.replay.Pairing.All[i]
+		at := evidence.Owner{Client: p.Invoke.Client, Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis {
 			continue
 		}
-		m.got[at.client] += 0
+		m.got[at.Client] += 0
 		since, waiting := open[at]
 		if !waiting {
 			if m.reenters(p) {
@@ -160,16 +169,16 @@ func (m *measure) waits() {
 			since = p.Invoke.Time
 			open[at] = since
 		}
-		m.asked[at.lock] = max(m.asked[at.lock], min(m.replay.doneAt(p), m.replay.end))
+		m.asked[at.Lock] = max(m.asked[at.Lock], min(m.replay.DoneAt(p), m.replay.End))
 		if p.Done() != history.OK {
 			continue
 		}
 		delete(open, at)
 		till := p.Complete.Time
-		m.granted[at.lock] = append(m.granted[at.lock], till)
-		m.got[at.client]++
-		m.began[clientLock{at.client, at.lock}] = append(m.began[clientLock{at.client, at.lock}], since)
-		m.ended = append(m.ended, queued{at.lock, since, till})
+		m.granted[at.Lock] = append(m.granted[at.Lock], till)
+		m.got[at.Client]++
+		m.began[evidence.ClientLock{Client: at.Client, Lock: at.Lock}] = append(m.began[evidence.ClientLock{Client: at.Client, Lock: at.Lock}], since)
+		m.ended = append(m.ended, queued{at.Lock, since, till})
 	}
 	for _, times := range m.granted {
 		slices.Sort(times)
@@ -185,11 +194,11 @@ func (m *measure) waits() {
 // reenters reports whether the client believed that it held the lock when it asked for it.
 func (m *measure) reenters(p *history.Pair) bool {
 	if p.Done() == history.OK {
-		if i, ok := m.replay.holdOf[p.Complete.Index]; ok && m.replay.holds[i].Acquire != p.Complete.Index {
+		if i, ok := m.replay.HoldOf[p.Complete.Index]; ok && m.replay.Holds[i].Acquire != p.Complete.Index {
 			return true
 		}
 	}
-	return m.replay.Claims.Reentrant && m.replay.attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
+	return m.replay.Claims.Reentrant && m.replay.Attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
 // tell measures the waits that ended with a grant, and the grants to others meanwhile.
@@ -227,18 +236,18 @@ func (m *measure) fairness() {
 
 // losses measures how long holders went on after their leases were gone.
 func (m *measure) losses() {
-	last := map[clientLock]int{} // the invocation of the client's last grant
+	last := map[evidence.ClientLock]int{} // the invocation of the client's last grant
 	for _, op := range m.replay.Ops {
-		at := clientLock{op.Client, op.Lock}
-		if invoked, ok := m.replay.invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
-			p := m.replay.operation(invoked)
-			last[clientLock{p.Invoke.Client, p.Invoke.Lock}] = invoked
+		at := evidence.ClientLock{Client: op.Client, Lock: op.Lock}
+		if invoked, ok := m.replay.Invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
+			p := m.replay.Operation(invoked)
+			last[evidence.ClientLock{Client: p.Invoke.Client, Lock: p.Invoke.Lock}] = invoked
 		}
 		grant, had := last[at]
 		if op.F != history.FLost || !had {
 			continue
 		}
-		if gone, ok := m.replay.goneAt(grant); ok && gone <= op.Time {
+		if gone, ok := goneAt(m.replay, grant); ok && gone <= op.Time {
 			m.Losses++
 			m.LossLagSum += op.Time - gone
 			m.LossLagMax = max(m.LossLagMax, op.Time-gone)
@@ -248,40 +257,32 @@ func (m *measure) losses() {
 
 // goneAt returns the time at which the acquire lost its quorum: too few nodes still
 // carried its grants.
-func (rp *replay) goneAt(acquire int) (at time.Duration, ok bool) {
+func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
 	for _, l := range rp.Of(acquire) {
-		unit := rp.unitOf(l.NodeKey())
+		unit := rp.UnitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())
 	}
 	if len(left) == 0 {
 		return 0, false
 	}
 	ends := slices.Sorted(maps.Values(left))
-	at = ends[max(0, len(ends)-rp.quorum())]
-	return at, at < Never
-}
-
-// HeldRate returns the number of commands per second of held time; 0 if no lock was held.
-func (p Progress) HeldRate() float64 {
-	if p.HeldTime <= 0 {
-		return 0
-	}
-	return float64(p.HeldCommands) / p.HeldTime.Seconds()
+	at = ends[max(0, len(ends)-rp.Quorum())]
+	return at, at < evidence.Never
 }
 
 // costs counts commands by grant, and while locks were held: they are the load that a lock
 // puts on its nodes. Commands of watchdogs and of waiting clients count; handshakes and PING
 // do not.
 func (m *measure) costs() {
-	byGrant := map[clientLock][]int{}
+	byGrant := map[evidence.ClientLock][]int{}
 	for at, times := range m.began {
 		byGrant[at] = make([]int, len(times))
 	}
 	held := m.held()
 	for _, intervals := range held {
 		for _, s := range intervals {
-			m.HeldTime += s.to - s.from
+			m.HeldTime += s.To - s.From
 		}
 	}
 	for i := range m.replay.Commands {
@@ -294,10 +295,10 @@ func (m *measure) costs() {
 		if !ok {
 			continue
 		}
-		if within, _ := intervalAt(held[lock], c.Sent); within {
+		if within, _ := evidence.IntervalAt(held[lock], c.Sent); within {
 			m.HeldCommands++
 		}
-		at := clientLock{c.Client, lock}
+		at := evidence.ClientLock{Client: c.Client, Lock: lock}
 		n, _ := slices.BinarySearch(m.began[at], c.Sent+1)
 		if n > 0 {
 			byGrant[at][n-1]++
@@ -314,13 +315,13 @@ func (m *measure) costs() {
 }
 
 // held returns the times, by lock, in which some client believed that it held the lock.
-func (m *measure) held() map[string][]interval {
-	all := map[string][]interval{}
-	for _, h := range m.replay.holds {
-		all[h.Lock] = append(all[h.Lock], interval{h.From, min(h.To, m.replay.end)})
+func (m *measure) held() map[string][]evidence.Interval {
+	all := map[string][]evidence.Interval{}
+	for _, h := range m.replay.Holds {
+		all[h.Lock] = append(all[h.Lock], evidence.Interval{From: h.From, To: min(h.To, m.replay.End)})
 	}
 	for lock := range all {
-		all[lock] = merged(all[lock])
+		all[lock] = evidence.Merged(all[lock])
 	}
 	return all
 }
@@ -329,8 +330,8 @@ func (m *measure) held() map[string][]interval {
 // For a watchdog's command it is the only lock that the client attended to, or the only
 // lock of the trial. ok is false if the lock is unknown.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
-	if m.replay.has(c.Op) {
-		return m.replay.operation(c.Op).Invoke.Lock, true
+	if m.replay.Has(c.Op) {
+		return m.replay.Operation(c.Op).Invoke.Lock, true
 	}
 	if len(m.asked) == 1 {
 		for lock := range m.asked {
@@ -338,14 +339,14 @@ func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 		}
 	}
 	for at := range m.began {
-		if at.client != c.Client {
+		if at.Client != c.Client {
 			continue
 		}
-		if in, _ := intervalAt(m.replay.attended[at], c.Sent); in {
+		if in, _ := evidence.IntervalAt(m.replay.Attended[at], c.Sent); in {
 			if ok {
 				return "", false
 			}
-			lock, ok = at.lock, true
+			lock, ok = at.Lock, true
 		}
 	}
 	return lock, ok

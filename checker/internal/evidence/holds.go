@@ -1,4 +1,4 @@
-package checker
+package evidence
 
 import (
 	"cmp"
@@ -38,18 +38,24 @@ type Hold struct {
 	Released []int
 }
 
-// Holds returns the believed holds of a history, in order of From. No hold is empty. The
-// error means that the history is impossible.
-//
-// A release belongs to the client's latest unreleased acquire of that lock and mode with
-// the same token or, if none has the token, to the latest unreleased acquire. An acquire
-// that ended with info makes no hold, and its release is ignored. A release belongs to
-// such an acquire if it has the acquire's token, or if no other acquire is left. After a
-// hold has ended early, the releases that are still owed for it are ignored too. The
-// function moded gives a release without a mode the mode of its acquire.
-func Holds(e history.Evidence) ([]Hold, error) { return readHolds(newCaseFile(e)) }
+// Owner identifies what holds a lock: one client, one lock, one mode. The mode is empty unless
+// the lock is a read-write lock.
+type Owner struct {
+	Client int
+	Lock   string
+	Mode   history.Mode
+}
 
-func readHolds(f *caseFile) ([]Hold, error) {
+// Permits returns the number of owners that may hold a lock at a time. It is 1 for a
+// read-write lock, where the modes decide.
+func Permits(c history.Claims) int {
+	if c.ReadWrite {
+		return 1
+	}
+	return max(1, c.Permits)
+}
+
+func readHolds(f *Case) ([]Hold, error) {
 	if err := f.sound(); err != nil {
 		return nil, err
 	}
@@ -60,14 +66,14 @@ func readHolds(f *caseFile) ([]Hold, error) {
 	s := scan{
 		modes:   f.Claims.ReadWrite,
 		clocks:  clocksOf(f.Ops),
-		beliefs: map[owner]*belief{},
+		beliefs: map[Owner]*belief{},
 		crashed: map[int]bool{},
-		holds:   make([]Hold, 0, len(pairs.all)/2), // acquires and their releases
+		holds:   make([]Hold, 0, len(pairs.All)/2), // acquires and their releases
 	}
 	for i := range f.Ops {
 		var p *history.Pair
-		if at := pairs.of[i]; at >= 0 {
-			p = &pairs.all[at]
+		if at := pairs.Of[i]; at >= 0 {
+			p = &pairs.All[at]
 		}
 		s.entry(&f.Ops[i], p)
 	}
@@ -93,21 +99,21 @@ type belief struct {
 // scan goes through a history once, in order, and collects holds.
 type scan struct {
 	modes   bool
-	clocks  map[int]clock
-	beliefs map[owner]*belief
+	clocks  map[int]Clock
+	beliefs map[Owner]*belief
 	crashed map[int]bool
 	holds   []Hold
 }
 
-func (s *scan) owner(op *history.Op) owner {
-	p := owner{client: op.Client, lock: op.Lock}
+func (s *scan) owner(op *history.Op) Owner {
+	p := Owner{Client: op.Client, Lock: op.Lock}
 	if s.modes {
-		p.mode = op.Mode
+		p.Mode = op.Mode
 	}
 	return p
 }
 
-func (s *scan) belief(p owner) *belief {
+func (s *scan) belief(p Owner) *belief {
 	b := s.beliefs[p]
 	if b == nil {
 		b = &belief{unknown: map[string]bool{}}
@@ -121,13 +127,13 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
 		if op.Event(history.FCrash) {
-			s.endAll(op, account.ByCrash, func(p owner) bool { return p.client == op.Client })
+			s.endAll(op, account.ByCrash, func(p Owner) bool { return p.Client == op.Client })
 			s.crashed[op.Client] = true
 		}
 	case history.FLost:
-		s.endAll(op, account.ByLost, func(p owner) bool {
-			return p.client == op.Client && (op.Lock == "" || p.lock == op.Lock) &&
-				(op.Mode == "" || !s.modes || p.mode == op.Mode)
+		s.endAll(op, account.ByLost, func(p Owner) bool {
+			return p.Client == op.Client && (op.Lock == "" || p.Lock == op.Lock) &&
+				(op.Mode == "" || !s.modes || p.Mode == op.Mode)
 		})
 	case history.FAcquire:
 		if p != nil && op.Process != history.Nemesis && op.Type != history.Invoke {
@@ -146,7 +152,7 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 
 func (s *scan) acquired(p *history.Pair) {
 	at := s.owner(p.Invoke)
-	if s.crashed[at.client] {
+	if s.crashed[at.Client] {
 		return
 	}
 	b := s.belief(at)
@@ -161,7 +167,7 @@ func (s *scan) acquired(p *history.Pair) {
 	s.expire(b, now)
 	st := stake{token: lease.Token, ok: p.Complete.Index, until: Never}
 	if lease.Deadline != 0 {
-		st.until = s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
+		st.until = s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
 	}
 	st.live = st.until > now
 	st.lapsed = !st.live
@@ -171,7 +177,7 @@ func (s *scan) acquired(p *history.Pair) {
 	case b.open != nil:
 		b.open.Nested = append(b.open.Nested, p.Complete.Index)
 	default:
-		b.open = &Hold{Lock: at.lock, Mode: at.mode, Client: at.client, From: now, Acquire: p.Complete.Index, End: -1}
+		b.open = &Hold{Lock: at.Lock, Mode: at.Mode, Client: at.Client, From: now, Acquire: p.Complete.Index, End: -1}
 	}
 }
 
@@ -179,7 +185,7 @@ func (s *scan) acquired(p *history.Pair) {
 // passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.owner(p.Invoke)
-	if s.crashed[at.client] {
+	if s.crashed[at.Client] {
 		return
 	}
 	b := s.belief(at)
@@ -188,7 +194,7 @@ func (s *scan) extended(p *history.Pair) {
 	if lease.Deadline == 0 {
 		return
 	}
-	until := s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
+	until := s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
 	for i := range b.stakes {
 		st := &b.stakes[i]
 		if st.until = max(st.until, until); !st.lapsed || st.until <= p.Complete.Time {
@@ -197,7 +203,7 @@ func (s *scan) extended(p *history.Pair) {
 		st.live, st.lapsed = true, false
 		if b.open == nil {
 			b.open = &Hold{
-				Lock: at.lock, Mode: at.mode, Client: at.client, From: p.Complete.Time,
+				Lock: at.Lock, Mode: at.Mode, Client: at.Client, From: p.Complete.Time,
 				Acquire: st.ok, Extended: p.Complete.Index, End: -1,
 			}
 		}
@@ -256,7 +262,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 }
 
 // endAll ends the beliefs of all owners for which at is true.
-func (s *scan) endAll(op *history.Op, why string, at func(owner) bool) {
+func (s *scan) endAll(op *history.Op, why string, at func(Owner) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {
 			continue
@@ -297,51 +303,6 @@ func sortHolds(holds []Hold) {
 	slices.SortFunc(holds, func(a, b Hold) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Acquire, b.Acquire))
 	})
-}
-
-// clock is a wall clock, as a list of its offsets: each is how far the clock was ahead
-// from since on.
-type clock []offset
-
-type offset struct{ since, ahead time.Duration }
-
-func clocksOf(ops []history.Op) map[int]clock {
-	clocks := map[int]clock{}
-	for _, op := range ops {
-		if op.Event(history.FClock) {
-			clocks[op.Client] = append(clocks[op.Client], offset{op.Time, op.Offset})
-		}
-	}
-	return clocks
-}
-
-// shows returns the first instant of the trial, not before from, at which the
-// clock shows wall or later.
-func (c clock) shows(wall, from time.Duration) time.Duration {
-	ahead := time.Duration(0)
-	for _, o := range c {
-		if t := max(from, wall-ahead); t < o.since {
-			return t
-		}
-		from, ahead = max(from, o.since), o.ahead
-	}
-	return max(from, wall-ahead)
-}
-
-// before reports whether the clock showed a time before wall at some instant in [from, to]. A
-// clock that was set forward and then right again delays nothing.
-func (c clock) before(wall, from, to time.Duration) bool {
-	ahead := time.Duration(0)
-	for _, o := range c {
-		if o.since > to {
-			break
-		}
-		if from < o.since && from+ahead < wall {
-			return true
-		}
-		from, ahead = max(from, o.since), o.ahead
-	}
-	return from+ahead < wall
 }
 
 // sound returns an error if the entries are out of order or their times make no sense. It

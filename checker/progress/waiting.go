@@ -1,9 +1,10 @@
-package checker
+package progress
 
 import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -29,22 +30,23 @@ const (
 	WaitingSpan = 4 * WaitingTick
 )
 
-// Waiting returns the clients' waits around the first window of that fault that hit something,
-// or around the first window of any fault if fault is "". It returns nil if there is no such
-// window, if nobody waited, or if the history is impossible. Waits of clients that crashed
-// meanwhile, and those that the trial's end cut short, are left out.
-func (c *Case) Waiting(fault string) *Waiting {
-	rp, err := c.file.replay()
+// WaitingAround returns the clients' waits around the first window of that fault that hit
+// something, or around the first window of any fault if fault is "". It returns nil if there is
+// no such window, if nobody waited, or if the history is impossible. Waits of clients that
+// crashed meanwhile, and those that the trial's end cut short, are left out. The case is the
+// one inside a checker.Case.
+func WaitingAround(c *evidence.Case, fault string) *Waiting {
+	rp, err := c.Replay()
 	if err != nil || rp.Claims.TTL <= 0 {
 		return nil
 	}
-	first, next, ok := rp.firstFault(fault)
+	first, next, ok := firstFault(rp, fault)
 	if !ok {
 		return nil
 	}
 	unit := rp.Claims.TTL / WaitingTick
-	ticks := func(t time.Duration) int { return int((t-first.from+WaitingTick*unit)/unit) - WaitingTick } // rounded down from a lease time before on
-	w := Waiting{Ends: ticks(first.to), Until: min(ticks(next), WaitingSpan)}
+	ticks := func(t time.Duration) int { return int((t-first.From+WaitingTick*unit)/unit) - WaitingTick } // rounded down from a lease time before on
+	w := Waiting{Ends: ticks(first.To), Until: min(ticks(next), WaitingSpan)}
 	add := func(since time.Duration, length int) {
 		if from := max(ticks(since), -WaitingTick); from < w.Until {
 			w.Waits = append(w.Waits, [2]int{from, length})
@@ -53,12 +55,12 @@ func (c *Case) Waiting(fault string) *Waiting {
 	m := newMeasure(rp)
 	m.waits()
 	for _, q := range m.ended {
-		if since := max(q.since, first.from-rp.Claims.TTL); q.till >= since {
+		if since := max(q.since, first.From-rp.Claims.TTL); q.till >= since {
 			add(since, ticks(q.till)-ticks(since))
 		}
 	}
 	for at, since := range m.open {
-		if rp.crashOf(at.client) > rp.end && rp.end-max(since, first.from) >= rp.Claims.TTL {
+		if rp.CrashOf(at.Client) > rp.End && rp.End-max(since, first.From) >= rp.Claims.TTL {
 			add(since, Forever)
 		}
 	}
@@ -72,23 +74,23 @@ func (c *Case) Waiting(fault string) *Waiting {
 // firstFault returns the time of the first window of the fault that hit something, joined with
 // the windows that begin before it ends. Next is the beginning of the window after it, or the
 // end of all faults.
-func (rp *replay) firstFault(fault string) (first interval, next time.Duration, ok bool) {
-	next = rp.end
+func firstFault(rp *evidence.Replay, fault string) (first evidence.Interval, next time.Duration, ok bool) {
+	next = rp.End
 	for _, op := range rp.Ops {
 		if op.Process == history.Nemesis && op.F == history.FHealed {
 			next = op.Time
 		}
 	}
-	for _, win := range rp.windows {
+	for _, win := range rp.Windows {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
 		from, to := win.Invoke.Time, min(win.Complete.Time, next)
 		switch {
 		case !ok && (fault == "" || win.Complete.Window.Fault == fault):
-			first, ok = interval{from, to}, true
-		case ok && from <= first.to:
-			first.to = max(first.to, to)
+			first, ok = evidence.Interval{From: from, To: to}, true
+		case ok && from <= first.To:
+			first.To = max(first.To, to)
 		case ok:
 			return first, min(next, from), true
 		}

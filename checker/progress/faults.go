@@ -1,4 +1,4 @@
-package checker
+package progress
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -23,9 +24,9 @@ func (m *measure) orphaned() {
 		}
 	}
 	for _, lives := range byKey {
-		stood, cared := m.replay.stood(lives), m.replay.caredFor(lives)
-		for _, s := range subtract(stood, cared) {
-			lasted := s.to - s.from
+		stood, cared := m.stood(lives), m.caredFor(lives)
+		for _, s := range evidence.Subtract(stood, cared) {
+			lasted := s.To - s.From
 			if lasted <= orphanSlack {
 				continue
 			}
@@ -40,33 +41,33 @@ func (m *measure) orphaned() {
 // as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-func (rp *replay) stood(lives []*keyspace.Grant) []interval {
-	var all []interval
+func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
+	var all []evidence.Interval
 	for _, l := range lives {
-		all = append(all, interval{max(l.At.Lo, l.Came), min(rp.end, l.Until())})
+		all = append(all, evidence.Interval{From: max(l.At.Lo, l.Came), To: min(m.replay.End, l.Until())})
 	}
-	return merged(all)
+	return evidence.Merged(all)
 }
 
 // caredFor returns the times in which living owners of the grants attended to the lock.
-func (rp *replay) caredFor(lives []*keyspace.Grant) []interval {
-	var all []interval
-	seen := map[clientLock]bool{}
+func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
+	var all []evidence.Interval
+	seen := map[evidence.ClientLock]bool{}
 	for _, l := range lives {
-		alive := rp.crashOf(l.Client)
-		if p := rp.operation(l.Op); rp.has(l.Op) {
-			all = append(all, interval{p.Invoke.Time, min(rp.doneAt(p), alive)})
+		alive := m.replay.CrashOf(l.Client)
+		if p := m.replay.Operation(l.Op); m.replay.Has(l.Op) {
+			all = append(all, evidence.Interval{From: p.Invoke.Time, To: min(m.replay.DoneAt(p), alive)})
 		}
-		at := clientLock{l.Client, l.Lock}
+		at := evidence.ClientLock{Client: l.Client, Lock: l.Lock}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
-		for _, s := range rp.attended[at] {
-			all = append(all, interval{s.from, min(s.to, alive)})
+		for _, s := range m.replay.Attended[at] {
+			all = append(all, evidence.Interval{From: s.From, To: min(s.To, alive)})
 		}
 	}
-	return merged(all)
+	return evidence.Merged(all)
 }
 
 // recoveries measures how soon after each fault a lock was granted again. A fault whose
@@ -81,7 +82,7 @@ func (m *measure) recoveries() {
 			}
 		}
 	}
-	for _, win := range m.replay.windows {
+	for _, win := range m.replay.Windows {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
@@ -100,10 +101,10 @@ func (m *measure) recoveries() {
 func (m *measure) businessOf(client int, t time.Duration) []string {
 	var locks []string
 	for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
-		attended := m.replay.attended[clientLock{client, lock}]
-		i, _ := slices.BinarySearchFunc(attended, t, func(s interval, t time.Duration) int { return cmp.Compare(s.to, t) })
+		attended := m.replay.Attended[evidence.ClientLock{Client: client, Lock: lock}]
+		i, _ := slices.BinarySearchFunc(attended, t, func(s evidence.Interval, t time.Duration) int { return cmp.Compare(s.To, t) })
 		asking := m.askedBy(client, lock, t)
-		if i < len(attended) && attended[i].from <= t || asking {
+		if i < len(attended) && attended[i].From <= t || asking {
 			locks = append(locks, lock)
 		}
 	}
@@ -113,7 +114,7 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 // askedBy reports whether the client's last operation invoked by t was an acquire of the
 // lock and under way at t.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
-	all := m.replay.pairing.all
+	all := m.replay.Pairing.All
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {
 		return cmp.Or(cmp.Compare(p.Invoke.Time, t), -1)
 	})
@@ -159,24 +160,24 @@ func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 // Leftovers lists the keys that attempts left behind, in order of From. Keys that were
 // gone within two milliseconds do not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
-	rp, err := newCaseFile(e).replay()
+	rp, err := evidence.New(e).Replay()
 	if err != nil {
 		return nil
 	}
-	return rp.strays()
+	return strays(rp)
 }
 
-func (rp *replay) strays() []Leftover {
+func strays(rp *evidence.Replay) []Leftover {
 	var all []Leftover
 	for _, l := range rp.Grants {
-		if !rp.has(l.Op) {
+		if !rp.Has(l.Op) {
 			continue
 		}
-		p := rp.operation(l.Op)
+		p := rp.Operation(l.Op)
 		if p.Invoke.F != history.FAcquire || p.Complete == nil || p.Complete.Type == history.OK {
 			continue
 		}
-		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, rp.doneAt(p)), Until: min(rp.end, rp.crashOf(l.Client), l.Until())}
+		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, rp.DoneAt(p)), Until: min(rp.End, rp.CrashOf(l.Client), l.Until())}
 		if found.lasted() > orphanSlack {
 			all = append(all, found)
 		}
@@ -189,7 +190,7 @@ func (rp *replay) strays() []Leftover {
 
 // leftovers sums up the keys that attempts left behind.
 func (m *measure) leftovers() {
-	for _, l := range m.replay.strays() {
+	for _, l := range strays(m.replay) {
 		m.Leftovers++
 		m.LeftoverSum += l.lasted()
 		if l.lasted() > m.LeftoverMost.lasted() {
@@ -201,28 +202,28 @@ func (m *measure) leftovers() {
 // updates counts the writes of guarded resources, and those that were lost. It measures
 // nothing if the lock lets several clients in at once: their writes may interleave.
 func (m *measure) updates() {
-	if permitsOf(m.replay.Claims) > 1 {
+	if evidence.Permits(m.replay.Claims) > 1 {
 		return
 	}
-	byLock, sections := touches(m.replay.Evidence, m.replay.pairing)
-	if ordered(byLock) != nil {
+	byLock, sections := evidence.Sections(m.replay.Evidence, m.replay.Pairing)
+	if evidence.Ordered(byLock) != nil {
 		return
 	}
 	for _, all := range byLock {
 		for _, t := range all {
-			if t.op.F == history.FWrite {
+			if t.Op.F == history.FWrite {
 				m.Updates++
 			}
 		}
 	}
 	if m.Updates > 0 {
-		m.Lasted = m.replay.end
+		m.Lasted = m.replay.End
 	}
 	lost := map[int]bool{} // by index of the write
 	for _, s := range sections {
-		for _, t := range between(s, byLock[s.lock]) {
-			if s.overwrote(t) {
-				lost[t.op.Index] = true
+		for _, t := range evidence.Between(s, byLock[s.Lock]) {
+			if overwrote(s, t) {
+				lost[t.Op.Index] = true
 			}
 		}
 	}
@@ -230,19 +231,19 @@ func (m *measure) updates() {
 }
 
 // overwrote reports whether s wrote over t a value that it had computed from a read before
-// t. Unlike lostBy, it does not count a write of s that follows a later read.
-func (s *section) overwrote(t touch) bool {
-	if t.op.F != history.FWrite {
+// t. Unlike the oracle resource, it does not count a write of s that follows a later read.
+func overwrote(s *evidence.Section, t evidence.Touch) bool {
+	if t.Op.F != history.FWrite {
 		return false
 	}
 	read := false
-	for _, u := range s.touches {
+	for _, u := range s.Touches {
 		switch {
-		case u.op.F == history.FWrite && u.op.Seq > t.op.Seq:
+		case u.Op.F == history.FWrite && u.Op.Seq > t.Op.Seq:
 			return read
-		case u.op.F == history.FRead && u.op.Seq > t.op.Seq:
+		case u.Op.F == history.FRead && u.Op.Seq > t.Op.Seq:
 			return false
-		case u.op.F == history.FRead:
+		case u.Op.F == history.FRead:
 			read = true
 		}
 	}

@@ -1,0 +1,71 @@
+package evidence
+
+import (
+	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// Case is the evidence of one trial with the analyses that several readers share. Each
+// analysis is computed at its first use. Readers change none of them, so that the order of
+// readers does not matter. A Case is not for concurrent use.
+type Case struct {
+	history.Evidence
+	sound  func() error
+	pairs  func() (Pairing, error)
+	holds  func() ([]Hold, error)
+	replay func() (*Replay, error)
+}
+
+// New returns the case of this evidence. The caller must not change the evidence while the
+// case is in use. In the case's own evidence every operation of a read-write lock has its
+// mode, and every command its operation, as far as they can be known.
+func New(e history.Evidence) *Case {
+	e.Ops = moded(e)
+	e = keyspace.Attribute(e)
+	f := &Case{Evidence: e}
+	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
+	f.pairs = sync.OnceValues(func() (Pairing, error) { return pair(e.Ops) })
+	f.holds = sync.OnceValues(func() ([]Hold, error) { return readHolds(f) })
+	f.replay = sync.OnceValues(func() (*Replay, error) {
+		ix, err := newIndex(f)
+		if err != nil {
+			return nil, err
+		}
+		return &Replay{Index: ix, Keys: keyspace.Read(ix.Evidence)}, nil
+	})
+	return f
+}
+
+// Sound returns an error if entries are out of order or their times make no sense.
+func (f *Case) Sound() error { return f.sound() }
+
+// Pairs returns the operations of the history. The error means that the history is impossible.
+func (f *Case) Pairs() (Pairing, error) { return f.pairs() }
+
+// Holds returns the believed holds of the history, in order of From, by the rules that
+// checker.Holds gives. No hold is empty. The error means that the history is impossible.
+func (f *Case) Holds() ([]Hold, error) { return f.holds() }
+
+// Replay returns the trial replayed. The error means that the history is impossible.
+func (f *Case) Replay() (*Replay, error) { return f.replay() }
+
+// Replay is a trial replayed: the index of its history, and the grants that its commands
+// made on the keys. Readers must not change it.
+type Replay struct {
+	*Index
+	*keyspace.Keys
+}
+
+// UnitOf returns the unit that gives one vote of a quorum: the key, if several keys make
+// up the quorum; otherwise the node, with an empty key.
+func (rp *Replay) UnitOf(at keyspace.NodeKey) keyspace.NodeKey {
+	if rp.Claims.KeyQuorum() > 1 {
+		return at
+	}
+	return keyspace.NodeKey{Node: at.Node}
+}
+
+// Quorum returns the number of units that an acquire needs.
+func (rp *Replay) Quorum() int { return max(rp.Claims.NodeQuorum(), rp.Claims.KeyQuorum()) }

@@ -1,0 +1,52 @@
+package evidence
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Clock is a wall clock as the list of its offsets, in order of time.
+type Clock []Offset
+
+// Offset is how far a clock was ahead of the trial's own, from Since on.
+type Offset struct{ Since, Ahead time.Duration }
+
+func clocksOf(ops []history.Op) map[int]Clock {
+	clocks := map[int]Clock{}
+	for _, op := range ops {
+		if op.Event(history.FClock) {
+			clocks[op.Client] = append(clocks[op.Client], Offset{op.Time, op.Offset})
+		}
+	}
+	return clocks
+}
+
+// Shows returns the first instant of the trial, not before from, at which the
+// clock shows wall or later.
+func (c Clock) Shows(wall, from time.Duration) time.Duration {
+	ahead := time.Duration(0)
+	for _, o := range c {
+		if t := max(from, wall-ahead); t < o.Since {
+			return t
+		}
+		from, ahead = max(from, o.Since), o.Ahead
+	}
+	return max(from, wall-ahead)
+}
+
+// Before reports whether the clock showed a time before wall at some instant in [from, to]. A
+// clock that was set forward and then right again delays nothing.
+func (c Clock) Before(wall, from, to time.Duration) bool {
+	ahead := time.Duration(0)
+	for _, o := range c {
+		if o.Since > to {
+			break
+		}
+		if from < o.Since && from+ahead < wall {
+			return true
+		}
+		from, ahead = max(from, o.Since), o.Ahead
+	}
+	return from+ahead < wall
+}

@@ -1,0 +1,203 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// Index is a history with the answers to common questions about it: which operation an
+// entry belongs to, who believed what when, who had crashed by then.
+type Index struct {
+	history.Evidence
+	Pairing Pairing
+	Crashes map[int]time.Duration // by client
+	Hung    map[int]time.Duration // since when a client hangs in its work, by client
+	Clocks  map[int]Clock
+	Holds   []Hold      // in order of From
+	HoldOf  map[int]int // place in Holds, by the index of an acquire's ok
+	// Attended has the times in which a client attended to a lock: from a grant until the
+	// reply to its release, whatever the client believed meanwhile. They are merged.
+	Attended map[ClientLock][]Interval
+	Windows  []history.Pair // all operations of the nemesis
+	End      time.Duration  // the last time that was recorded
+}
+
+// ClientLock names one client and one lock that it deals with.
+type ClientLock struct {
+	Client int
+	Lock   string
+}
+
+// newIndex returns an error if the history is impossible.
+func newIndex(f *Case) (*Index, error) {
+	holds, err := f.holds()
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := f.pairs()
+	if err != nil {
+		return nil, err
+	}
+	e := f.Evidence
+	ix := &Index{
+		Evidence: e, Holds: holds, Clocks: clocksOf(e.Ops), Pairing: pairs,
+		Crashes: map[int]time.Duration{}, Hung: map[int]time.Duration{},
+		HoldOf: make(map[int]int, len(holds)), Attended: map[ClientLock][]Interval{},
+	}
+	for _, op := range e.Ops {
+		ix.End = max(ix.End, op.Time)
+		if _, again := ix.Crashes[op.Client]; op.Event(history.FCrash) && !again {
+			ix.Crashes[op.Client] = op.Time
+		}
+		if _, again := ix.Hung[op.Client]; op.Event(history.FHung) && !again {
+			ix.Hung[op.Client] = op.Time
+		}
+	}
+	for _, c := range e.Commands {
+		ix.End = max(ix.End, keyspace.Clip(c.Sent), keyspace.Clip(c.Arrived), keyspace.Clip(c.Served), keyspace.Clip(c.Replied))
+	}
+	for i, h := range holds {
+		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
+			if _, known := ix.HoldOf[ok]; !known { // keep the first: extensions began the later ones
+				ix.HoldOf[ok] = i
+			}
+		}
+	}
+	for _, p := range pairs.All {
+		if p.Invoke.Process == history.Nemesis {
+			ix.Windows = append(ix.Windows, p)
+		}
+	}
+	ix.attend(pairs.All)
+	return ix, nil
+}
+
+// noOperation stands for the missing operation of entries and commands that belong to
+// none.
+var noOperation = history.Pair{Invoke: &history.Op{}}
+
+// Operation returns the client's operation of that invocation, or an empty one if there is
+// none: see Has. The caller must not change it.
+func (ix *Index) Operation(op int) *history.Pair {
+	if p := ix.Pairing.Find(op); p != nil && p.Invoke.Index == op && p.Invoke.Process != history.Nemesis {
+		return p
+	}
+	return &noOperation
+}
+
+// Has reports whether a client invoked an operation at that index.
+func (ix *Index) Has(op int) bool { return ix.Operation(op) != &noOperation }
+
+// Invocation returns the index of the invocation of the client's operation to which the
+// entry of that index belongs.
+func (ix *Index) Invocation(index int) (op int, ok bool) {
+	if p := ix.Pairing.Find(index); p != nil && p.Invoke.Process != history.Nemesis {
+		return p.Invoke.Index, true
+	}
+	return 0, false
+}
+
+// attend computes Attended.
+func (ix *Index) attend(pairs []history.Pair) {
+	for _, p := range pairs {
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F == history.FAcquire {
+			continue
+		}
+		at := ClientLock{p.Invoke.Client, p.Invoke.Lock}
+		ix.Attended[at] = append(ix.Attended[at], Interval{p.Invoke.Time, ix.DoneAt(&p)})
+	}
+	for _, h := range ix.Holds {
+		at := ClientLock{h.Client, h.Lock}
+		until := h.To
+		if h.ToWhy == account.ByDeadline || h.ToWhy == account.ByLost {
+			until = ix.leaving(pairs, at, h.Acquire, h.To)
+		}
+		if h.ToWhy == account.ByLost && until == Never && ix.Hangs(h.Client) {
+			until = h.To // it was told, and never comes to its release
+		}
+		ix.Attended[at] = append(ix.Attended[at], Interval{h.From, until})
+	}
+	for _, p := range pairs {
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
+			continue
+		}
+		if _, held := ix.HoldOf[p.Complete.Index]; !held { // the client never believed in this grant
+			at := ClientLock{p.Invoke.Client, p.Invoke.Lock}
+			ix.Attended[at] = append(ix.Attended[at], Interval{p.Complete.Time, ix.leaving(pairs, at, p.Complete.Index, p.Complete.Time)})
+		}
+	}
+	for at, intervals := range ix.Attended {
+		slices.SortFunc(intervals, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
+		merged := intervals[:0]
+		for _, s := range intervals {
+			if last := len(merged) - 1; last >= 0 && s.From <= merged[last].To {
+				merged[last].To = max(merged[last].To, s.To)
+			} else {
+				merged = append(merged, s)
+			}
+		}
+		ix.Attended[at] = merged
+	}
+}
+
+// DoneAt returns the time at which an operation ended: its completion, or the client's
+// crash; Never if neither came.
+func (ix *Index) DoneAt(p *history.Pair) time.Duration {
+	if p.Complete != nil {
+		return p.Complete.Time
+	}
+	return ix.CrashOf(p.Invoke.Client)
+}
+
+// leaving returns the time at which the client first released the lock at or after from,
+// or else the time of its crash. granted is the index of the ok of a grant in which the
+// client no longer believed.
+func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
+	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
+		return cmp.Compare(p.Invoke.Index, ok)
+	})
+	for _, p := range pairs[i:] {
+		if p.Invoke.F == history.FRelease && p.Invoke.Client == at.Client && p.Invoke.Lock == at.Lock && p.Invoke.Time >= from {
+			return p.Invoke.Time
+		}
+	}
+	return ix.CrashOf(at.Client)
+}
+
+// CrashOf returns the time of the client's crash; Never if it did not crash.
+func (ix *Index) CrashOf(client int) time.Duration {
+	if at, crashed := ix.Crashes[client]; crashed {
+		return at
+	}
+	return Never
+}
+
+// Hangs reports whether the client hangs in its work for ever.
+func (ix *Index) Hangs(client int) bool {
+	_, hangs := ix.Hung[client]
+	return hangs
+}
+
+// Attends reports whether, at t, the client was alive and held the lock or was giving it
+// back.
+func (ix *Index) Attends(client int, lock string, t time.Duration) bool {
+	if t >= ix.CrashOf(client) {
+		return false
+	}
+	attended := ix.Attended[ClientLock{client, lock}]
+	i, _ := slices.BinarySearchFunc(attended, t, func(s Interval, t time.Duration) int {
+		return cmp.Compare(s.To, t)
+	})
+	return i < len(attended) && attended[i].From <= t
+}
+
+// Acquired returns the operation of that invocation, and whether it is an acquire.
+func (ix *Index) Acquired(op int) (p *history.Pair, isAcquire bool) {
+	p = ix.Operation(op)
+	return p, p != &noOperation && p.Invoke.F == history.FAcquire
+}
