@@ -39,17 +39,19 @@ type attempt struct {
 	waited     time.Duration
 	// inside: its client held the lock already. behind: another client held it.
 	inside, behind bool
+	since          time.Duration // of an attempt inside: when its client had got the lock
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
 	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0) // by client
+	since := map[int]time.Duration{}
 	for _, op := range r.Evidence.Ops {
 		now = op.Time
 		switch {
 		case op.F == history.FHealed:
 			return waiting(all, now)
 		case op.F == history.FAcquire && op.Type == history.Invoke:
-			a := attempt{Op: op, inside: held[op.Client] > 0}
+			a := attempt{Op: op, inside: held[op.Client] > 0, since: since[op.Client]}
 			for client, n := range held {
 				a.behind = a.behind || n > 0 && client != op.Client
 			}
@@ -59,7 +61,9 @@ func attemptsOf(r trial.Record) (all []attempt) {
 			a := &all[pending[op.Client]]
 			a.Op, a.waited = op, op.Time-a.Time
 			if op.Type == history.OK {
-				held[op.Client]++
+				if held[op.Client]++; held[op.Client] == 1 {
+					since[op.Client] = op.Time
+				}
 			}
 		case op.F == history.FRelease && op.Type != history.Invoke:
 			held[op.Client]--
@@ -78,8 +82,8 @@ func waiting(all []attempt, now time.Duration) []attempt {
 	return all
 }
 
-// reentryLacks says what a holder met that acquired the lock again; "" = it got in well within
-// its lease, as a lock that does not wait for its own key does.
+// reentryLacks says how a holder's re-entry failed; "" if it took at most a quarter of the lease,
+// as it does with a lock that does not wait for its own key.
 func reentryLacks(all []attempt, ttl time.Duration) string {
 	for _, a := range all {
 		waited := a.waited.Round(time.Millisecond)
@@ -89,7 +93,7 @@ func reentryLacks(all []attempt, ttl time.Duration) string {
 			return "was refused: ErrBusy"
 		case a.Type == history.Info:
 			return fmt.Sprintf("failed after %v: %s", waited, a.Error)
-		case a.waited > ttl/2 && a.Type == history.OK:
+		case a.waited > ttl/2 && a.Type == history.OK && a.Time-a.since >= ttl:
 			return fmt.Sprintf("waited %v, until its own lease had ended", waited)
 		case a.waited > ttl/4:
 			return fmt.Sprintf("waited %v: expected at most a quarter of the lease", waited)

@@ -3,7 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/entropy"
@@ -14,7 +14,7 @@ import (
 )
 
 // checking is held during Check: one trial at a time may run in a process.
-var checking sync.Mutex
+var checking = make(chan struct{}, 1)
 
 // Check tests a lock and returns what it found, for programs that want to look for
 // themselves; tests call Run. The error says why the lock could not be tested; violations
@@ -28,9 +28,9 @@ var checking sync.Mutex
 // command, Check gives it up with an error that names the line of the lock's code. The trial's
 // goroutines stay behind. The package's documentation says what the clock waits for.
 //
-// While Check runs, crypto/rand of
-// the process is seeded: nothing drawn from it is secret, and nothing else may read it. When
-// Check returns, crypto/rand.Reader is the one from before. Calls wait for each other.
+// While Check runs, crypto/rand of the process is seeded: nothing drawn from it is secret, and
+// nothing else may read it. When Check returns, crypto/rand.Reader is the one from before. Calls
+// wait for each other, or until ctx ends.
 func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	o, err := o.filled()
 	switch {
@@ -41,8 +41,12 @@ func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	case goroutines.Bubble() != "":
 		return nil, errBubble
 	}
-	checking.Lock()
-	defer checking.Unlock()
+	select {
+	case checking <- struct{}{}:
+		defer func() { <-checking }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("locktest: wait for another Check: %w", ctx.Err())
+	}
 	l := lock{name: "locktest.Check", make: subject, Options: o}
 	defer entropy.Unseed()
 	defer l.register()()
@@ -61,6 +65,7 @@ func (s *session) all(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Hints: s.hints()}
+	defer func() { r.Elapsed = time.Since(began) }()
 	for _, fault := range s.plan.Faults() {
 		f, err := s.fault(ctx, fault)
 		if err != nil {
@@ -68,7 +73,6 @@ func (s *session) all(ctx context.Context) (*Result, error) {
 		}
 		r.add(f)
 	}
-	r.Elapsed = time.Since(began)
 	return r, nil
 }
 

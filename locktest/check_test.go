@@ -34,8 +34,10 @@ func TestAfterCheckNothingDependsOnItsSeed(t *testing.T) {
 	}
 	for name, subject := range map[string]locktest.Subject{"it returns": right, "Acquire panics": panics} {
 		drawn := func() string {
-			// The outcome does not matter here.
-			_, _ = locktest.Check(t.Context(), subject, locktest.Options{Faults: []string{"none"}, Trials: -1})
+			result, err := locktest.Check(t.Context(), subject, locktest.Options{Faults: []string{"none"}, Trials: -1})
+			if err != nil || result.Trials == 0 {
+				t.Errorf("%s: %v, %v: nothing was tried", name, result, err)
+			}
 			if rand.Reader != before {
 				t.Errorf("%s: the Reader is a %T, want the %T from before", name, rand.Reader, before)
 			}

@@ -47,8 +47,8 @@
 // majority of nodes. Without any fault, each has to do what its option says, before anything
 // else is tried.
 //
-// The same Subject compares the lock with others, in reports and on real Redis: see Recipe
-// and the package lockstorm.
+// Recipe makes a Subject a recipe, which reports compare with other locks, also on real Redis:
+// see the package lockstorm.
 //
 // # Redis clients
 //
@@ -64,14 +64,15 @@
 // goroutine holds a mutex while a command waits for its reply, and another one waits for the
 // mutex, the clock stands still: after some seconds the trial ends with an error, which names
 // the line that waits. go-redis 9.23 holds one during a connection's handshake, and its Close
-// waits for it, unless the mode of Options.MaintNotificationsConfig is ModeDisabled. So does
-// the channel of its PubSub.
+// waits for it, unless the mode of Options.MaintNotificationsConfig is ModeDisabled.
+// The channel of its PubSub has the same problem.
 //
 // # What go test shows
 //
 // Each fault is a subtest, so that -run chooses faults: -run '^TestPaymentLock$/^delay$'. With
-// -v each tells its limits, and the test tells what each is, with a trial to replay; -short runs about a third of the trials, and -artifacts keeps the
-// history and the commands of the smallest failing trial. A test that tried nothing fails
+// -v each tells its limits, and the test tells what each is, with a trial to replay; -short runs
+// about a third of the trials, and -artifacts keeps the history and the commands of the smallest
+// failing trial. A test that tried nothing fails
 // if -run chooses none of the faults, if the budget left no time for a trial under any, or if no
 // trial was decided; a fault that cannot strike the lock is skipped.
 //

@@ -175,7 +175,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 		if t, err = s.rerun(ctx, worst.Spec, v.folder); err != nil {
 			return err
 		}
-		v.Shrunk = why.Error()
+		v.Shrunk, v.unshrunk = why.Error(), true
 		if why == shrink.Varied || t.Hash != worst.Hash {
 			v.Shrunk += "; " + varies
 		}

@@ -46,11 +46,11 @@ type Held struct {
 	Extend func(ctx context.Context) error
 	// Until returns the instant until which the caller holds the lock, as the lock claims.
 	// It is asked after each successful Acquire and Extend. Clients stop then. The instant is
-	// one of time.Now or, with the option WallClock, of Client.Now.
+	// one of time.Now or, with the option WallClock, of Client.Now; the zero time claims nothing.
 	Until func() time.Time
 	// Lost is closed when the lock learns that it lost its lease. Clients stop then. A client
-	// that waits in another call at that moment, for example for a second lock, counts as told,
-	// but not a client that is frozen.
+	// that waits in another call, for example for a second lock, has been told. A frozen client
+	// has not.
 	Lost <-chan struct{}
 	// Fence is the fencing token, greater than that of all earlier grants; 0 = none. The
 	// guarded resource refuses a token that is smaller than one it has seen.

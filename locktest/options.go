@@ -17,13 +17,14 @@ type Options struct {
 	// virtual: long leases cost nothing.
 	TTL time.Duration
 	// Patience is the longest time that a call of the lock takes if Redis does not answer,
-	// with all retries of its Redis client; 0 = 15 s, which is enough for go-redis with its
-	// defaults. A client that is stuck for longer counts as blocked.
+	// with all retries of its Redis client: from 1 ms to one minute; 0 = 15 s, which is enough
+	// for go-redis with its defaults. A client that is stuck for longer counts as blocked. Less
+	// than half of TTL counts as that: a client that waits for a reply may always hold a lease.
 	Patience time.Duration
 	// Nodes is the number of independent Redis nodes of a lock that needs a majority of
 	// them, as Redlock does: 2 to 16; 0 = one node.
 	Nodes int
-	// Clients is the number of client processes; 0 = 3.
+	// Clients is the number of client processes, at least 2; 0 = 3.
 	Clients int
 	// Faults are the names of the faults, or globs; none = all that can strike the lock.
 	// "lockstorm list faults" and docs/faults.md describe them.
@@ -31,7 +32,7 @@ type Options struct {
 	// Trials is the number of trials per fault and workload that are drawn by Seed, beside
 	// the named ones, which strike at each command in turn; 0 = 2, negative = none.
 	Trials int
-	// Seed of the drawn trials; 0 = 1. In Run the flag -lockstorm.seed takes precedence.
+	// Seed of the drawn trials, at most trial.MaxSeed (2^53 - 1); 0 = 1. In Run the flag -lockstorm.seed takes precedence.
 	Seed uint64
 	// Budget is the real time for trials; 0 = one minute. What it cuts off is reported.
 	// Shrinking takes up to a quarter of it on top.

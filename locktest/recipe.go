@@ -58,8 +58,8 @@ func (l lock) traits() (traits, error) {
 	case goroutines.Bubble() != "":
 		return traits{}, errBubble
 	}
-	checking.Lock()
-	defer checking.Unlock()
+	checking <- struct{}{}
+	defer func() { <-checking }()
 	defer entropy.Unseed()
 	defer l.register()()
 	s, err := newSession(l, worker.NewPool(guest.Bed{Testbed: sim.New(), Seeds: true}, nil, 1), 1)

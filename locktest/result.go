@@ -17,19 +17,19 @@ import (
 type Result struct {
 	// Faults has the results under each fault, in a fixed order.
 	Faults []FaultResult
-	// Trials is the number of trials that were run, those for shrinking not counted.
-	Trials  int
+	// Trials is the number of trials that were run under the faults. Those for shrinking and
+	// those that show what the lock can do are not counted.
+	Trials int
+	// Elapsed is the real time that the test took.
 	Elapsed time.Duration
 	// Hints say which options fit what the lock was seen to do.
 	Hints []string
 }
 
-// Failed reports whether the lock broke a promise, or could not be judged, under any fault.
-func (r *Result) Failed() bool { return r.Err() != nil }
-
 // Err returns nil if the lock only has the limits of any lease, or an error that tells each
 // violation and each fault of which a trial could not be run or judged. NotTested, CutOff
-// and Undecided are no errors, unless the budget left no time for a trial under any fault.
+// and Undecided are no errors, unless the budget left no time for a trial under any fault, or
+// trials ran and none was decided.
 func (r *Result) Err() error {
 	var parts []string
 	for _, f := range r.Faults {
@@ -37,7 +37,7 @@ func (r *Result) Err() error {
 			parts = append(parts, f.Fault+": "+text)
 		}
 	}
-	if lack, fails := r.untested(); fails {
+	if lack, fails, _ := r.untested(); fails {
 		parts = append(parts, lack)
 	}
 	if len(parts) == 0 {
@@ -47,16 +47,16 @@ func (r *Result) Err() error {
 }
 
 // untested returns why no trial was run and decided under any of the faults; "" = one was, or
-// there are no faults. It fails if more time is all that was missing, or if trials ran and left
-// open what the lock is. The fault-free probes do not count if there are faults.
-func (r *Result) untested() (lack string, fails bool) {
+// there are no faults. It fails if more time is all that was missing (byBudget), or if trials
+// ran and left open what the lock is. The fault-free probes do not count if there are faults.
+func (r *Result) untested() (lack string, fails, byBudget bool) {
 	var why, open []string
 	decided := false
 	for _, f := range r.Faults {
 		undisturbed := f.Fault == nemesis.Undisturbed().Name
 		switch {
 		case f.Violation != nil, len(f.Errors) > 0, f.decided() && (!undisturbed || len(r.Faults) == 1):
-			return "", false
+			return "", false, false
 		case f.decided():
 			decided = true
 		case f.Trials > 0:
@@ -69,18 +69,19 @@ func (r *Result) untested() (lack string, fails bool) {
 	}
 	switch {
 	case fails:
-		return "nothing was tested: the budget left no time for a trial under any fault (option Budget)", true
+		return "nothing was tested: the budget left no time for a trial under any fault (option Budget)", true, true
 	case len(open) > 0:
-		return "nothing was tested: no trial was decided under any fault: " + strings.Join(open, "; "), !decided || slices.ContainsFunc(r.Faults, func(f FaultResult) bool { return f.Undecided > 0 })
+		return "nothing was tested: no trial was decided under any fault: " + strings.Join(open, "; "), !decided || slices.ContainsFunc(r.Faults, func(f FaultResult) bool { return f.Undecided > 0 }), false
 	case decided || len(why) == 0:
-		return "", false
+		return "", false, false
 	}
-	return "nothing was tested: " + strings.Join(why, "; "), false
+	return "nothing was tested: " + strings.Join(why, "; "), false, false
 }
 
 // FaultResult is what the lock did under one fault.
 type FaultResult struct {
-	Fault  string
+	Fault string
+	// Trials is the number of trials that were run, decided or not.
 	Trials int
 	// Violation is the worst that the lock is to blame for; nil = nothing.
 	Violation *Violation
@@ -128,8 +129,8 @@ type Violation struct {
 	// Story tells the trial in numbered steps, then which assumption broke, then what would
 	// have prevented it. Title sums it up.
 	Title, Story string
-	// SameAs is a fault that showed the same: an earlier one, or that of the trial in the file
-	// Saved, which an earlier run saved. Then this trial was not shrunk.
+	// SameAs names the fault that already tells this flaw; Saved is the file of its trial, if an
+	// earlier run saved it. Such a trial is not shrunk.
 	SameAs, Saved string
 	// Shrunk says how much smaller the trial became, or why it did not.
 	Shrunk string
@@ -139,6 +140,8 @@ type Violation struct {
 	Replay string
 	spec   trial.Spec // of the trial that is told
 	folder string     // of its evidence, removed with the session
+	// unshrunk: Shrunk says why the trial did not become smaller.
+	unshrunk bool
 	// unsteady: the trial did not show the same when it was run again.
 	unsteady bool
 }
@@ -170,7 +173,7 @@ func (v *Violation) String() string {
 	}
 	b.WriteString("\n")
 	switch {
-	case strings.HasPrefix(v.Shrunk, "not shrunk"):
+	case v.unshrunk:
 		fmt.Fprintf(&b, "a trial that shows it (%s):\n", v.Shrunk)
 	case v.Shrunk != "":
 		fmt.Fprintf(&b, "the smallest trial that shows it (%s):\n", v.Shrunk)

@@ -75,11 +75,13 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	if r.session, err = r.processes(l, call); err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		if err := r.session.close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	r.session.pool.out = os.Stderr
 	r.all()
-	if err := r.session.close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // runner is one call of Run.
@@ -139,14 +141,14 @@ func (r *runner) all() {
 		return
 	}
 	if r.replay == "" {
-		var err error
-		if r.saved, err = r.runSaved(ctx); err != nil {
-			t.Error(cmp.Or(context.Cause(ctx), err))
+		if err := r.loadSaved(); err != nil {
+			t.Error(err)
 			return
 		}
 	}
+	s.left = r.chosen()
 	result, ran := &Result{Hints: s.hints()}, 0
-	for _, fault := range s.plan.Faults() {
+	for _, fault := range r.savedFirst() {
 		t.Run(fault, func(t *testing.T) {
 			ran++
 			r.tests[fault] = t.Name()
@@ -169,6 +171,24 @@ func (r *runner) all() {
 	}
 }
 
+// chosen returns how many faults share the budget: those whose subtests -run chooses.
+func (r *runner) chosen() int {
+	faults := r.session.plan.Faults()
+	f := flag.Lookup("test.run")
+	if f == nil {
+		return len(faults)
+	}
+	parts, depth := strings.Split(f.Value.String(), "/"), 1+strings.Count(r.t.Name(), "/")
+	if len(parts) <= depth {
+		return len(faults)
+	}
+	pattern, err := regexp.Compile(parts[depth])
+	if err != nil { // as with a slash in brackets
+		return len(faults)
+	}
+	return max(1, len(slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return !pattern.MatchString(f) })))
+}
+
 // checkTested fails the test if nothing was tested because of a mistake, which a test that
 // passes would hide: a pattern of -run that matches no fault, or too small a budget. With
 // -skip, and if no fault can strike the lock, it only says so; it does not skip the test,
@@ -176,13 +196,13 @@ func (r *runner) all() {
 func (r *runner) checkTested(result *Result, ran int) {
 	t := r.t
 	t.Helper()
-	lack, fails := result.untested()
+	lack, fails, byBudget := result.untested()
 	switch {
 	case ran == 0:
 		skip := flag.Lookup("test.skip")
 		fails = skip == nil || skip.Value.String() == ""
 		lack = "nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
-	case strings.HasSuffix(lack, "(option Budget)"):
+	case byBudget:
 		lack += fmt.Sprintf("; it is %v", r.session.Options.Budget)
 	}
 	switch {
@@ -210,7 +230,7 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 		r.replayNamed(ctx, t, fault, result)
 		return
 	}
-	if !r.savedHold(t, fault, result) {
+	if !r.savedHold(ctx, t, fault, result) {
 		return
 	}
 	f, err := r.session.fault(ctx, fault)
@@ -243,7 +263,7 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 		lines = append(lines, named)
 	} else {
 		lines = append(lines, "  "+r.command(t, "-lockstorm.replay="+filepath.ToSlash(path)))
-		if !strings.HasPrefix(v.Shrunk, "not shrunk") {
+		if !v.unshrunk {
 			lines = append(lines, "the trial that it was shrunk from:", named)
 		}
 		lines = append(lines, "it is saved, and runs first from now on, in", "  "+path)

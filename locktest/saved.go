@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -94,11 +95,12 @@ type rerunTrial struct {
 	err    error // why it was not run
 }
 
-// runSaved runs the trials that earlier runs saved, so that what they show counts as told.
-func (r *runner) runSaved(ctx context.Context) (all []rerunTrial, err error) {
+// loadSaved reads the trials that earlier runs saved, to be run by savedHold. A file that
+// cannot be read fails the test.
+func (r *runner) loadSaved() error {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.json"))
 	if err != nil {
-		return nil, fmt.Errorf("locktest: %w", err)
+		return fmt.Errorf("locktest: %w", err)
 	}
 	slices.Sort(files)
 	s := r.session
@@ -107,19 +109,33 @@ func (r *runner) runSaved(ctx context.Context) (all []rerunTrial, err error) {
 		if a.spec, a.err = s.load(path); a.err == nil {
 			a.err = s.suits(path, a.spec)
 		}
-		if a.err == nil {
-			if a.done, err = s.rerun(ctx, a.spec, a.folder); err != nil {
-				return nil, err
-			}
+		if a.spec.Fault == "" {
+			r.t.Error(cmp.Or(a.err, fmt.Errorf("locktest: %s: expected the trial of a fault", path)))
+			continue
 		}
-		if a.err == nil && blames(a.done) {
-			if _, ok := s.tells(blame(a.done)); !ok {
-				s.told = append(s.told, told{blame(a.done), a.spec.Fault, path})
-			}
-		}
-		all = append(all, a)
+		r.saved = append(r.saved, a)
 	}
-	return all, nil
+	return nil
+}
+
+// savedFirst returns the plan's faults, those with saved trials first: what these show is told
+// under their own fault. It says which saved trials are of no such fault.
+func (r *runner) savedFirst() []string {
+	faults := r.session.plan.Faults()
+	of := func(fault string) int { // 0 if a trial of the fault is saved
+		if slices.ContainsFunc(r.saved, func(a rerunTrial) bool { return a.spec.Fault == fault }) {
+			return 0
+		}
+		return 1
+	}
+	for _, a := range r.saved {
+		if !slices.Contains(faults, a.spec.Fault) {
+			r.t.Logf("locktest: the saved trial %s is not run: its fault %s is none of this test's", a.path, a.spec.Fault)
+		}
+	}
+	first := slices.Clone(faults)
+	slices.SortStableFunc(first, func(a, b string) int { return of(a) - of(b) })
+	return first
 }
 
 // violationOf returns a violation with the worst flaw of a trial; nil = the lock is not to blame.
@@ -131,24 +147,40 @@ func violationOf(t trial.Result) *Violation {
 	return &Violation{Fault: t.Spec.Fault, Flaws: []Flaw{{Oracle: f.Oracle, Cause: f.Cause, Trials: 1}}}
 }
 
-// savedHold judges the saved trials of a fault, and reports whether the other trials are
-// to run: no saved one shows that the lock is to blame. If not, the test has failed.
-func (r *runner) savedHold(t *testing.T, fault string, result *Result) bool {
+// savedHold runs and judges the saved trials of a fault, and reports whether the other trials
+// are to run: no saved one shows that the lock is to blame. If not, the test has failed.
+func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string, result *Result) bool {
+	f := FaultResult{Fault: fault}
 	held := true
 	for _, a := range r.saved {
 		switch {
-		case a.err != nil && (a.spec.Fault == "" || a.spec.Fault == fault):
+		case a.spec.Fault != fault:
+			continue
+		case a.err == nil:
+			if a.done, a.err = r.session.rerun(ctx, a.spec, a.folder); a.err != nil {
+				t.Fatal(cmp.Or(context.Cause(ctx), a.err))
+			}
+		default:
 			t.Error(a.err)
 			held = false
-		case a.err == nil && a.spec.Fault == fault:
-			result.Trials++
-			if !r.judge(t, a, "the saved trial "+a.path) {
-				held = false
-				result.Faults = append(result.Faults, FaultResult{Fault: fault, Violation: violationOf(a.done)})
-			}
+			continue
+		}
+		f.Trials++
+		if r.judge(t, a, "the saved trial "+a.path) {
+			continue
+		}
+		held = false
+		switch v := violationOf(a.done); {
+		case v == nil:
+		case f.Violation == nil:
+			f.Violation = v
+		default:
+			f.Violation.Flaws = append(f.Violation.Flaws, v.Flaws...)
 		}
 	}
+	result.Trials += f.Trials
 	if !held {
+		result.Faults = append(result.Faults, f)
 		t.Logf("the other trials under %s were not run: saved trials come first", fault)
 	}
 	return held

@@ -46,6 +46,14 @@ type told struct {
 	saved string // the file of its trial, if an earlier run saved it; else ""
 }
 
+// String returns words after "the same as under".
+func (t told) String() string {
+	if t.saved == "" {
+		return t.fault + ", which tells it"
+	}
+	return t.fault + ", in " + t.saved
+}
+
 // tells returns where a violation is told.
 func (s *session) tells(f trial.Flaw) (where told, ok bool) {
 	if i := slices.IndexFunc(s.told, func(t told) bool { return t.Same(f) }); i >= 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -74,5 +75,38 @@ func change(t *testing.T, path string, edit func(spec map[string]any)) {
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A saved trial is told under its own fault, and where that does not run another fault tells its
+// own story.
+func TestASavedTrialOfAFaultThatDoesNotRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like")
+	}
+	dir := t.TempDir()
+	play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")
+	const story = "What would have prevented it"
+	play(t, "bareDelete", dir, "-test.run=^TestScene$/^delay$").says(t, story, "--- FAIL: TestScene/delay", "!the same as")
+	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "client-pause-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("saved are %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(strings.Replace(files[0], ".json", "-2.json", 1), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")
+	p.says(t, "the same as under client-pause, in ", "breaks what it promises under 1 of 1 fault: ")
+	play(t, "fenced", dir, "-test.run=^TestScene$/^none$").says(t, "--- PASS: TestScene")
+	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = play(t, "bareDelete", dir)
+	if n := strings.Count(p.out, filepath.Base(files[0])+":"); p.passed || n != 1 {
+		t.Errorf("a file that cannot be read is told %d times in\n%s", n, p.out)
 	}
 }
