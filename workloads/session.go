@@ -73,7 +73,7 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 		handles: map[string]locks.Lock{},
 		woken:   make(chan struct{}),
 	}
-	s.ctx, s.stop = context.WithCancel(ctx)
+	s.ctx, s.stop = s.life(ctx)
 	s.patience, s.impatient = context.WithCancel(s.ctx)
 	for k := range r.Opts.Keys {
 		if s.handles[lockName(k)], err = maker(lockName(k), r.Opts.TTL); err != nil {
@@ -81,6 +81,20 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 		}
 	}
 	return s, nil
+}
+
+// life returns a context that ends with ctx, with stop, and with the client's process.
+func (s *session) life(ctx context.Context) (life context.Context, stop context.CancelFunc) {
+	life, cancel := context.WithCancel(ctx)
+	process := s.client.Locks()
+	if process == nil || process.Context == nil {
+		return life, cancel
+	}
+	forget := context.AfterFunc(process.Context, cancel)
+	return life, func() {
+		forget()
+		cancel()
+	}
 }
 
 // guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which

@@ -129,6 +129,23 @@ func (g *Gate) CrashClient(client int) error {
 	return nil
 }
 
+// InOperation returns whether a living client, and which crashed ones, have an invocation that
+// is not complete. Of a client process the answer is that of its last Open.
+func (g *Gate) InOperation() (living bool, crashed []int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, cl := range g.clients {
+		switch {
+		case cl.op < 0:
+		case cl.crashed:
+			crashed = append(crashed, cl.id)
+		default:
+			living = true
+		}
+	}
+	return living, crashed
+}
+
 // lastWait is how long a read, a write or a dial of a crashed client waits if nothing else
 // ends it. The code of a dead process must not keep the trial from its end; nobody can
 // notice when it unwinds.

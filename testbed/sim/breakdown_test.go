@@ -115,3 +115,36 @@ func TestAnInterruptedTrialEnds(t *testing.T) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
+
+// TestADeadClientsCodeAccusesNobody: the code of a crashed client may wait, for its contexts'
+// ends and longer, as a process does that nobody has killed.
+func TestADeadClientsCodeAccusesNobody(t *testing.T) {
+	dies := func(then func(env testbed.Env)) body {
+		return func(ctx context.Context, env testbed.Env) error {
+			env.Client(0).Open(7)
+			if err := env.(testbed.Clients).CrashClient(0); err != nil {
+				return err
+			}
+			then(env)
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		body body
+		says string // "" = the trial comes to its end
+	}{
+		"for the end of its context": {dies(func(env testbed.Env) { <-env.Client(0).Locks().Context.Done() }), ""},
+		"for ever":                   {dies(func(testbed.Env) { select {} }), "the code of a crashed client goes on"},
+		"beside one that lives": {dies(func(env testbed.Env) {
+			env.Client(1).Open(8)
+			<-env.Client(0).Locks().Context.Done()
+		}), string(history.FDeadlock)},
+	} {
+		_, err := trial(t, testbed.Setup{Seed: 1, Clients: 2, CommandTimeout: -1, Limit: time.Minute}, c.body)
+		var broken *testbed.Breakdown
+		accused := errors.As(err, &broken)
+		if accused != (c.says == history.FDeadlock) || (err == nil) != (c.says == "") || !accused && err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %q", name, err, c.says)
+		}
+	}
+}

@@ -62,7 +62,11 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	if err != nil {
 		return fmt.Errorf("sim testbed: make a node: %w", err)
 	}
-	clean, err := bubble(func() error { return live(ctx, s, nodes, body) })
+	var limit error
+	clean, err := bubble(func() error { return live(ctx, s, nodes, body, &limit) })
+	if limit != nil { // a bubble that is blocked in spite of it is no finding
+		err = limit
+	}
 	if clean {
 		t.giveBack(nodes)
 	}

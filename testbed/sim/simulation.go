@@ -28,6 +28,8 @@ type simulation struct {
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
+	buried   bool          // the contexts of crashed clients were ended
+	limit    *error        // why the testbed cannot judge the trial
 	broken   error         // why the simulation ended the trial; nil if it did not
 	pipes    int
 	servers  []*server
@@ -49,9 +51,10 @@ var (
 	_ testbed.SplitBrain = (*simulation)(nil)
 )
 
-// live runs a trial from beginning to end, in its bubble.
-func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error) error {
-	w := &simulation{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
+// live runs a trial from beginning to end, in its bubble. limit gets the error of a trial that
+// the testbed ended because it cannot judge it.
+func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error, limit *error) error {
+	w := &simulation{setup: s, outer: outer, limit: limit, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
 	defer w.cancel(nil)
 	w.gate = gate.New(gate.Options{
@@ -213,8 +216,38 @@ func (w *simulation) exhausted() {
 	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
 }
 
-// overdue ends a trial that has exceeded its time limit.
-func (w *simulation) overdue() {
+// overdue ends a trial that has exceeded its time limit, beside the schedule: the gate must not
+// be asked while mu is held.
+func (w *simulation) overdue() { go w.end() }
+
+// burial is how long the code of crashed clients may take to come to its end when its contexts
+// have ended.
+const burial = time.Minute
+
+// end ends a trial that has exceeded its time limit. If nothing but the code of crashed
+// clients keeps it from its end, no lock is to blame, since a dead process waits for nothing:
+// their contexts end first, and if that does not help, this is the testbed's limit.
+func (w *simulation) end() {
+	living, crashed := w.gate.InOperation()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case living || len(crashed) == 0:
+		w.breakDown()
+	case w.buried:
+		*w.limit = fmt.Errorf("sim testbed: ended at %v: the code of a crashed client goes on although its contexts have ended", now())
+		w.abandon(*w.limit)
+	default:
+		w.buried = true
+		for _, id := range crashed {
+			w.clients[id].End()
+		}
+		w.schedule.add(&event{at: align(now()+burial, 0), do: w.overdue})
+	}
+}
+
+// breakDown ends a trial because the code under test does not come to its end. Mu is held.
+func (w *simulation) breakDown() {
 	b := &testbed.Breakdown{
 		Kind: history.FRunaway, Stack: goroutines.All(),
 		Detail: fmt.Sprintf("not over after %v: a client does not come to its end", w.setup.Limit),
