@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
@@ -146,7 +147,11 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 		place string
 	}
 	latest := map[nodePlace]*keyspace.Grant{}
-	for _, g := range rp.ownOf(last) {
+	own := rp.ownOf(last)
+	if inTime := slices.DeleteFunc(slices.Clone(own), rp.madeLate); len(inTime) > 0 {
+		own = inTime
+	}
+	for _, g := range own {
 		if g.Came > f.To {
 			continue // a copy that came after the finding does not count
 		}
@@ -158,6 +163,13 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	return slices.SortedFunc(maps.Values(latest), func(a, b *keyspace.Grant) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq))
 	})
+}
+
+// madeLate reports whether a command made the grant after its acquire had succeeded without it, as one
+// that was held up on its way to one of several nodes.
+func (rp *replay) madeLate(g *keyspace.Grant) bool {
+	p := rp.Operation(g.Op)
+	return rp.Has(g.Op) && p.Complete.Type == history.OK && !g.Copied && g.At.Lo > p.Complete.Time
 }
 
 // latestBefore returns the client's latest acquire of the finding's lock that had

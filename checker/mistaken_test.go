@@ -27,6 +27,20 @@ func TestVerdictsThatWereMistaken(t *testing.T) {
 			s.give(1800, 1, "1", "DEL", "lock")
 			s.give(2000, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: lease-outlived", "ownership: foreign-renewal"}},
+		{"a grant that arrives when its acquire is long over", "redlock", func(s *story) {
+			s.vote(10, 1, "t1", []int{2, 3, 4}, nil)
+			s.invoke(99, 0, history.FAcquire)
+			s.onNodes(100, 0, []int{0, 1}, "OK", setPX("t0")...)
+			s.node = "n2"
+			s.late(103, 1200, 0, "OK", setPX("t0")...)
+			s.done(110, 0, history.OK, history.Lease{Token: "t0"})
+			s.invoke(299, 0, history.FRelease)
+			s.onNodes(300, 0, []int{0, 1}, "1", s.cad("t0")...)
+			s.done(310, 0, history.OK)
+			s.invoke(1499, 1, history.FRelease)
+			s.onNodes(1500, 1, []int{2, 3, 4}, "0", s.cad("t1")...)
+			s.done(1510, 1, history.Fail)
+		}, []string{"exclusion: race"}},
 		{"the renewals of a hung one are bounded and over", "set-nx-ex-bounded-renewal", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "token-a", "EX", "1", "NX")
 			s.nemesis(11, hang(0))

@@ -21,7 +21,7 @@ const asScene = "LOCKSTORM_LOCKTEST_SCENE"
 // scenes are tests of locks, most of which fail. Each is played in a process of its own, as
 // by a user's go test.
 var scenes = map[string]func(t *testing.T){
-	"right":      func(t *testing.T) { locktest.Run(t, right) },
+	"right":      func(t *testing.T) { locktest.Run(t, right, whole) },
 	"bareDelete": func(t *testing.T) { locktest.Run(t, bareDelete, few("client-pause", "delay")) },
 	"everybody":  func(t *testing.T) { locktest.Run(t, everybody, few("none")) },
 	"nobody":     func(t *testing.T) { locktest.Run(t, unconfigured, few("none")) },
@@ -37,7 +37,7 @@ var scenes = map[string]func(t *testing.T){
 		locktest.Run(t, extended(false), few("none"))
 	},
 	"untilTooLate":   func(t *testing.T) { locktest.Run(t, until(time.Second), few("none", "client-pause")) },
-	"until":          func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay")) },
+	"until":          func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay"), whole) },
 	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
 	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
 	"pooled":         func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
@@ -130,8 +130,8 @@ var scenes = map[string]func(t *testing.T){
 	"checkedBriefly":  func(t *testing.T) { check(t, right, few("delay"), locktest.Budget(1)) },
 	"waits":           func(t *testing.T) { locktest.Run(t, waitsForNobody, few("none")) },
 	"unscripted":      func(t *testing.T) { locktest.Run(t, bareDelete, few("script-flush")) },
-	"deniesRelease":   func(t *testing.T) { locktest.Run(t, deniesRelease) },
-	"errorsAreBusy":   func(t *testing.T) { locktest.Run(t, errorsAreBusy) },
+	"deniesRelease":   func(t *testing.T) { locktest.Run(t, deniesRelease, whole) },
+	"errorsAreBusy":   func(t *testing.T) { locktest.Run(t, errorsAreBusy, whole) },
 	"scriptForgotten": func(t *testing.T) { locktest.Run(t, scriptForgotten, few("client-pause", "script-flush")) },
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
