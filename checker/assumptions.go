@@ -53,9 +53,11 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 		earliest = min(ended, l.End.At.Lo)
 	}
 	h := rp.hold(l)
-	if h != nil && h.ToWhy == account.ByDeadline && h.To > ended+max(rp.Claims.TTL/100, time.Millisecond) {
+	// A deadline that comes too late is to blame even if the holder froze: with a right one, it
+	// would have seen on waking up that its lease was over.
+	if claimed := rp.claimed(h, s.To); claimed > ended+max(rp.Claims.TTL/100, time.Millisecond) {
 		return &account.Assumption{Premise: account.CountsRight, But: account.Fact{
-			What: account.ClaimedTooLong, Clients: []int{l.Client}, Until: within(rp.Evidence, h.To), Since: l.At.Mid(), At: ended,
+			What: account.ClaimedTooLong, Clients: []int{l.Client}, Until: within(rp.Evidence, claimed), Since: l.At.Mid(), At: ended,
 		}}
 	}
 	// The freeze must cover the end of the lease: a running client could have seen it.
@@ -76,6 +78,27 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 		on.What = account.HungToEnd
 	}
 	return &account.Assumption{Premise: account.ClientStops, But: on}
+}
+
+// claimed returns the latest deadline, on the history's clock, that the owner of a hold had been
+// told by that time; 0 if it had none.
+func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
+	if h == nil {
+		return 0
+	}
+	for i := rp.Pairing.Of[rp.Pairing.Place(h.Acquire)]; i < len(rp.Pairing.All); i++ {
+		o := &rp.Pairing.All[i]
+		if o.Invoke.Time > by {
+			break
+		}
+		if o.Invoke.Client != h.Client || o.Invoke.Process == history.Nemesis || o.Invoke.Lock != h.Lock || o.Done() != history.OK || o.Complete.Time > by {
+			continue
+		}
+		if told := o.Lease().Deadline; told != 0 && (o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend) {
+			until = max(until, rp.Clocks[h.Client].Shows(told, o.Invoke.Time))
+		}
+	}
+	return until
 }
 
 // lapsed returns the time at which the grant ended: when its key expired; otherwise when

@@ -71,6 +71,16 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.give(1150, 1, "1", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, "that a client stops when its lease ends: c0 was frozen from 0.020s to 1.101500s (some-freeze)"},
+		{"a frozen holder whose own deadline comes too late", "set-nx-px", LeaseOutlived, func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "OK", setPX("t0")...)
+			s.done(11, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1500)})
+			s.window(20, history.Invoke, 0, "some-freeze", over(0))
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.window(1101.5, history.Info, 0, "some-freeze", over(0))
+			s.give(1150, 1, "1", s.cad("t1")...)
+			s.give(1200, 0, "0", s.cad("t0")...)
+		}, "that a client does not claim more than its lease: c0 claimed the lock until 1.202s, by a count of its own, under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a fault over somebody else explains nothing: the holder overran its lease", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
 				s.window(20, history.Invoke, 1, "some-freeze", over(1))

@@ -35,6 +35,7 @@ type clues struct {
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
 	waited                                   bool // a holder's commands show that replicas acknowledged its key before one was promoted
+	counted                                  bool // a re-entrant lock counted a command twice that its client repeated after a lost reply
 	unasked                                  bool // a client entered its lock again without a command to Redis
 	severed                                  bool // no command of a holder could reach a node until the harm began
 	extended                                 bool // the harm is an extension that succeeded too late
@@ -87,6 +88,7 @@ func (t *teller) clues() clues {
 		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
 		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
+	c.counted = t.Finding.kind() == checker.HarmReentry && t.repeated()
 	for _, i := range t.Finding.Ops {
 		c.unasked = c.unasked || t.Finding.kind() == checker.HarmReentry && t.enteredUnasked(i)
 	}
@@ -124,6 +126,23 @@ func (t *teller) clues() clues {
 	c.severed = t.severed()
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
 	return c
+}
+
+// repeated reports whether a client of the story sent a command again that had run, but whose
+// reply it did not get.
+func (t *teller) repeated() bool {
+	unanswered := map[string]bool{}
+	for _, c := range t.Commands {
+		if c.Op < 0 || !c.Ran() || !slices.Contains(t.Cast, c.Client) {
+			continue
+		}
+		key := fmt.Sprint(c.Client, c.Op, c.Node, c.Args)
+		if unanswered[key] {
+			return true
+		}
+		unanswered[key] = c.Replied == 0
+	}
+	return false
 }
 
 // leased reports whether the keys got TTLs, or should have: the lock claims to recover
@@ -245,8 +264,12 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
 		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, of which no two clients can have a majority each, instead of a primary that may become two")},
 		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
+		{func(c clues) bool { return c.reasons[account.ByOtherNodes] }, say("more than half of the nodes for every grant: two such majorities have a node in common, and the grants here had none")},
+		{func(c clues) bool { return c.counted }, say("commands that may come twice: a client repeated one whose reply was lost (go-redis: MaxRetries), and the lock counted it again. Let the script remember the request, or do not repeat it")},
 		atomicTake,
-		{func(c clues) bool { return len(c.took) <= 1 && !c.readers && !c.twoPrimaries }, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
+		{func(c clues) bool {
+			return len(c.took) <= 1 && !c.readers && !c.twoPrimaries && !c.counted && !c.reasons[account.ByOtherNodes]
+		}, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
 	},
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},

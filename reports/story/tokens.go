@@ -34,6 +34,9 @@ func (t *teller) grant(h checker.Hold) grant {
 		if !ok || c.Op != acquire.Invoke.Index || !c.Ran() || c.N == 0 && c.Phase != "" {
 			continue
 		}
+		if acquire.Complete != nil && c.Served > acquire.Complete.Time {
+			continue // the client did without it: the command was held up on its way
+		}
 		g.Commands = append(g.Commands, c)
 		for _, x := range t.Events {
 			if x.Command != c.Index {

@@ -333,6 +333,15 @@ func handles(e testbed.Env, r locks.Recipe) (all []locks.Lock, err error) {
 	return all, nil
 }
 
+// settled is the time for what a recipe left under way: the commands of a quorum whose replies
+// it did not wait for take their time on a busy machine.
+func settled(r locks.Recipe) time.Duration {
+	if r.Topology == locks.Independent {
+		return 200 * time.Millisecond
+	}
+	return 20 * time.Millisecond
+}
+
 // use acquires the lock, lets another client try in vain, and releases it. A recipe whose
 // second release panics gets fresh handles for each turn. If a recipe never grants the lock,
 // its failed acquire leaves a key that keeps the other client out; use removes the key.
@@ -355,7 +364,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			if granted := err == nil; granted == never || !granted && !errors.As(err, &answered) {
 				return fmt.Errorf("c%d: got %v, want a grant: %t, or else an error of Redis", i, err, !never)
 			}
-			time.Sleep(20 * time.Millisecond) // the last node of a quorum has answered
+			time.Sleep(settled(r)) // the last node of a quorum has answered
 			_, busy := all[1-i].TryLock(ctx)
 			if busy == nil {
 				return fmt.Errorf("c%d got the lock of c%d", 1-i, i)
@@ -363,7 +372,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			if never && !errors.Is(busy, locks.ErrBusy) {
 				return fmt.Errorf("c%d found no key that c%d left: %w", 1-i, i, busy)
 			}
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(settled(r))
 			if x, ok := l.(locks.Extender); ok {
 				time.Sleep(2 * absolute) // on either a renewal that is one
 				if _, err := x.Extend(ctx, lease); err != nil {
@@ -373,7 +382,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			if err := l.Unlock(ctx, lease); err != nil {
 				return fmt.Errorf("c%d: unlock: %w", i, err)
 			}
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(settled(r))
 		}
 	}
 	return nil
