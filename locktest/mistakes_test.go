@@ -78,7 +78,7 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 // A limit is told once per test, with the trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays a scene twice, of whose code the race detector has seen the like")
+		t.Skip("-short: this plays a scene twice, of whose code the race detector has seen the like; make test runs it without the race detector")
 	}
 	p := play(t, "extendedOften", t.TempDir())
 	p.says(t, "limit of any lease: exclusion by lease-outlived: A holder that", "The workload extend does so on purpose: ")
@@ -98,7 +98,7 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 // A finding is told once, however many faults and runs show it.
 func TestAFindingIsToldOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays a scene under all faults three times")
+		t.Skip("-short: this plays a scene under all faults three times; make test runs it without the race detector")
 	}
 	dir := t.TempDir()
 	for run := range 3 {

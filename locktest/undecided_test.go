@@ -12,7 +12,7 @@ import (
 // -lockstorm.replay names it, the test fails.
 func TestASavedTrialThatDecidesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like")
+		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")
 	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir)
@@ -82,7 +82,7 @@ func change(t *testing.T, path string, edit func(spec map[string]any)) {
 // own story.
 func TestASavedTrialOfAFaultThatDoesNotRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like")
+		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")
 	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")

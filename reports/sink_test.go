@@ -82,7 +82,7 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short: this writes whole reports, as a shorter test does too")
+		t.Skip("-short: this writes whole reports, as a shorter test does too; make test runs it without the race detector")
 	}
 }
 
