@@ -146,7 +146,9 @@ func (r *runner) all() {
 			return
 		}
 	}
-	s.left = r.chosen()
+	if f := flag.Lookup("test.run"); f != nil {
+		s.left = chosen(t.Name(), f.Value.String(), s.plan.Faults())
+	}
 	result, ran := &Result{Hints: s.hints()}, 0
 	for _, fault := range r.savedFirst() {
 		t.Run(fault, func(t *testing.T) {
@@ -171,14 +173,10 @@ func (r *runner) all() {
 	}
 }
 
-// chosen returns how many faults share the budget: those whose subtests -run chooses.
-func (r *runner) chosen() int {
-	faults := r.session.plan.Faults()
-	f := flag.Lookup("test.run")
-	if f == nil {
-		return len(faults)
-	}
-	parts, depth := strings.Split(f.Value.String(), "/"), 1+strings.Count(r.t.Name(), "/")
+// chosen returns how many of a test's faults share the budget: those whose subtests the value
+// of -run chooses.
+func chosen(test, run string, faults []string) int {
+	parts, depth := strings.Split(run, "/"), 1+strings.Count(test, "/")
 	if len(parts) <= depth {
 		return len(faults)
 	}
