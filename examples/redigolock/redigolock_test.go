@@ -33,7 +33,7 @@ func TestJobLock(t *testing.T) {
 				Extend:  func(ctx context.Context) error { return lost(l.Extend(ctx, ttl)) },
 			}, nil
 		}, nil
-	}, locktest.Patience(2*time.Second))
+	})
 }
 
 // lost translates the lock's error.
