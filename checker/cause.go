@@ -20,7 +20,7 @@ const (
 	NoKey          Cause = "no-key"          // no key of the lock was ever on a node
 	NoExpiry       Cause = "no-expiry"       // a key without TTL outlived its owner
 	LateCommand    Cause = "late-command"    // a command of an earlier attempt ran late
-	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
+	FenceRegressed Cause = "fence-regressed" // a later grant got no greater fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
 	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
 	FalseAnswer    Cause = "false-answer"    // the lock said no to what its own commands had done
@@ -84,7 +84,7 @@ var causes = []causeRow{
 	{Cause: LateCommand, breach: (*replay).late,
 		meaning: "a command of an earlier attempt arrived late", assumption: "a command that its client gave up never arrives"},
 	{Cause: FenceRegressed, timeless: always, replicated: always,
-		meaning: "an older fencing token came after a newer one", assumption: "fencing tokens only grow"},
+		meaning: "a fencing token was not greater than all before it, or was missing", assumption: "fencing tokens only grow"},
 	{Cause: OrphanedKey, ownerless: true, breach: (*replay).leftBehind,
 		meaning: "an orphaned key kept everybody out until it expired", assumption: "a key in Redis has a living owner"},
 	{Cause: HungHolder, ofRenewal: true, breach: (*replay).leftBehind,

@@ -276,12 +276,12 @@ func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 		own := func(other *fencedGrant) bool { return c.Reentrant && other.owner == g.owner }
 		first := firstOf[g.fence]
 		switch {
+		case g.fence <= 0:
+			found = append(found, regress{lock: g.lock, late: g})
 		case newest != nil && (g.fence < newest.fence || g.fence == newest.fence && !own(newest)):
 			found = append(found, regress{lock: g.lock, late: g, newer: newest})
 		case first != nil && !own(first):
 			found = append(found, regress{lock: g.lock, late: g, newer: first})
-		case g.fence <= 0:
-			found = append(found, regress{lock: g.lock, late: g})
 		}
 		if first == nil {
 			firstOf[g.fence] = g

@@ -39,6 +39,7 @@ type clues struct {
 	unasked                                  bool // a client entered its lock again without a command to Redis
 	severed                                  bool // no command of a holder could reach a node until the harm began
 	extended                                 bool // the harm is an extension that succeeded too late
+	unfenced                                 bool // a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended
 	// reasons are the kinds of the finding's reasons.
 	reasons map[account.What]bool
@@ -72,7 +73,7 @@ func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
 		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
-		extended: t.Finding.Account.What == account.ExtendedLate,
+		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
 	for _, h := range t.told {
 		g := t.grant(h)
@@ -347,8 +348,9 @@ var remedies = map[checker.Cause][]remedy{
 		fence,
 	},
 	checker.FenceRegressed: {
-		{func(c clues) bool { return c.promoted || c.restarted || c.splitBrain }, say("keeping the counter of the fencing tokens where no restart and no failover can set it back: `appendfsync always` and waiting for replicas, or a store with consensus")},
-		{func(c clues) bool { return !c.promoted && !c.restarted && !c.splitBrain }, say("taking the lock and its fencing token by one Lua script, and never lowering, deleting or expiring the counter")},
+		{func(c clues) bool { return c.unfenced }, say("a fencing token with every grant: a counter in Redis that the script that takes the lock increments")},
+		{func(c clues) bool { return !c.unfenced && (c.promoted || c.restarted || c.splitBrain) }, say("keeping the counter of the fencing tokens where no restart and no failover can set it back: `appendfsync always` and waiting for replicas, or a store with consensus")},
+		{func(c clues) bool { return !c.unfenced && !c.promoted && !c.restarted && !c.splitBrain }, say("taking the lock and its fencing token by one Lua script, and never lowering, deleting or expiring the counter")},
 		{always, say("a resource that remembers the greatest fencing token it saw, on stable storage")},
 	},
 	checker.OrphanedKey: {
