@@ -2,18 +2,33 @@ package locktest
 
 import "testing"
 
-// The budget is shared by the faults that -run chooses.
+// The budget is shared by the faults that -run and -skip choose.
 func TestTheBudgetIsSharedByTheFaultsThatRun(t *testing.T) {
 	faults := []string{"none", "client-pause", "delay", "partition", "partition-replies"}
-	for run, want := range map[string]int{
-		"": 5, "^TestLock$": 5, "^TestLock$/^delay$": 1, "TestLock/partition": 2, "TestLock/none|delay": 2, "TestLock/": 5,
-		"TestLock/[": 5, "TestLock/nothing": 1,
+	for _, c := range []struct {
+		run, skip string
+		want      int
+	}{
+		{"", "", 5},
+		{"^TestLock$", "", 5},
+		{"^TestLock$/^delay$", "", 1},
+		{"TestLock/partition", "", 2},
+		{"TestLock/(none|delay)", "", 2},
+		{"TestLock/none|TestOther/delay", "", 1}, // two patterns
+		{"TestLock/", "", 5},
+		{"TestLock/delay/more", "", 1},
+		{`TestLock/[n-n]one|\|`, "", 1},
+		{"TestLock/nothing", "", 1}, // of which none runs
+		{"", "TestLock/partition", 3},
+		{"", "TestLock/delay/more", 5},
+		{"", "TestOther/delay", 5},
+		{"TestLock/partition", "/replies", 1},
 	} {
-		if got := chosen("TestLock", run, faults); got != want {
-			t.Errorf("-run %s: %d share it, want %d", run, got, want)
+		if got := chosen("TestLock", c.run, c.skip, faults); got != c.want {
+			t.Errorf("-run %q -skip %q: %d share it, want %d", c.run, c.skip, got, c.want)
 		}
 	}
-	if got := chosen("TestLock/part", "TestLock/part/delay", faults); got != 1 {
+	if got := chosen("TestLock/part", "TestLock/part/delay", "", faults); got != 1 {
 		t.Errorf("in a subtest: %d share it, want 1", got)
 	}
 }

@@ -146,9 +146,7 @@ func (r *runner) all() {
 			return
 		}
 	}
-	if f := flag.Lookup("test.run"); f != nil {
-		s.left = chosen(t.Name(), f.Value.String(), s.plan.Faults())
-	}
+	s.left = chosen(t.Name(), value("test.run"), value("test.skip"), s.plan.Faults())
 	result, ran := &Result{Hints: s.hints()}, 0
 	for _, fault := range r.savedFirst() {
 		t.Run(fault, func(t *testing.T) {
@@ -173,20 +171,6 @@ func (r *runner) all() {
 	}
 }
 
-// chosen returns how many of a test's faults share the budget: those whose subtests the value
-// of -run chooses.
-func chosen(test, run string, faults []string) int {
-	parts, depth := strings.Split(run, "/"), 1+strings.Count(test, "/")
-	if len(parts) <= depth {
-		return len(faults)
-	}
-	pattern, err := regexp.Compile(parts[depth])
-	if err != nil { // as with a slash in brackets
-		return len(faults)
-	}
-	return max(1, len(slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return !pattern.MatchString(f) })))
-}
-
 // checkTested fails the test if nothing was tested because of a mistake, which a test that
 // passes would hide: a pattern of -run that matches no fault, or too small a budget. With
 // -skip, and if no fault can strike the lock, it only says so; it does not skip the test,
@@ -197,8 +181,7 @@ func (r *runner) checkTested(result *Result, ran int) {
 	lack, fails, byBudget := result.untested()
 	switch {
 	case ran == 0:
-		skip := flag.Lookup("test.skip")
-		fails = skip == nil || skip.Value.String() == ""
+		fails = value("test.skip") == ""
 		lack = "nothing was tested: go test -run or -skip chooses none of the faults " + strings.Join(r.session.plan.Faults(), ", ")
 	case byBudget:
 		lack += fmt.Sprintf("; it is %v", r.session.Options.Budget)

@@ -3,7 +3,6 @@ package locktest
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -212,7 +211,7 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 
 // keep copies a violated trial's evidence to the test's artifacts, if these are kept.
 func keep(t *testing.T, folder string) []string {
-	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
+	if value("test.artifacts") != "true" {
 		return []string{"go test -artifacts would keep its history and commands"}
 	}
 	dir := t.ArtifactDir()
