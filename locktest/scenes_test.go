@@ -36,8 +36,12 @@ var scenes = map[string]func(t *testing.T){
 	"extendedByAnybody": func(t *testing.T) {
 		locktest.Run(t, extended(false), few("none"))
 	},
-	"untilTooLate":   func(t *testing.T) { locktest.Run(t, until(time.Second), few("none", "client-pause")) },
-	"until":          func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay"), whole) },
+	"untilTooLate": func(t *testing.T) { locktest.Run(t, until(time.Second), few("none", "client-pause")) },
+	"until":        func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay"), whole) },
+	"untilByWallClock": func(t *testing.T) {
+		locktest.Run(t, untilByWallClock, few("none", "client-skew"), locktest.WallClock)
+	},
+	"byWallClock":    func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
 	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
 	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
 	"pooled":         func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
