@@ -38,8 +38,8 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
 		return overdue{NoExpiry, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
-	case givenTooLong(l, t, claimed):
-		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: t.Given(), Span: claimed}}
+	case givenBy(l, t) > claimed+claimed/10:
+		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: claimed}}
 	default:
 		return overdue{Unclassified, account.Fact{What: account.LongerThanSaid, Span: claimed}}
 	}
@@ -59,19 +59,27 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 			return rp.prolongedByClock(l, t)
 		}
 	}
-	switch {
-	case over && l != nil && givenTooLong(l, l.TermAt(op.Time), claimed):
-		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: l.TermAt(op.Time).Given(), Span: claimed}}
-	case over:
-		return overdue{cause: Unclassified}
+	if !over {
+		return overdue{}
 	}
-	return overdue{}
+	if l != nil && claimed > 0 {
+		if given := givenBy(l, l.TermAt(op.Time)); given > claimed+claimed/10 {
+			return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: given, Span: claimed}}
+		}
+	}
+	return overdue{cause: Unclassified}
 }
 
-// givenTooLong reports whether the grant's own client gave the key a TTL that is longer than
-// the time that the recipe claims, by more than a tenth.
-func givenTooLong(l *keyspace.Grant, t *keyspace.Term, claimed time.Duration) bool {
-	return t.Client == l.Client && claimed > 0 && t.Given() > claimed+claimed/10
+// givenBy returns the TTL that the grant's own client gave the key with the command of the
+// term; 0 if another client sent it. A node that fell back to an older term, such as a promoted
+// replica, has the TTL that the command gave before.
+func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
+	for i := range l.LifeCount() {
+		if x := l.Life(i); x.Cmd == t.Cmd && x.Client == l.Client {
+			given = max(given, x.Given())
+		}
+	}
+	return given
 }
 
 func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue {

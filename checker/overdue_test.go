@@ -64,3 +64,18 @@ func TestAKeyWithoutATTLThatIsTakenOverKeptNobodyOut(t *testing.T) {
 		}, []string{"liveness: no-expiry for ever"}},
 	})
 }
+
+// A replica that is promoted may have an older TTL than the last one: that one, too, was given
+// by a command.
+func TestATTLThatAPromotedReplicaHasWasGivenByACommand(t *testing.T) {
+	tales(t, []tale{{"a lease that an extension made too long", "set-nx-px", func(s *story) {
+		s.take(10, 0, "OK", "SET", "lock", "a", "NX", "PX", "1000")
+		s.cmd(20, 0, "1", "EXPIRE", "lock", "1000")
+		s.cmd(300, 0, "1", "EXPIRE", "lock", "1") // which the replica has not heard of
+		s.give(400, 0, "1", s.cad("a")...)
+		s.promote(500, "n1")
+		for at := 600.0; at < 4000; at += 100 {
+			s.busy(at, 1, "nil", "SET", "lock", "b", "NX", "PX", "1000")
+		}
+	}, []string{"liveness: long-lease", "liveness: orphaned-key"}}})
+}

@@ -25,7 +25,7 @@ var redlockrbSeconds = bug.Bug{
 	After: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: extendOwn(rdb)}
 	}),
-	Fault: "client-crash", Flaw: "liveness by unclassified",
+	Fault: "client-crash", Flaw: "liveness by long-lease",
 }
 
 var compareAndExpireSeconds = redis.NewScript(`
