@@ -14,7 +14,7 @@ import (
 // the owner learnt of its grant too late, or was frozen when a renewal was due.
 func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
-	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended it before
+	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended the term early
 		due = last.Fair
 	}
 	if h := rp.hold(first); h == nil || h.From >= due.Lo {

@@ -11,11 +11,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// extension decides whether every successful extension came in time: no other client was
-// granted the lock since the extending client was known to have it, that is since its
-// latest successful acquire or extension. A grant came in between if it was invoked after
-// that reply and answered before the extension was invoked. If operations overlap, or an
-// acquire of unknown outcome may have renewed the lease, the oracle finds nothing.
+// extension decides whether every successful extension came in time. An extension came too late if
+// another client was granted the lock after the reply to the extending client's latest successful
+// acquire or extension. That grant must have been invoked after that reply, and answered before the
+// extension was invoked. If operations overlap, or an acquire of unknown outcome may have renewed
+// the lease, the oracle finds nothing.
 func extension(ctx context.Context, f *Case) Verdict {
 	pairs, err := f.Pairs()
 	if err != nil {
@@ -44,7 +44,7 @@ func extension(ctx context.Context, f *Case) Verdict {
 // extended is a successful extension of a lease that its client was known to have.
 type extended struct {
 	history.Pair
-	// since is the earlier reply from which the client knew that it had the lease.
+	// since is the earlier reply that told the client that it had the lease.
 	since *history.Op
 }
 

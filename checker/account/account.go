@@ -25,8 +25,8 @@ type Account struct {
 	Broken *Assumption `json:"broken,omitempty"`
 }
 
-// Fact is one event, and What is its kind. A Fact has the fields that the sentence of its
-// kind uses.
+// Fact is one event, and What is its kind. Only the fields that the sentence of this kind uses are
+// set.
 type Fact struct {
 	What    What     `json:"what,omitempty"`
 	Clients []int    `json:"clients,omitempty"`
@@ -48,7 +48,7 @@ type Fact struct {
 	Of    int `json:"of,omitempty"`
 	// Values are values that were read, or fences. The first client's value is first.
 	Values []int64       `json:"values,omitempty"`
-	Late   bool          `json:"late,omitempty"` // the operation of the command was over; see Read
+	Late   bool          `json:"late,omitempty"` // the command arrived after its operation, which is of the time Read
 	Ended  Ending        `json:"ended,omitempty"`
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
@@ -132,7 +132,7 @@ const (
 	WasExpired   Ending = "expired"
 	WasLost      Ending = "lost"
 	WasTakenOver Ending = "taken-over"
-	WasOverdue   Ending = "overdue" // the key kept blocking, for another cause
+	WasOverdue   Ending = "overdue" // the claimed time was over; the key kept blocking after that, for another cause
 	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )

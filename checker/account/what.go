@@ -6,7 +6,7 @@ type What string
 // The kinds of facts that findings report.
 const (
 	Overlap       What = "overlap"        // two holds overlap
-	Crowd         What = "crowd"          // there is one hold more than permits
+	Crowd         What = "crowd"          // there is one hold more than there are permits
 	NoOrder       What = "no-order"       // no order fits the model; the conflict is minimal
 	NoOwnersOrder What = "no-owner-order" // no order fits if only owners may release
 	NoOrderFound  What = "no-order-found" // no order fits; no minimal conflict was found in time

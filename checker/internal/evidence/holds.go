@@ -38,7 +38,7 @@ type Hold struct {
 	Released []int
 }
 
-// Owner identifies what holds a lock: one client, one lock, one mode. The mode is empty unless
+// Owner identifies one party that can hold a lock: a client in one mode. The mode is empty unless
 // the lock is a read-write lock.
 type Owner struct {
 	Client int

@@ -117,7 +117,7 @@ func (g *gambler) move(p *player) {
 	}
 }
 
-// lose tells a client that it lost one lock, or all. Half of the clients release nothing then.
+// lose tells a client that it lost one lock, or all. Half of the clients then release nothing.
 func (g *gambler) lose(p *player) {
 	lost := history.Op{Process: p.process, Client: p.id, Type: history.Info, F: history.FLost}
 	if g.rng.IntN(4) > 0 {
@@ -182,7 +182,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence returns the next fence or, as often as the referee errs, an old one.
+// fence returns the next fence, or sometimes an old one, at a quarter of the referee's error rate.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))
@@ -191,8 +191,8 @@ func (g *gambler) fence(lock string) int64 {
 	return g.fences[lock]
 }
 
-// fenceIn gives an acquire its fence; in a reentrant lock often the fence that the owner
-// has already.
+// fenceIn gives an acquire its fence. In a reentrant lock, that is often the fence that the owner
+// already has.
 func (g *gambler) fenceIn(p *player, op *history.Op) {
 	fence := p.fence
 	for _, h := range p.held {
