@@ -8,7 +8,7 @@ type Claims struct {
 	Lock      string `json:"lock"`                // the recipe's id, for texts only: no verdict depends on it
 	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
 	ReadWrite bool   `json:"readWrite,omitempty"` // acquires carry a Mode
-	// Quorum is how many of QuorumOf must carry a grant: 1 for a lock of one key on
+	// Quorum is the number of units (QuorumOf) that must carry a grant: 1 for a lock of one key on
 	// one node, N/2+1 for RedLock on N nodes, n/2+1 for a majority of n keys.
 	Quorum int `json:"quorum"`
 	// QuorumOf is the unit of Quorum; "" = QuorumOfNodes.

@@ -18,8 +18,8 @@ import (
 // the first Before is nil. A replica's keys are not recorded while it serves no clients;
 // when it begins to serve, ByPromotion changes record them.
 type KeyChange struct {
-	// Index is the change's place in the log, from 0. On one node it is the order
-	// in which changes happened; Exec is the order with respect to commands.
+	// Index is the change's place in the log, from 0. On one node, Index is the order in which
+	// changes happened; Exec orders them among the commands.
 	Index int    `json:"index"`
 	Node  string `json:"node"`
 	Key   Bytes  `json:"key"`
@@ -52,8 +52,8 @@ const (
 	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
 	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the key's expiry moved
 	ByStranger    ChangedBy = "stranger"    // a client from outside the trial
-	// ByUnknown: the change was observed, but not its cause: a command with this or a
-	// later Exec, or the key's expiry.
+	// ByUnknown: the change was observed, but its cause was not. The cause is a command with this
+	// or a later Exec, or the key's expiry.
 	ByUnknown ChangedBy = "unknown"
 )
 
@@ -67,8 +67,8 @@ type KeyContent struct {
 	// Value is a string's value. A value longer than MaxValue bytes is replaced by its
 	// beginning, its length and a digest; so are long fields and members.
 	Value Bytes `json:"value,omitempty"`
-	// Fields are a hash's fields, or a sorted set's members with their scores (as Redis
-	// writes them) for values; sorted by name.
+	// Fields are a hash's fields, or a sorted set's members with their scores (as Redis writes
+	// them) as values; sorted by name.
 	Fields []Field `json:"fields,omitempty"`
 	// Members are a set's members, sorted, or a list's elements in their order.
 	Members []Bytes `json:"members,omitempty"`
