@@ -52,7 +52,8 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 //
 //   - The grants certainly stood on a quorum of nodes when the acquire was answered.
 //   - Nothing else stood there that could have refused the acquire.
-//   - The grants cover the keys in needed, which a successful acquire of this lock sets.
+//   - The grants cover the keys in needed, which a successful acquire of this lock sets. A
+//     quorum of keys need not cover them all.
 //   - The client certainly did not try to take its grants back.
 //   - Redis did not refuse a repetition of the command whose reply was lost. Otherwise the answer
 //     only repeats what Redis said.
@@ -80,8 +81,9 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told den
 }
 
 // stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
-// stood when the acquire was answered, as a part of the lock and not beside it. If a later acquire
-// of the client relied on the grant's value, the grant was only the client's entry in a queue.
+// stood when the acquire was answered. The grant must be a part of the lock, and not stand beside
+// it. If a later acquire of the client relied on the grant's value, the grant was only the client's
+// entry in a queue.
 func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
 		return false
@@ -94,9 +96,9 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	return g.At.Hi <= at && g.Until() > at && !(t.Mortal && t.Expiry.Lo <= at) && rp.keptFrom(g, p)
 }
 
-// contested reports whether other grants may have refused the acquire. They count if they stood in
-// a key of the lock on the same node, at any time from the acquire's first command there until its
-// answer.
+// contested reports whether other grants may have refused the acquire. A grant counts if it stood
+// in a key of the lock on the same node, at any time from the acquire's first command there until
+// its answer.
 func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
 	for _, pos := range rp.sentBy(p.Invoke.Index) {
@@ -130,8 +132,9 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 // client may take a grant back in the background, after its answer. So the result is false only if
 // the client sent the node another command after the answer.
 //
-// On several nodes, an attempt over a connection that was never made counts too, because the client
-// itself counts its grants. On one node, a client that could not take its grant back knows that.
+// On several nodes, an attempt over a connection that was never made counts too, because there the
+// client decides by its own count of grants. On one node, a client that could not take its grant
+// back knows that.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {
@@ -152,8 +155,8 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 // command at place next, without sending anything.
 //
 // Connections are numbered in the order in which they are dialled. The result is false if the
-// client sent something over every connection up to the command's. It is false too if the client
-// needed no new connection: the command's connection is older and was idle meanwhile.
+// client sent something over every new connection up to that of the command. It is also false if
+// the client needed no new connection: the command's connection is older and was idle meanwhile.
 func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	made, last := rp.Commands[g.Cmd], rp.Commands[next]
 	dialled := made.Conn

@@ -52,8 +52,9 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 		earliest = min(ended, l.End.At.Lo)
 	}
 	h := rp.hold(l)
-	// A claimed deadline after the end of the lease is to blame even if the holder froze. With the
-	// right deadline, the holder would have seen on waking up that its lease was over.
+	// If the claimed deadline lies after the end of the lease, the deadline is to blame even if the
+	// holder froze. With the right deadline, the holder would have seen on waking up that its lease
+	// was over.
 	if claimed := rp.claimed(h, s.To); claimed > ended+max(rp.Claims.TTL/100, time.Millisecond) {
 		return &account.Assumption{Premise: account.CountsRight, But: account.Fact{
 			What: account.ClaimedTooLong, Clients: []int{l.Client}, Until: within(rp.Evidence, claimed), Since: l.At.Mid(), At: ended,
@@ -80,7 +81,7 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 }
 
 // claimed returns the latest deadline that the owner of the hold had been told by the given time,
-// converted to the history's clock; 0 if it had none.
+// converted to the history's clock; 0 if there was none.
 func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 	if h == nil {
 		return 0
@@ -101,8 +102,8 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 }
 
 // lapsed returns the time at which the lease behind the grant was over. If the key expired, that is
-// the time of expiry. Otherwise it is the end of the claimed lease, or the time at which the grant
-// was overwritten or removed if that came first.
+// the time of expiry. Otherwise it is the time at which the grant was overwritten or removed, but
+// no later than the end of the claimed lease.
 func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + rp.Claims.TTL
 	switch {
@@ -197,7 +198,7 @@ func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	return l
 }
 
-// endSeq returns the Seq of the grant's end, or the greatest int if it did not end.
+// endSeq returns the Seq of the grant's end, or the greatest int if the grant did not end.
 func endSeq(l *keyspace.Grant) int {
 	if l.End == nil {
 		return math.MaxInt
@@ -205,8 +206,8 @@ func endSeq(l *keyspace.Grant) int {
 	return l.End.Seq
 }
 
-// firstLoss returns the first unanswered command about the grant that its owner sent
-// between the two times. It prefers commands to the grant's node and, among these,
+// firstLoss returns the first unanswered command that the grant's owner sent between the two times
+// and that concerned the grant's key. It prefers commands to the grant's node and, among these,
 // commands that did not arrive.
 func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0

@@ -177,7 +177,8 @@ func (rp *replay) oldPrimary(op history.Op) string {
 }
 
 // nodeClockWrong finds what was wrong with the wall clock of the grant's node, by which the node's
-// keys expire: a jump, an offset, or a difference from the node that the key came from.
+// keys expire: a jump, an offset, or a difference from the clock of the node that the key came
+// from.
 func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
@@ -190,7 +191,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		// A jump ahead ends a lease early. Setting the clock right again does not.
+		// A jump ahead ends a lease early. A jump back that sets the clock right does not.
 		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			told.What, told.Offset, told.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}

@@ -58,7 +58,7 @@ type replay struct {
 	unanswered map[int]bool
 	byOp       map[int][]int                          // places in the log, by operation
 	nodeClocks map[string]evidence.Clock              // jumps of the nodes' wall clocks
-	latest     []time.Duration                        // by place in Holds: the greatest To up to there
+	latest     []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
 	broke      bool                                   // the code under test ended the trial
 	units      int                                    // see countUnits
 	renewing   []int                                  // see renewals
@@ -148,8 +148,8 @@ func text(reply string) (string, bool) {
 	return reply[1 : len(reply)-1], true
 }
 
-// IsError reports whether a reply is an error, which begins with its kind in capitals, and
-// not a status like OK.
+// IsError reports whether a reply is an error, and not a status like OK. An error begins with its
+// kind in capitals.
 func IsError(reply string) bool {
 	return history.Command{Reply: history.Bytes(reply)}.Failed()
 }
@@ -215,10 +215,10 @@ func (rp *replay) openAt(op int, t time.Duration) bool {
 func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
 
 // readTime returns when the sender of the command at place pos had last asked that node for the
-// time. Some locks count their leases by that answer. A question counts if it belongs to the same
-// operation; outside of operations, if it is no older than a lease. ok is false if there is no such
-// question. ok is also false if the node's clock never jumped, since then the time of the question
-// does not matter.
+// time. Some locks count their leases by the answer. Inside an operation, only questions of that
+// operation count. Outside of operations, questions within the last lease time count. ok is false
+// if there is no such question, or if the node's clock never jumped, since then the time of the
+// question does not matter.
 func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
 		return 0, false

@@ -11,7 +11,7 @@ const (
 	ForeignDelete  Cause = "foreign-delete"  // another client's DEL freed the lock under its holder
 	ForeignRenewal Cause = "foreign-renewal" // another client's EXPIRE prolonged the lease
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
-	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
+	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
 	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
@@ -42,11 +42,13 @@ type causeRow struct {
 	ofRenewal bool
 	// ownerless and renewedUnheld: see the methods of these names.
 	ownerless, renewedUnheld bool
-	// timeless reports whether the finding is certain in spite of stalls of the harness. nil
-	// means that only a client that is blocked for ever, at any pace, makes it certain.
+	// timeless reports whether the finding is certain in spite of stalls of the harness. nil means
+	// that it is certain only if a client is blocked for ever, whatever the timing
+	// (Finding.atAnyPace).
 	timeless func(history.Claims, Finding) bool
 	// replicated reports whether the finding is about replicated data that can be lost with a
-	// primary, such as a counter. nil means that only blockages that last for ever are.
+	// primary, such as a counter. nil means that only findings about blockages that last for ever
+	// are.
 	replicated func(history.Claims, Finding) bool
 	// harm is the kind of harm that findings of this cause show; "" for the harm of their oracle.
 	harm Harm

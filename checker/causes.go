@@ -109,7 +109,7 @@ func (rp *replay) explain(f Finding) []reason {
 	if len(reasons) == 0 {
 		return known([]reason{rp.onDifferentNodes(a, b).of(a[0])})
 	}
-	// On nodes where the first party had nothing, the second party needed no cause.
+	// On nodes where the first party had no grant, nothing kept the second party out.
 	needed := max(1, rp.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
@@ -294,7 +294,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 		return rp.lostBy(first, end)
 	}
 	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
-		return rp.expiredUnder(first, second) // its TTL had run out by then anyway
+		return rp.expiredUnder(first, second) // the key's TTL had run out by then anyway
 	}
 	return unclear
 }

@@ -47,9 +47,9 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	return was
 }
 
-// entryGone explains why a lock that counts its owner's entries was free too early: a release ended
-// the lock although the owner had not left its last entry. An earlier entry had been lost or had
-// expired.
+// entryGone explains why a lock that counts its owner's entries was free too early. A release ended
+// the lock although the owner had not left its last entry, because an earlier entry had been lost
+// or had expired.
 func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
 	if h == nil || len(h.Nested) == 0 {
@@ -77,8 +77,8 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 }
 
 // carrying drops three kinds of grants: those that the party's own acquire removed again, those
-// that keep nobody out, and those in keys through which clients only pass. It keeps all grants if
-// none would be left.
+// that keep nobody out, and those in keys through which clients only pass (see passages). It keeps
+// all grants if none would be left.
 func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
@@ -90,9 +90,9 @@ func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	return left
 }
 
-// meeting pairs the grants of two parties, one pair for each node on which both had some.
-// It prefers two grants in the same place, best if the first had ended before the second
-// was made. Otherwise it pairs the last grants of the two parties.
+// meeting pairs the grants of two parties, one pair for each node on which both had some. It
+// chooses the most closely related grants: see rank. Best are two grants in the same place if one
+// had ended before the other was made. Of equally related pairs it chooses the last.
 func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	at := map[string]int{}
 	for _, y := range b {

@@ -10,7 +10,6 @@ import (
 )
 
 // stampOf returns the value that getset writes at that time, if the client's wall clock is right.
-// trial's.
 func stampOf(at float64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(at)+2000+1_700_000_000_000))
 }

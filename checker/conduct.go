@@ -12,7 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// breakdowns maps each event by which the code under test ends a trial to its cause.
+// breakdowns maps the events that end a trial because the code under test broke down to their
+// causes.
 var breakdowns = map[string]struct {
 	cause Cause
 	what  account.What

@@ -23,7 +23,7 @@ type fencedGrant struct {
 	// invoke and reply bound the time of the grant, as ranks: see rankGrants. The bounds are
 	// instants on the node if the keys show it, otherwise those of the history's entries.
 	invoke, reply int
-	made          time.Duration // on the node; 0 if unknown
+	made          time.Duration // the time of the grant on the node; 0 if unknown
 	entry         *history.Pair
 }
 
@@ -182,8 +182,8 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 	return [2]instant{at, at}
 }
 
-// unordered describes two concurrent grants whose order is unknown because the node's time of one
-// of them was not seen. It returns "" if there are none. If no commands are on record, or a grant
+// unordered describes two concurrent grants whose order is unknown because the time of one of them
+// on the node is unknown. It returns "" if there are none. If no commands are on record, or a grant
 // needs several nodes, the entries alone give the order, and it returns "".
 func (given fences) unordered(f *Case) string {
 	rp, err := f.replay()
@@ -229,8 +229,8 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 type regress struct {
 	lock        string
 	late, newer *fencedGrant
-	// Operations on the resource: it should have refused accepted, since it had seen the newer
-	// fence of seen before.
+	// accepted and seen are operations on the resource. The resource had seen the newer fence of
+	// seen, so it should have refused accepted.
 	accepted, seen *evidence.Touch
 }
 

@@ -296,8 +296,8 @@ func (rp *replay) isShared(g *keyspace.Grant) bool {
 	return rp.shared[g.KeyPlace()]
 }
 
-// idleBeside reports whether the grant is a refused share beside a granted share, which
-// alone kept others out.
+// idleBeside reports whether the grant is a refused share beside a granted share. Then only the
+// granted share kept others out.
 func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
 	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

@@ -100,8 +100,8 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns the grant that the same acquire made in another place of the same key, and that a
-// successful acquire of the given client overwrote before seq; nil if there is none. A client that
+// usurped returns a grant of the same acquire in another place of the same key, if a successful
+// acquire of the given client overwrote that grant before seq; nil if there is none. A client that
 // takes over such a key may leave some of its places unchanged, and later removes the whole key as
 // its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
@@ -160,9 +160,9 @@ func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 }
 
 // waitingKeys returns the keys that hold nothing but entries of waiting clients. Only refused
-// attempts left anything in such a key. And no client was refused by such a key that met only its
-// own entries: see selfRefused. Entries that another client removed while their acquire still
-// waited do not count.
+// attempts left anything in such a key. No client was refused there that met only its own entries:
+// see selfRefused. Entries that another client removed while their acquire still waited do not
+// count.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {
 		return rp.waiting
@@ -192,8 +192,8 @@ func (rp *replay) leftAtOnce(g *keyspace.Grant) bool {
 	return g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
 }
 
-// selfRefused returns the keys that were met by refused attempts that met only grants of their own
-// client.
+// selfRefused looks for refused attempts that met only grants of their own client. It returns the
+// keys of these grants.
 func (rp *replay) selfRefused() (keys []string) {
 	met := map[int][]keyspace.Contact{}
 	for _, m := range rp.Contacts {

@@ -22,8 +22,8 @@ type Claims struct {
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
-	// Extends: the holder can prolong its lease on demand (locks.Extender). An
-	// extension succeeds only if no other client was granted the lock since.
+	// Extends: the holder can prolong its lease on demand (locks.Extender). An extension succeeds
+	// only if no other client was granted the lock since the lease was granted or last extended.
 	Extends bool `json:"extends,omitempty"`
 	// Fenced: every grant carries a fencing token (Lease.Fence) greater than those of
 	// all earlier grants, and the guarded resource refuses an older one.

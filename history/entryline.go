@@ -157,7 +157,7 @@ type plainJSON struct {
 	at   int
 }
 
-// byte skips white space and reads this byte.
+// byte skips white space and reads the byte b, if b is next.
 func (p *plainJSON) byte(b byte) bool {
 	p.space()
 	if p.at < len(p.text) && p.text[p.at] == b {

@@ -29,8 +29,8 @@ type Subject int
 // Subjects.
 const (
 	OfTrial  Subject = iota
-	OfClient         // Op.Client
-	OfNode           // Op.Node
+	OfClient         // the event concerns Op.Client
+	OfNode           // the event concerns Op.Node
 )
 
 // KeyEffect is what an event does to the keys of nodes.
@@ -105,7 +105,8 @@ func (op Op) EventKind() EventKind {
 }
 
 // Ends reports whether the event ends the effect of an earlier event. Both must concern the same
-// client or the same node, unless another node takes the place of the earlier node (FPromote).
+// client or the same node, unless another node takes the place of the earlier event's node
+// (FPromote).
 func (op Op) Ends(earlier Op) bool {
 	kind := earlier.EventKind()
 	if !slices.Contains(kind.EndedBy, op.EventKind().F) {

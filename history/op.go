@@ -62,7 +62,7 @@ const (
 	FExtend  = "extend"  // prolong the lease
 	FRead    = "read"    // read the guarded resource
 	FWrite   = "write"   // write the guarded resource
-	FLost    = "lost"    // a client event (info): the holder was told, or saw, that its lease had ended; its process may have an operation open
+	FLost    = "lost"    // a client event (info), perhaps while an operation is open: the holder was told, or saw, that its lease had ended
 )
 
 // Values of Op.F in events of the nemesis; see EventKind.
@@ -75,7 +75,7 @@ const (
 	FPromote   = "promote"    // Op.Node is primary from now on
 	FNodeClock = "node-clock" // Op.Node's wall clock is off by Op.Offset from now on
 	FEvict     = "evict"      // Op.Node evicted Op.Keys under memory pressure
-	FSplit     = "split"      // Op.Node serves Op.Client from now on, the old primary the other clients; FPromote of Op.Node ends the split
+	FSplit     = "split"      // from now on Op.Node serves Op.Client, and the old primary the other clients; FPromote of Op.Node ends the split
 	FMigrate   = "migrate"    // Op.Keys moved with their slots from Op.From to Op.Node
 	FHealed    = "healed"     // the last fault is healed; the liveness phase starts
 	FKeys      = "keys"       // a post-mortem found Op.Keys on Op.Node
@@ -128,8 +128,8 @@ type Op struct {
 	// Value is the state of the guarded resource that was read or written: one
 	// number for a mutex, two equal numbers for a read-write lock.
 	Value []int64 `json:"value,omitempty"`
-	// Seq orders reads and writes of one resource: the resource's own counter,
-	// from 1, taken under its own mutex. 0 elsewhere.
+	// Seq orders the reads and writes of one resource. It is the resource's own counter, from 1,
+	// taken under the resource's mutex; 0 elsewhere.
 	Seq int64 `json:"seq,omitempty"`
 	// Error is the error text, or the nemesis's remark about the event.
 	Error string `json:"error,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Window describes one fault: on the invoke entry as intended, on the closing info entry
-// also with its hits. It is only data; reports put it into words.
+// Window describes one fault. The invoke entry has the fault as intended; the closing info entry
+// also has its hits. A Window is only data; reports put it into words.
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
@@ -116,8 +116,8 @@ type When string
 
 // Moments of a command.
 const (
-	Before  When = "before"  // the client is about to send it
-	Sent    When = "sent"    // handed to the network
+	Before  When = "before"  // the client is about to send the command
+	Sent    When = "sent"    // the command was handed to the network
 	Replied When = "replied" // the reply has arrived, the client has not seen it yet
 )
 

@@ -39,7 +39,7 @@ const (
 	RenewalRefused    What = "renewal-refused"
 	RenewalTardy      What = "renewal-tardy"
 
-	// RenewalMissing: the owner sent no renewal in time; nothing tells why.
+	// RenewalMissing: the owner sent no renewal in time; the evidence does not show why.
 	RenewalMissing What = "renewal-missing"
 	// RenewalStopped: the owner released another lock before the next renewal of this one was due.
 	// After that release, the owner never renewed this lock again.

@@ -111,8 +111,8 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 	return locks
 }
 
-// askedBy reports whether the client's last operation invoked by t was an acquire of the
-// lock and under way at t.
+// askedBy reports whether, at t, the client's latest operation was an acquire of the lock and still
+// under way.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
 	all := m.replay.Pairing.All
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {

@@ -71,9 +71,9 @@ type Measures struct {
 	Commands            int `json:"commands,omitempty"`
 	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
 	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
-	// HeldCommands counts the commands about a lock that any client sent while some client
-	// believed that it held the lock. HeldTime is the sum of those times of belief over
-	// all locks.
+	// HeldCommands counts the commands about a lock that any client sent while some client believed
+	// that it held the lock. HeldTime is the length of these times of belief, summed over all
+	// locks.
 	HeldCommands int           `json:"heldCommands,omitempty"`
 	HeldTime     time.Duration `json:"heldTime,omitempty"`
 
@@ -82,7 +82,7 @@ type Measures struct {
 	// several clients in at once.
 	Updates     int `json:"updates,omitempty"`
 	LostUpdates int `json:"lostUpdates,omitempty"`
-	// Lasted is the time of the last entry of a history with updates.
+	// Lasted is the last recorded time of the trial; 0 without updates.
 	Lasted time.Duration `json:"lasted,omitempty"`
 }
 
@@ -256,7 +256,7 @@ func (m *measure) losses() {
 // goneAt returns the time at which the acquire lost its quorum: too few nodes still
 // carried its grants.
 func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
-	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
+	left := map[keyspace.NodeKey]time.Duration{} // by unit: the end of its last grant
 	for _, l := range rp.Of(acquire) {
 		unit := rp.UnitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())
@@ -269,9 +269,9 @@ func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	return at, at < evidence.Never
 }
 
-// costs counts the commands of each grant, and those sent while locks were held. They are the load
-// that a lock puts on its nodes. Commands of watchdogs and of waiting clients count; handshakes and
-// PING do not.
+// costs counts the commands of each grant, and the commands sent while locks were held. Both show
+// the load that a lock puts on its nodes. Commands of watchdogs and of waiting clients count;
+// handshakes and PING do not.
 func (m *measure) costs() {
 	byGrant := map[evidence.ClientLock][]int{}
 	for at, times := range m.began {

@@ -24,7 +24,7 @@ type Waiting struct {
 const (
 	// Forever is the length of a wait that did not end.
 	Forever = -1
-	// WaitingTick is the number of a Waiting's units in one lease time.
+	// WaitingTick is the number of time units of a Waiting in one lease time.
 	WaitingTick = 10
 	// WaitingSpan is the greatest Waiting.Until.
 	WaitingSpan = 4 * WaitingTick
@@ -44,7 +44,7 @@ func WaitingAround(c *evidence.Case, fault string) *Waiting {
 		return nil
 	}
 	unit := rp.Claims.TTL / WaitingTick
-	ticks := func(t time.Duration) int { return int((t-first.From+WaitingTick*unit)/unit) - WaitingTick } // rounded down; the shift by a lease time keeps the dividend positive
+	ticks := func(t time.Duration) int { return int((t-first.From+WaitingTick*unit)/unit) - WaitingTick } // rounded down
 	w := Waiting{Ends: ticks(first.To), Until: min(ticks(next), WaitingSpan)}
 	add := func(since time.Duration, length int) {
 		if from := max(ticks(since), -WaitingTick); from < w.Until {

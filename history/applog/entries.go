@@ -63,7 +63,7 @@ func (r *reader) fromFirst() {
 	}
 }
 
-// plainEvents lists the nemesis's events that a client and a time describe in full.
+// plainEvents lists the events of the nemesis that need only a client and a time.
 func plainEvents() (all []string) {
 	for _, k := range history.EventKinds() {
 		if k.Of != history.OfNode && !k.HasOffset && !k.Breakdown {

@@ -95,7 +95,7 @@ func bare(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name)
 }
 
-// nearly returns the fields of known names that an unknown name may misspell.
+// nearly returns the fields that an unknown name may mean if it is a misspelling.
 func nearly(name string) (all []field) {
 	name = strings.ToLower(name)
 	for _, known := range slices.Sorted(maps.Keys(fieldNames)) {
@@ -126,7 +126,7 @@ var modeWords = map[string]history.Mode{
 	"": "", "read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write,
 }
 
-// oneOf looks a word up, and returns an error with the words that were expected.
+// oneOf returns the meaning of a word, or an error that lists the expected words.
 func oneOf[V any](f field, word string, known map[string]V) (v V, err error) {
 	v, ok := known[strings.ToLower(word)]
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Kind is what the records of a log are.
+// Kind is the kind of a log's records.
 type Kind string
 
 // Kinds of logs.
 const (
 	Entries     Kind = "entries"     // invocations and completions
 	Completions Kind = "completions" // completions without invocations, such as successes only
-	Holds       Kind = "holds"       // who held which lock, from when to when
+	Holds       Kind = "holds"       // which client held which lock, from when to when
 )
 
 // Log is the content of a file.
@@ -30,8 +30,8 @@ type Log struct {
 	// Holds are set for the other kinds. If Kind is Holds, they are in order of their lines. If
 	// Kind is Completions, they are in order of the time of each hold's first completion.
 	Holds []Hold
-	// Clients are the names of clients, by number. It is nil if Kind is Entries and all
-	// processes and clients are numbers, which stay as they are.
+	// Clients has the names of clients, by number. It is nil if Kind is Entries and all processes
+	// and clients are numbers, which stay as they are.
 	Clients []string
 	// Notes say in plain sentences how the file was read.
 	Notes []string

@@ -35,7 +35,7 @@ func (r row) has(f field) bool { _, ok := r.cells[f]; return ok }
 
 func (r row) text(f field) string { return r.cells[f].text }
 
-// table collects the rows of a file, and its unknown names of fields.
+// table collects the rows of a file, and the field names in it that are unknown.
 type table struct {
 	rows    []row
 	unknown []string
@@ -62,8 +62,8 @@ func at(line int, err error) error {
 // "CSV UTF-8" files.
 func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// IsCSV reports whether the file is CSV: by the name's extension or, without a known extension,
-// because the text does not begin like JSON.
+// IsCSV reports whether the file is CSV. The name's extension decides; without a known extension, a
+// text is CSV if it does not begin with { or [.
 func IsCSV(text []byte, name string) bool {
 	text = unmarked(text)
 	switch strings.ToLower(filepath.Ext(name)) {

@@ -101,7 +101,7 @@ func unnamed(ops []history.Op, names map[history.Process]string, thread func(his
 
 // concurrency infers how many threads ran a history. step is the least number that explains all
 // processes (see succeed). It is 0 if there is no such number, or if no info retired a process.
-// retired reports whether processes followed retired ones.
+// retired reports whether later processes followed retired processes.
 func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	seen, over := map[history.Process]int{}, map[history.Process]int{}
 	var order []history.Process

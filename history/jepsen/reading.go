@@ -164,7 +164,7 @@ func hasNamesOrDates(err error) bool {
 	return errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName)
 }
 
-// ordered returns err if it is not nil, otherwise the Reading with Unordered set.
+// ordered returns err if it is not nil, otherwise the Reading with Unordered filled in.
 func (r *Reading) ordered(err error) (Reading, error) {
 	if err != nil {
 		return Reading{}, err

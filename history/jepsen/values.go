@@ -131,9 +131,9 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 // plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires if they are names of locks. They are if two
-// clients share a value, or if all acquires have the same value. They are not if completions
-// replace them with a map. In all other cases, the caller must state the meaning in values, or
+// plainLocks returns the plain values of acquires if they are names of locks. Values that two
+// clients share, or that all acquires have in common, are names of locks. Values that completions
+// replace with a map are not. In all other cases, the caller must state the meaning in values, or
 // plainLocks returns an error with its line.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
@@ -241,7 +241,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	case repeats:
 	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
 		lock = text
-	case proposed && lock == "": // a name for this acquire only; its completion replaces it
+	case proposed && lock == "": // the value names only this acquire; the completion replaces it
 	case number:
 		lease.Fence, _ = whole(s.plain)
 	default:

@@ -84,8 +84,8 @@ func readHolds(f *Case) ([]Hold, error) {
 type stake struct {
 	token  string
 	ok     int           // index of the acquire's ok
-	until  time.Duration // when the deadline passes on the client's clock; Never without one
-	live   bool          // the client still believes in it
+	until  time.Duration // when the deadline passes on the client's clock; Never without a deadline
+	live   bool          // the client still believes in the acquire
 	lapsed bool          // the deadline, and nothing else, ended that belief
 }
 
@@ -181,8 +181,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of all stakes. It revives a stake whose old deadline has
-// passed if the client hears of the extension before the new deadline.
+// extended moves the deadlines of all stakes of the owner. It revives a stake whose old deadline
+// has passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.owner(p.Invoke)
 	if s.crashed[at.Client] {

@@ -15,7 +15,7 @@ import (
 type Index struct {
 	history.Evidence
 	Pairing Pairing
-	Crashes map[int]time.Duration // by client
+	Crashes map[int]time.Duration // the time of a client's crash, by client
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
 	Clocks  map[int]Clock
 	Holds   []Hold      // in order of From
@@ -63,7 +63,7 @@ func newIndex(f *Case) (*Index, error) {
 	}
 	for i, h := range holds {
 		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-			if _, known := ix.HoldOf[ok]; !known { // keep the first hold: later holds of the same acquire began with extensions
+			if _, known := ix.HoldOf[ok]; !known { // keep the first: an extension began any later hold
 				ix.HoldOf[ok] = i
 			}
 		}
@@ -92,8 +92,8 @@ func (ix *Index) Operation(op int) *history.Pair {
 // Has reports whether a client invoked an operation at that index.
 func (ix *Index) Has(op int) bool { return ix.Operation(op) != &noOperation }
 
-// Invocation returns the index of the invocation whose operation the entry at index belongs to; ok
-// is false if that is no operation of a client.
+// Invocation returns the index of the invocation that began the operation of the entry at index; ok
+// is false if that entry belongs to no client's operation.
 func (ix *Index) Invocation(index int) (op int, ok bool) {
 	if p := ix.Pairing.Find(index); p != nil && p.Invoke.Process != history.Nemesis {
 		return p.Invoke.Index, true

@@ -8,9 +8,9 @@ import (
 )
 
 // moded returns the entries of a read-write lock with their modes filled in, since a release need
-// not name the mode. Every other operation gets the mode of the acquire that it belongs to. If
-// there are several such acquires, the one with the same token counts, else the latest whose hold
-// still stands, else the latest.
+// not name the mode. Every operation other than an acquire gets the mode of its acquire. If several
+// acquires qualify, the one with the same token counts, else the latest whose hold still stands,
+// else the latest.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops

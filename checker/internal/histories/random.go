@@ -16,11 +16,11 @@ type Dice interface {
 	Float64() float64
 }
 
-// Random returns a random history in which a few clients acquire, re-enter, extend, lose,
-// release and crash, and their clocks jump. Times are small whole numbers of nanoseconds,
-// so that many entries share one. A referee grants the lock; how often it errs depends on
-// the seed, so that legal and illegal histories are both common. Consecutive seeds go
-// through the kinds of locks in turn.
+// Random returns a random history in which a few clients acquire, re-enter, extend, lose, release
+// and crash, and their clocks jump. Times are small whole numbers of nanoseconds, so that many
+// entries share a time. A referee grants the lock; how often the referee errs depends on the seed,
+// so that legal and illegal histories are both common. Consecutive seeds go through the kinds of
+// locks in turn.
 func Random(seed uint64) history.Evidence {
 	return Gamble(rand.New(rand.NewPCG(seed, 1)), Kinds[seed%uint64(len(Kinds))])
 }
