@@ -45,8 +45,8 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 	return keys
 }
 
-// grantDenied returns the grants of an acquire that answered that it did not get the lock, although
-// its own commands had taken it.
+// grantDenied returns the grants of an acquire that was answered with fail although its own
+// commands had taken the lock.
 //
 // Such a denial counts only if all of these are true:
 //

@@ -337,8 +337,8 @@ func (rp *replay) stirs(client int, s evidence.Interval) bool {
 	return false
 }
 
-// struck finds the first fault whose window was open between the grant and until, and that hit the
-// grant's client, the grant's node or a link of that client.
+// struck finds the first fault whose window was open between the grant and until. The fault must
+// have hit the grant's client, the grant's node or a link of that client.
 func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	for _, win := range rp.Windows {
 		over := win.Invoke.Window

@@ -76,8 +76,8 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 	return reason{}, false
 }
 
-// carrying drops three kinds of grants: those that the party's own acquire removed again, those
-// that keep nobody out, and those in keys through which clients only pass (see passages). It keeps
+// carrying drops three kinds of grants: grants that the party's own acquire removed again, grants
+// that keep nobody out, and grants in keys through which clients only pass (see passages). It keeps
 // all grants if none would be left.
 func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {

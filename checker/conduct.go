@@ -69,9 +69,9 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// A false answer is a completion with fail, which says that nothing happened, although commands of
-// the same operation certainly did what was asked. The honest completion is ok, or info if the
-// client cannot know. Where the evidence is not certain, there is no finding.
+// A completion with fail says that nothing happened. It is a false answer if commands of the same
+// operation certainly did what the client had asked for. The honest completion is ok, or info if
+// the client cannot know. Where the evidence is not certain, there is no finding.
 
 // falseAnswers returns the operations that were completed with fail although they had taken
 // effect, in order of time.
@@ -106,8 +106,8 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 	return findings
 }
 
-// denial describes what an operation did although its completion denies it. Without grants there is
-// no denial.
+// denial describes effects of an operation that the operation's completion denies. Without grants
+// there is no denial.
 type denial struct {
 	what   account.What
 	grants []*keyspace.Grant // the grants that were made or removed

@@ -55,8 +55,8 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease returns the place of the last command of the grant's release that changed
-// the key before that time without deleting it.
+// lastByRelease returns the place of the last command before the given time by which the grant's
+// release changed the key without deleting it.
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {

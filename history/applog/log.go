@@ -42,8 +42,8 @@ type Log struct {
 	End time.Duration
 }
 
-// Hold is one span for which a client believed that it held a lock, by the clock that
-// stamped it. Times count from the first record of the log.
+// Hold is one span for which a client believed that it held a lock. Its times are by the clock that
+// stamped the records, and count from the first record of the log.
 type Hold struct {
 	Line   int // line of the record that began the hold
 	Client int

@@ -68,7 +68,7 @@ func readHolds(f *Case) ([]Hold, error) {
 		clocks:  clocksOf(f.Ops),
 		beliefs: map[Owner]*belief{},
 		crashed: map[int]bool{},
-		holds:   make([]Hold, 0, len(pairs.All)/2), // acquires and their releases
+		holds:   make([]Hold, 0, len(pairs.All)/2), // about half of all operations are acquires
 	}
 	for i := range f.Ops {
 		var p *history.Pair

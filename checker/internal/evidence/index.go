@@ -11,7 +11,7 @@ import (
 )
 
 // Index is a history with the answers to common questions about it, such as which operation an
-// entry belongs to, or who believed at what time to hold a lock.
+// entry belongs to, or when a client believed that it held a lock.
 type Index struct {
 	history.Evidence
 	Pairing Pairing
