@@ -121,7 +121,7 @@ func (a *attempt) listen(wall time.Duration) {
 }
 
 // alarmFor returns the alarm of an operation's deadline. The alarm has rung if the client's clock
-// showed wall between the operation's invocation and its completion.
+// showed wall or later between the operation's invocation and its completion.
 func (s *bruteState) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
 	d := &alarm{wall: wall}
 	began, ahead := time.Duration(-1), time.Duration(0)

@@ -90,8 +90,8 @@ func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	return left
 }
 
-// meeting pairs the grants of two parties, one pair for each node on which both had some. It
-// chooses the most closely related grants: see rank. Best are two grants in the same place if one
+// meeting pairs the grants of two parties, one pair for each node on which both had grants. It
+// chooses the most closely related grants: see rank. Two grants in the same place are best if one
 // had ended before the other was made. Of equally related pairs it chooses the last.
 func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	at := map[string]int{}

@@ -59,8 +59,8 @@ type extensions struct {
 type tenure struct {
 	since *history.Op // nil without a lease
 	token string
-	// unsure holds the tokens of acquires of unknown outcome, which may take the lock
-	// again at any time; "" = an acquire without a token.
+	// unsure holds the tokens of acquires of unknown outcome, whose commands may still take the
+	// lock at any time; "" = an acquire without a token.
 	unsure map[string]bool
 }
 

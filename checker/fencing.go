@@ -258,7 +258,7 @@ func sweepFences(c history.Claims, given fences) []regress {
 }
 
 // sweepGrants goes through the grants of a lock in order. It compares the fence of each grant with
-// the greatest fence that was answered before the grant was invoked.
+// the greatest fence among the grants that were answered before this grant was invoked.
 func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	answered := slices.Clone(grants)
 	slices.SortFunc(answered, func(a, b fencedGrant) int { return cmp.Compare(a.reply, b.reply) })
