@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// neededKeys returns the keys in which every successful acquire of a lock, in that mode, has a
-// grant. An attempt that has a grant in only some of them did not take the lock.
+// neededKeys returns, for each lock and mode, the keys in which every successful acquire has a
+// grant. An attempt with a grant in only some of these keys did not take the lock.
 func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
 	needed := map[evidence.Owner]map[string]bool{}
 	for i := range rp.Pairing.All {
@@ -21,7 +21,7 @@ func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
 		}
 		all, at := rp.Of(p.Invoke.Index), evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
 		if len(all) == 0 {
-			continue // a re-entry may send nothing
+			continue // a re-entry may send no command
 		}
 		keys := keysOf(all)
 		if needed[at] == nil {
@@ -45,14 +45,18 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 	return keys
 }
 
-// grantDenied returns the grants of an acquire that answered that it did not get the lock,
-// although its own commands had taken it.
+// grantDenied returns the grants of an acquire that was answered with fail although its own
+// commands had taken the lock.
 //
-// It counts only if the grants certainly stood when the acquire was answered, on a quorum of
-// nodes, and if nobody else had anything there that could have refused the acquire. They must
-// be all that a successful acquire of this lock sets: needed has the keys. It does not count
-// if the client tried to take its grants back, or may have tried, or if Redis refused a
-// repetition of the command whose reply was lost: then the answer is what Redis said.
+// Such a denial counts only if all of these are true:
+//
+//   - The grants certainly stood on a quorum of nodes when the acquire was answered.
+//   - Nothing else stood there that could have refused the acquire.
+//   - The grants cover the keys in needed, which a successful acquire of this lock sets. A
+//     quorum of keys need not cover them all.
+//   - The client certainly did not try to take its grants back.
+//   - Redis did not refuse a repetition of the command whose reply was lost. Otherwise the answer
+//     only repeats what Redis said.
 func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told denial) {
 	all := rp.Of(p.Invoke.Index)
 	if len(all) == 0 || len(needed) == 0 && rp.Claims.KeyQuorum() <= 1 {
@@ -77,8 +81,9 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told den
 }
 
 // stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
-// stood when the acquire was answered, as a part of the lock and not beside it. A grant in
-// which a later acquire of the client trusted was no more than its entry in a queue.
+// stood when the acquire was answered. The grant must be a part of the lock, and not stand beside
+// it. If a later acquire of the client relied on the grant's value, the grant was only the client's
+// entry in a queue.
 func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
 		return false
@@ -91,8 +96,9 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	return g.At.Hi <= at && g.Until() > at && !(t.Mortal && t.Expiry.Lo <= at) && rp.keptFrom(g, p)
 }
 
-// contested reports whether anything else stood in a key of the lock on that node, from the
-// acquire's first command there until its answer, that may have refused the acquire.
+// contested reports whether other grants may have refused the acquire. A grant counts if it stood
+// in a key of the lock on the same node, at any time from the acquire's first command there until
+// its answer.
 func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
 	for _, pos := range rp.sentBy(p.Invoke.Index) {
@@ -115,20 +121,20 @@ func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 }
 
 // refusedAgain reports whether the client did not hear the reply to the command that made the
-// grant, but heard the reply to a repetition.
+// grant, but heard the reply to a repetition of that command.
 func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 	return !rp.heard(g.Cmd, p) && slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
 		return pos != g.Cmd && rp.Commands[pos].Sent >= rp.Commands[g.Cmd].Sent && repeats(rp.Commands[pos], rp.Commands[g.Cmd]) && rp.heard(pos, p)
 	})
 }
 
-// mayHaveTakenBack reports whether the client tried to remove the grant, in the acquire or
-// after it. The client must have sent something to the node after its answer, since it may
-// take a grant back in the background.
+// mayHaveTakenBack reports whether the client tried to remove the grant, or may have tried. A
+// client may take a grant back in the background, after its answer. So the result is false only if
+// the client sent the node another command after the answer.
 //
-// On several nodes it may also have tried on a connection that was never made, and that counts
-// too: there the client's own count decides. On one node, who could not take a grant back
-// knows that.
+// On several nodes, an attempt over a connection that was never made counts too, because there the
+// client decides by its own count of grants. On one node, a client that could not take its grant
+// back knows that.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {
@@ -145,12 +151,12 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	return next < 0 || rp.Claims.NodeQuorum() > 1 && rp.dialledUnseen(g, next)
 }
 
-// dialledUnseen reports whether the client may have dialled the node between the grant and its
-// command at place next without sending anything.
+// dialledUnseen reports whether the client may have dialled the node, between the grant and its
+// command at place next, without sending anything.
 //
-// Connections are numbered as they are dialled. So each number up to that of the command must
-// be one over which the client sent something, or none was needed: the connection of the
-// command is an older one that was idle meanwhile.
+// Connections are numbered in the order in which they are dialled. The result is false if the
+// client sent something over every new connection up to that of the command. It is also false if
+// the client needed no new connection: the command's connection is older and was idle meanwhile.
 func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	made, last := rp.Commands[g.Cmd], rp.Commands[next]
 	dialled := made.Conn
@@ -173,12 +179,13 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	return last.Conn <= dialled && last.Conn != made.Conn && busy[last.Conn]
 }
 
-// shakes are commands with which clients begin to use a connection, before their own commands.
+// shakes are commands that client libraries send over a new connection, before the client's own
+// commands.
 var shakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
 
-// asksAgain reports whether the command at place pos certainly removes no grant: it reads, or
-// sets an expiry, or it is of the kind of the command that made the grant, and no command of
-// that kind ever removed one.
+// asksAgain reports whether the command at place pos certainly removes no grant. That is certain if
+// the command only reads or sets an expiry. It is certain too if the command is of the same kind as
+// the command that made the grant, and no command of that kind ever removed a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 	if harmless[rp.name(pos)] {
 		return true
@@ -219,8 +226,8 @@ func (rp *replay) bare(pos int) string {
 	return ""
 }
 
-// keptFrom reports whether no event came between the grant and the answer after which a node
-// may lack what it had, or nobody may see it.
+// keptFrom reports whether no event between the grant and the answer affected the keys of any
+// node: see history.KeyEffect.
 func (rp *replay) keptFrom(g *keyspace.Grant, p *history.Pair) bool {
 	return !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
 		return g.At.Lo <= op.Time && op.Time <= p.Complete.Time && op.EventKind().Keys != history.KeysKept

@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// denied is an acquire with these commands, each with its reply first, that says that the lock
-// was busy. The reply to the first command is not heard. Then the client asks again.
+// denied adds an acquire that is told that the lock is busy. It sends these commands, each given
+// with its reply first. The client does not hear the reply to the first command. Later the client
+// asks again.
 func (s *story) denied(at float64, client int, first []string, more ...[]string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.unanswered(at, client, first[0], first[1:]...)
@@ -20,7 +21,7 @@ func (s *story) denied(at float64, client int, first []string, more ...[]string)
 	s.busy(at+50, client, "nil", setPX("later")...)
 }
 
-// goesOn lets the client send something to the node, which has nothing to do with the lock.
+// goesOn lets the client send the node a command that has nothing to do with the lock.
 func (s *story) goesOn(at float64, client int) *history.Command {
 	return s.cmd(at, client, "0", "EXISTS", "another")
 }
@@ -218,8 +219,8 @@ func TestAnAcquireThatMayBeRightIsNotAccused(t *testing.T) {
 	})
 }
 
-// deniedVote: an acquire denies its grants on these nodes. Then its client uses the connection
-// of that number.
+// deniedVote tells of an acquire that denies its grants on these nodes. Afterwards its client uses
+// the connection with that number.
 func deniedVote(nodes []int, conn int) func(s *story) {
 	return func(s *story) {
 		s.vote(10, 1, "t1", allNodes, nil)
@@ -238,8 +239,8 @@ func deniedVote(nodes []int, conn int) func(s *story) {
 	}
 }
 
-// asksBefore adds a command to each node, sent before the acquire of deniedVote and answered
-// at that time, over the connection of that number.
+// asksBefore adds a command to each node, sent before the acquire of deniedVote over the connection
+// with number conn. The command is answered at the time answered.
 func (s *story) asksBefore(answered time.Duration, conn int) {
 	s.onNodes(50, 0, allNodes, "0", "EXISTS", "another")
 	for i := range s.e.Commands {

@@ -11,21 +11,20 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file names the assumption of leases that a trial broke. A lease promises
-// something only as long as clients stop in time, messages come soon or never,
-// nodes keep what they acknowledged, and clocks agree. The evidence alone shows which of
-// these did not hold. If all of them held, no assumption was broken.
+// This file names the assumption of leases that a trial broke. A lease is safe only if clients stop
+// in time, messages arrive soon or never, nodes keep what they acknowledged, and clocks agree. The
+// evidence alone shows which of these did not hold. If all of them held, the recipe itself is at
+// fault.
 
 // suspicion is a finding whose broken assumption is not known yet.
 type suspicion struct {
 	Finding
-	// first is the grant of the robbed party, or the grant that kept others out; nil if
-	// unknown.
+	// first is the grant of the robbed party, or the grant that kept others out; nil if unknown.
 	first *keyspace.Grant
-	cmds  []int // places in the log of the commands that show it
+	cmds  []int // places in the log of the commands that show the finding
 }
 
-// breach returns the broken assumption, or nil if none was broken.
+// breach finds the assumption that a trial broke; nil if all held.
 type breach func(*replay, suspicion) *account.Assumption
 
 // broken returns the assumption that did not hold, or nil if all held.
@@ -40,7 +39,7 @@ func (rp *replay) broken(s suspicion) *account.Assumption {
 // notable returns the shortest delay that is worth reporting.
 func (rp *replay) notable() time.Duration { return max(rp.Claims.TTL/20, time.Millisecond) }
 
-// overstayed explains a lease that ended while its holder went on.
+// overstayed explains why a holder worked on after its lease had ended.
 func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
@@ -53,14 +52,15 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 		earliest = min(ended, l.End.At.Lo)
 	}
 	h := rp.hold(l)
-	// A deadline that comes too late is to blame even if the holder froze: with a right one, it
-	// would have seen on waking up that its lease was over.
+	// If the claimed deadline lies after the end of the lease, the deadline is to blame even if the
+	// holder froze. With the right deadline, the holder would have seen on waking up that its lease
+	// was over.
 	if claimed := rp.claimed(h, s.To); claimed > ended+max(rp.Claims.TTL/100, time.Millisecond) {
 		return &account.Assumption{Premise: account.CountsRight, But: account.Fact{
 			What: account.ClaimedTooLong, Clients: []int{l.Client}, Until: within(rp.Evidence, claimed), Since: l.At.Mid(), At: ended,
 		}}
 	}
-	// The freeze must cover the end of the lease: a running client could have seen it.
+	// The freeze must cover the end of the lease: a running client could have seen that end.
 	if but, froze := rp.standstill(l.Client, earliest, ended+1, ended); froze {
 		return &account.Assumption{Premise: account.ClientStops, But: but}
 	}
@@ -80,8 +80,8 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	return &account.Assumption{Premise: account.ClientStops, But: on}
 }
 
-// claimed returns the latest deadline, on the history's clock, that the owner of a hold had been
-// told by that time; 0 if it had none.
+// claimed returns the latest deadline that the owner of the hold had been told by the given time,
+// converted to the history's clock; 0 if there was none.
 func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 	if h == nil {
 		return 0
@@ -101,8 +101,9 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 	return until
 }
 
-// lapsed returns the time at which the grant ended: when its key expired; otherwise when
-// it was overwritten or removed, but no later than the end of the lease.
+// lapsed returns the time at which the lease behind the grant was over. If the key expired, that is
+// the time of expiry. Otherwise it is the time at which the grant was overwritten or removed, but
+// no later than the end of the claimed lease.
 func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + rp.Claims.TTL
 	switch {
@@ -144,8 +145,8 @@ func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 	return rp.struck(l, until)
 }
 
-// leftBehind explains why an owner did not remove its key: it was unable to, or it did not
-// know that it held one.
+// leftBehind explains why an owner did not remove its key: the owner was unable to, or did not know
+// that it had a key.
 func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
@@ -197,7 +198,7 @@ func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	return l
 }
 
-// endSeq returns the Seq of the grant's end, or the greatest int if it did not end.
+// endSeq returns the Seq of the grant's end, or the greatest int if the grant did not end.
 func endSeq(l *keyspace.Grant) int {
 	if l.End == nil {
 		return math.MaxInt
@@ -205,8 +206,8 @@ func endSeq(l *keyspace.Grant) int {
 	return l.End.Seq
 }
 
-// firstLoss returns the first unanswered command about the grant that its owner sent
-// between the two times. It prefers commands to the grant's node and, among these,
+// firstLoss returns the first unanswered command that the grant's owner sent between the two times
+// and that concerned the grant's key. It prefers commands to the grant's node and, among these,
 // commands that did not arrive.
 func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
@@ -228,8 +229,8 @@ func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (firs
 	return first, ok
 }
 
-// late explains an old command that arrived late: of the given commands, the one that took
-// longest.
+// late explains a command of an earlier attempt that ran late. Of the given commands, it blames the
+// one that took longest to run.
 func (rp *replay) late(s suspicion) *account.Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
@@ -243,8 +244,8 @@ func (rp *replay) late(s suspicion) *account.Assumption {
 	return &account.Assumption{Premise: account.InTime, But: rp.arrival(latest)}
 }
 
-// deletedAfter explains why a client deleted another's key: its command was delayed, or
-// its own grant had ended without its knowledge.
+// deletedAfter explains why a client deleted another client's key: the deleting command was
+// delayed, or its sender did not know that its own grant had ended.
 func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
@@ -306,7 +307,7 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 	return told, froze
 }
 
-// targets reports whether the window names the client and nothing else, or names nothing.
+// targets reports whether the window names the client as its only target, or names no target.
 func targets(win *history.Window, client int) bool {
 	switch len(win.Clients) + len(win.Nodes) + len(win.Links) {
 	case 0:
@@ -336,7 +337,8 @@ func (rp *replay) stirs(client int, s evidence.Interval) bool {
 	return false
 }
 
-// struck finds a fault whose window covered the client or the grant's node.
+// struck finds the first fault whose window was open between the grant and until. The fault must
+// have hit the grant's client, the grant's node or a link of that client.
 func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	for _, win := range rp.Windows {
 		over := win.Invoke.Window
@@ -355,8 +357,8 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assump
 	return nil
 }
 
-// among names what the window hit: the grant's client, the grant's node or a link of that
-// client.
+// among returns the fact that names what the window hit: the grant's client, the grant's node or a
+// link of that client. It returns the zero Fact if the window hit none of them.
 func among(l *keyspace.Grant, win *history.Window) account.Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):

@@ -13,8 +13,8 @@ import (
 
 // This file finds the assumptions of leases that messages, nodes and clocks broke.
 
-// lateness returns the longer of the times that a command took to arrive and to be
-// answered.
+// lateness returns how long a command took to arrive, or how long its reply took after that,
+// whichever is longer; 0 if the command did not arrive.
 func (rp *replay) lateness(c history.Command) time.Duration {
 	if c.Arrived == 0 {
 		return 0
@@ -69,7 +69,7 @@ func (rp *replay) unanswering(pos int) *account.Assumption {
 	return &account.Assumption{Premise: account.Answered, But: rp.message(account.NeverAnswered, pos)}
 }
 
-// forgotten explains a node that lacked acknowledged data.
+// forgotten explains why a node lacked acknowledged data.
 func (rp *replay) forgotten(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
@@ -108,7 +108,7 @@ func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.
 // mayLoseKey reports whether the event may have made the node lose that key.
 func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	switch op.EventKind().Keys {
-	case history.KeysReplaced: // in a Cluster: of its shard only
+	case history.KeysReplaced: // in a Redis Cluster, only the keys of one shard are concerned
 		return op.From == "" || op.From == node || op.Node == node
 	case history.KeysRestored:
 		return op.Node == node
@@ -118,15 +118,17 @@ func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	return false
 }
 
-// loss is how nodes lose keys in one kind of event: what its account says of the grant that
-// ended, and which premise it breaks by what.
+// loss describes how nodes lose keys in one kind of event. ended is the fact about a grant that the
+// event ended. premise is the premise that the event breaks, and but is the fact that contradicts
+// the premise.
 type loss struct {
 	ended   account.What
 	premise account.Premise
 	but     account.What
 }
 
-// losses has the events in which keys are lost, but for restarts.
+// losses maps the events by which nodes lose keys to their descriptions. It lacks restarts: see
+// lossOf.
 var losses = map[string]loss{
 	history.FEvict:   {account.EvictedUnder, account.NodeKeeps, account.EvictedKey},
 	history.FSplit:   {account.SplitWithout, account.OnePrimary, account.ServedBeside},
@@ -153,8 +155,8 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 	return &account.Assumption{Premise: l.premise, But: but}
 }
 
-// backUp returns the event in which the node came back, or down itself if no return was
-// seen.
+// backUp returns the event by which the node came up again, or down itself if there is no such
+// event.
 func (rp *replay) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
 		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {
@@ -164,7 +166,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary returns the primary that the split of that event left behind; "" if unknown.
+// oldPrimary returns the primary that stayed behind in that split; "" if unknown.
 func (rp *replay) oldPrimary(op history.Op) string {
 	for _, p := range rp.Partings {
 		if p.Since == op.Time && p.Heir == op.Node {
@@ -174,8 +176,9 @@ func (rp *replay) oldPrimary(op history.Op) string {
 	return ""
 }
 
-// nodeClockWrong finds a jump of the wall clock of the grant's node, by which its keys
-// expire.
+// nodeClockWrong finds an error of the wall clock of the grant's node, by which the node's keys
+// expire. The error is a jump, an offset, or a difference from the clock of the node that the key
+// came from.
 func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
@@ -188,7 +191,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		// A jump ahead ends a lease early. Setting the clock right again does not.
+		// A jump ahead ends a lease early. A jump back that sets the clock right does not.
 		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			told.What, told.Offset, told.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}
@@ -209,8 +212,8 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	return &account.Assumption{Premise: account.ClocksAgree, But: told}
 }
 
-// clientClockWrong finds clients whose wall clocks differed, or a clock reading that was
-// old when it was used.
+// clientClockWrong finds a client whose wall clock was off, or a clock reading that was old when it
+// was used.
 func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 	var told account.Fact
 	most := time.Duration(0)
@@ -253,9 +256,9 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 	return rp.End
 }
 
-// counterLost explains where the fence counter was lost between two grants. It returns the
-// commands that made the grants, and the broken assumption, which is nil if no node event
-// explains the loss: then the recipe counts wrongly.
+// counterLost explains where the fence counter was lost between two grants. It returns the commands
+// that made the grants, and the broken assumption. The assumption is nil if no node event explains
+// the loss: then the recipe counts wrongly.
 func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {
 	first, second := rp.granting(before.entry.Invoke.Index), rp.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {

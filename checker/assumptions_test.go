@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// brokenBy are the assumptions that the findings of one cause name, each once.
+// brokenBy returns the assumptions that the findings of one cause name, each once.
 func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 	t.Helper()
 	verdicts, err := Judge(context.Background(), e)
@@ -34,21 +34,22 @@ func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 	return slices.Compact(all)
 }
 
-// window records a fault's window over what it strikes.
+// window records the opening or the closing entry of a fault's window. over has the fault's
+// targets.
 func (s *story) window(at float64, how history.Type, client int, fault string, over history.Window) {
 	over.Fault, over.ID, over.Hits = fault, 7, 1
 	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: fault, Window: &over})
 }
 
-// over strikes a client, cut its link to n0.
+// over returns a window on a client, cut one on the client's link to n0.
 func over(client int) history.Window { return history.Window{Clients: []int{client}} }
 
 func cut(client int) history.Window {
 	return history.Window{Links: []history.Link{{From: history.ClientName(client), To: "n0"}}}
 }
 
-// outlived is a hold that outlives its lease while another client gets the lock. during adds
-// the events in between.
+// outlived adds a hold that outlives its lease while another client gets the lock. during adds the
+// events in between.
 func outlived(s *story, during func()) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	during()
@@ -256,14 +257,14 @@ func TestClientClocksThatWereBrokenAreNamed(t *testing.T) {
 	}
 }
 
-// If a node lost its counter of fences, the node is to blame; if the counter goes back by
-// itself, the recipe is.
+// If a node lost its counter of fences, the node is to blame. If the counter goes back by itself,
+// the recipe is to blame.
 func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 	const source = `redis.call("SET", KEYS[1], "token") return redis.call("INCRBY", KEYS[2], 7)`
 	for _, c := range []struct {
 		name string
 		tale func(*story)
-		then string // what the counter is at the next grant
+		then string // the counter's value at the next grant
 		want string
 	}{
 		{"nothing happened", func(*story) {}, "14", ""},

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// turns is a clean history of n critical sections, taken in turns by three
-// clients, each with its busy attempts and two touches of the resource.
+// turns returns a clean history of n critical sections, taken in turns by three clients. Each
+// section has busy attempts and two touches of the resource.
 func turns(n int) history.Evidence {
 	var ops []history.Op
 	now := time.Duration(0)
@@ -36,7 +36,7 @@ func turns(n int) history.Evidence {
 	return history.Evidence{Ops: ops, Claims: history.Claims{TTL: time.Second}}
 }
 
-// The two deciders of exclusion, on the same histories.
+// BenchmarkExclusion runs both deciders of exclusion on the same histories.
 func BenchmarkExclusion(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		e := turns(n)
@@ -61,7 +61,7 @@ func BenchmarkExclusion(b *testing.B) {
 	}
 }
 
-// All oracles on one history.
+// BenchmarkJudge runs all oracles on one history.
 func BenchmarkJudge(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		e := turns(n)
@@ -75,8 +75,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// All oracles on a trial with its commands and keys: n critical sections in turn, each with
-// one busy attempt of another client.
+// BenchmarkJudgeTrial runs all oracles on a trial with its commands and keys: n critical sections
+// in turn, each with one busy attempt of another client.
 func BenchmarkJudgeTrial(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		var t testing.T

@@ -11,7 +11,7 @@ import (
 // it counts the clients that believe they hold the lock. It uses neither holds nor spans nor
 // overlaps. It returns the locks that two clients held at once.
 func bruteForce(e history.Evidence) map[string]bool {
-	e.Ops = NewCase(e).Ops // which acquire a release without a mode belongs to is not the definition's
+	e.Ops = NewCase(e).Ops // fills in modes: the definition does not tell which acquire a release belongs to
 	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
@@ -65,14 +65,14 @@ func bruteFences(e history.Evidence) map[string]bool {
 	return violated
 }
 
-// bruteState is what bruteForce knows at one instant.
+// bruteState is the state of bruteForce at one instant.
 type bruteState struct {
 	claims  history.Claims
 	ahead   map[int]time.Duration
 	crashed map[int]bool
 	unsure  map[string]bool // client, lock, mode and token of info acquires
 	open    map[history.Process]*attempt
-	claimed []*attempt // ok acquires that were not given back
+	claimed []*attempt // ok acquires that were not released
 }
 
 type attempt struct {
@@ -80,11 +80,11 @@ type attempt struct {
 	lock, token string
 	mode        history.Mode
 	dead        bool
-	lapsed      bool     // dead, and for nothing else than that all rang
-	due         []*alarm // dead when all rang
+	lapsed      bool     // dead only because all alarms of due rang
+	due         []*alarm // the attempt is dead when all of them rang
 }
 
-// alarm rings when the client's clock shows wall.
+// alarm is a deadline. It rings when the client's clock shows wall.
 type alarm struct {
 	wall time.Duration
 	rang bool
@@ -120,7 +120,8 @@ func (a *attempt) listen(wall time.Duration) {
 	a.dead = a.dead || all
 }
 
-// alarmFor sets an alarm that was listening since the invocation.
+// alarmFor returns the alarm of an operation's deadline. The alarm has rung if the client's clock
+// showed wall or later between the operation's invocation and its completion.
 func (s *bruteState) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
 	d := &alarm{wall: wall}
 	began, ahead := time.Duration(-1), time.Duration(0)

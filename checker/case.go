@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Case is the evidence of one trial, prepared once for all questions: those of Judge, and
-// those of package progress, which take the Case inside. It is not for concurrent use.
+// Case is the evidence of one trial, prepared once for Judge and for package progress. The
+// functions of package progress take the embedded case. A Case is not for concurrent use.
 type Case struct {
 	*evidence.Case
 	replay func() (*replay, error)
@@ -42,22 +42,23 @@ const Never = evidence.Never
 // Holds returns the believed holds of a history, in order of From. No hold is empty. The
 // error means that the history is impossible.
 //
-// A release belongs to the client's latest unreleased acquire of that lock and mode with
-// the same token or, if none has the token, to the latest unreleased acquire. An acquire
-// that ended with info makes no hold, and its release is ignored. A release belongs to
-// such an acquire if it has the acquire's token, or if no other acquire is left. After a
-// hold has ended early, the releases that are still owed for it are ignored too. A release
-// without a mode has the mode of its acquire.
+// A release ends the client's latest unreleased acquire of that lock and mode with the same token.
+// If no acquire has the token, the release ends the latest unreleased acquire. A release without a
+// mode has the mode of its acquire.
+//
+// An acquire that ended with info makes no hold. A release is ignored if it has the token of such
+// an acquire, or if the client has no unreleased acquire. Releases are also ignored if their hold
+// has already ended in another way.
 func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() }
 
-// replay is a trial replayed, with what oracles and causes ask of it again and again.
+// replay is a replayed trial, with intermediate results that oracles and causes need repeatedly.
 type replay struct {
 	*evidence.Replay
 	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
 	byOp       map[int][]int                          // places in the log, by operation
-	nodeClocks map[string]evidence.Clock              // the jumps of nodes' wall clocks
-	latest     []time.Duration                        // by place in holds: the greatest To so far
+	nodeClocks map[string]evidence.Clock              // jumps of the nodes' wall clocks
+	latest     []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
 	broke      bool                                   // the code under test ended the trial
 	units      int                                    // see countUnits
 	renewing   []int                                  // see renewals
@@ -72,7 +73,7 @@ type replay struct {
 	waiting    map[string]bool                        // see waitingKeys
 	times      map[asker][]int                        // see timesAsked
 	passing    map[string]bool                        // see passages
-	handed     map[int][]*keyspace.Grant              // the grants that were handed to others, by the place of the command
+	handed     map[int][]*keyspace.Grant              // grants that a command handed to another client, by the command's place
 }
 
 func replayOf(r *evidence.Replay) *replay {
@@ -118,7 +119,7 @@ func (rp *replay) blind() account.Fact {
 	}
 }
 
-// indexOf returns the log's own indices of the commands at these places, sorted.
+// indexOf returns the values of Command.Index for the commands at these places, sorted, each once.
 func (rp *replay) indexOf(places ...int) []int {
 	var indices []int
 	for _, p := range places {
@@ -147,8 +148,8 @@ func text(reply string) (string, bool) {
 	return reply[1 : len(reply)-1], true
 }
 
-// IsError reports whether a reply is an error, which begins with its kind in capitals, and
-// not a status like OK.
+// IsError reports whether a reply is an error, and not a status like OK. An error begins with its
+// kind in capitals.
 func IsError(reply string) bool {
 	return history.Command{Reply: history.Bytes(reply)}.Failed()
 }
@@ -156,8 +157,8 @@ func IsError(reply string) bool {
 // crossSlot is the kind of the error reply to a command whose keys are in different slots.
 const crossSlot = "CROSSSLOT"
 
-// hungUnder returns since when the grant's owner hangs in its work under the hold of this
-// grant; ok is false if it does not.
+// hungUnder returns the time since which the grant's owner hangs in the work that it does under
+// this grant; ok is false if the owner does not hang.
 func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	since, hangs := rp.Hung[g.Client]
 	p, isAcquire := rp.Acquired(g.Op)
@@ -168,8 +169,8 @@ func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
 }
 
-// believes reports whether another client than except believed, at t, that it held the
-// lock in a mode that excludes mode.
+// believes reports whether, at t, a client other than except believed that it held the lock in a
+// mode that excludes mode.
 func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
 	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
 		if h.From <= t {
@@ -213,16 +214,17 @@ func (rp *replay) openAt(op int, t time.Duration) bool {
 // compatible reports whether two owners may hold these modes together: only if both read.
 func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
 
-// readTime returns when the sender of the command at place pos had last asked that node for
-// the time, by which some locks count their leases: in the same operation or, outside of
-// operations, within the last lease. ok is false if it did not, or if the node's clock never
-// jumped, so that it does not matter.
+// readTime returns when the sender of the command at place pos had last asked that node for the
+// time. Some locks count their leases by the answer. Inside an operation, only questions of that
+// operation count. Outside of operations, questions within the last lease time count. ok is false
+// if there is no such question, or if the node's clock never jumped, since then the time of the
+// question does not matter.
 func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
 		return 0, false
 	}
 	c := rp.Commands[pos]
-	// Outside of operations, a client that asked long ago has no use for that answer any more.
+	// Outside of operations, a client no longer uses an answer that is older than a lease.
 	oldest := time.Duration(0)
 	if c.Op < 0 {
 		oldest = c.Sent - rp.Claims.TTL
@@ -237,7 +239,7 @@ func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// asker names a client, one of its operations, -1 for none, and the node that it asks.
+// asker names a client, one of its operations (-1 for none), and the node that the client asks.
 type asker struct {
 	client, op int
 	node       string

@@ -11,7 +11,7 @@ const (
 	ForeignDelete  Cause = "foreign-delete"  // another client's DEL freed the lock under its holder
 	ForeignRenewal Cause = "foreign-renewal" // another client's EXPIRE prolonged the lease
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
-	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder went on
+	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
 	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
 	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
@@ -23,7 +23,7 @@ const (
 	FenceRegressed Cause = "fence-regressed" // a later grant got no greater fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
 	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
-	FalseAnswer    Cause = "false-answer"    // the lock said no to what its own commands had done
+	FalseAnswer    Cause = "false-answer"    // an answer denied what the lock's own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
 	LeftFree       Cause = "left-free"       // the lock was free, and a waiting client never took it
 	CrossSlot      Cause = "cross-slot"      // a cluster refused a command on several slots
@@ -42,13 +42,15 @@ type causeRow struct {
 	ofRenewal bool
 	// ownerless and renewedUnheld: see the methods of these names.
 	ownerless, renewedUnheld bool
-	// timeless reports whether no stall of the harness can have caused the finding; nil if a
-	// stall can have caused any.
+	// timeless reports whether the finding is certain in spite of stalls of the harness. nil means
+	// that it is certain only if a client is blocked for ever, whatever the timing
+	// (Finding.atAnyPace).
 	timeless func(history.Claims, Finding) bool
 	// replicated reports whether the finding is about replicated data that can be lost with a
-	// primary, such as a counter; nil if this is so for blockages that last for ever.
+	// primary, such as a counter. nil means that only findings about blockages that last for ever
+	// are.
 	replicated func(history.Claims, Finding) bool
-	// harm is the kind of harm that findings of this cause show; "" if it is their oracle's.
+	// harm is the kind of harm that findings of this cause show; "" for the harm of their oracle.
 	harm Harm
 	// breach finds the assumption of leases that the trial broke; nil for faults of the
 	// protocol itself.
@@ -150,6 +152,7 @@ func (c Cause) RenewedUnheld() bool { return c.row().renewedUnheld }
 func always(history.Claims, Finding) bool { return true }
 func never(history.Claims, Finding) bool  { return false }
 
-// raceIsTimeless is true of two grants by the protocol itself: they need no delay, unless the
-// protocol judges by times that clients read. But an overlap of beliefs depends on timing.
+// raceIsTimeless reports whether a race needs no delay. Two grants by the protocol itself need
+// none, unless the protocol judges by times that clients read. An overlap of beliefs (lasted > 0)
+// depends on timing.
 func raceIsTimeless(c history.Claims, f Finding) bool { return !c.ClientClock && f.lasted == 0 }

@@ -47,7 +47,7 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 type reason struct {
 	cause Cause
 	why   account.Fact
-	cmds  []int           // places in the log of the commands that show it
+	cmds  []int           // places in the log of the commands that show the cause
 	first *keyspace.Grant // the grant of the first party that ended
 }
 
@@ -109,7 +109,7 @@ func (rp *replay) explain(f Finding) []reason {
 	if len(reasons) == 0 {
 		return known([]reason{rp.onDifferentNodes(a, b).of(a[0])})
 	}
-	// The second party needed no cause on nodes where the first had nothing.
+	// On nodes where the first party had no grant, nothing kept the second party out.
 	needed := max(1, rp.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
@@ -126,8 +126,8 @@ func earliest(lives []*keyspace.Grant) int {
 	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
-// party returns the client's grants that the finding is about, in order of node. A
-// re-entry that sent no command rests on an earlier acquire.
+// party returns the client's grants that the finding is about, in order of node. For a re-entry
+// that sent no command, they are the grants of an earlier acquire.
 func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
@@ -165,8 +165,8 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 	})
 }
 
-// madeLate reports whether a command made the grant after its acquire had succeeded without it, as one
-// that was held up on its way to one of several nodes.
+// madeLate reports whether a command made the grant after the acquire had succeeded without it, for
+// example a command that was delayed on its way to one of several nodes.
 func (rp *replay) madeLate(g *keyspace.Grant) bool {
 	p := rp.Operation(g.Op)
 	return rp.Has(g.Op) && p.Complete.Type == history.OK && !g.Copied && g.At.Lo > p.Complete.Time
@@ -254,7 +254,8 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	}
 	end := first.End
 	if end != nil && end.Seq > before && !(second != nil && first.EndedBefore(second)) {
-		// The changes of one command have an order, but no time between them.
+		// One command may end the first grant and make the second: its changes have an order, but
+		// no time passes between them.
 		if second != nil && end.How == keyspace.Deleted && end.Cmd >= 0 && end.Cmd == second.Cmd {
 			if r, stale := rp.tookOver(first, end.Cmd); stale {
 				return r
@@ -281,7 +282,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	switch end.How {
 	case keyspace.Deleted:
 		if end.Cmd < 0 {
-			return unclear // the command that did it is not on record
+			return unclear // the command that deleted the key is not on record
 		}
 		if g := rp.usurped(first, rp.Commands[end.Cmd].Client, end.Seq); g != nil {
 			return rp.overwritten(g, g.Over)
@@ -293,7 +294,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 		return rp.lostBy(first, end)
 	}
 	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
-		return rp.expiredUnder(first, second) // its TTL had run out by then anyway
+		return rp.expiredUnder(first, second) // the key's TTL had run out by then anyway
 	}
 	return unclear
 }
@@ -309,9 +310,9 @@ func (rp *replay) maker(g *keyspace.Grant) (client, op int) {
 
 // overwritten explains a grant whose place another grant took over.
 //
-// A read-write lock may keep one record for all readers. Then granting the second reader
-// overwrites the record of the first. No command removes a grant of another client, so the
-// cause is a race and no foreign delete.
+// A read-write lock may keep one record for all readers. Then the grant to the second reader
+// overwrites the record of the first. That is a race and not a foreign delete, since no command
+// removed a grant of another client.
 func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
@@ -352,10 +353,10 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 
 // deletedBy explains a grant that a command removed.
 //
-// The sender of the command determines the cause. If the first party sent the command
-// before this grant, the cause is late-command. It is late-command too if the command
-// belongs to an acquire that had already ended. An acquire that removes a grant it found
-// is a takeover. Every other command of another client, late or not, is a foreign delete.
+// The sender of the command determines the cause. The cause is late-command if the first party sent
+// the command before this grant, or if the command belongs to an acquire that had already ended. An
+// acquire that removes a grant that it found is a takeover. Every other command of another client,
+// late or not, is a foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}

@@ -30,9 +30,9 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	})
 }
 
-// asOf returns what stood in first's place when second was granted. A node that restarts
-// without its last writes gets old keys back as copies. A copy that came after second does
-// not explain why second got in; the grant or copy before it does.
+// asOf returns the grant or copy that stood in first's place when second was granted. A node that
+// restarts without its last writes gets old keys back as copies. A copy that came after second was
+// granted does not explain why second got in; the grant or copy before that copy does.
 func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	if !first.Copied || first.Came <= second.At.Hi {
 		return first
@@ -47,9 +47,9 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	return was
 }
 
-// entryGone explains the end of a lock that counts its owner's entries: a release ended
-// the lock before the owner left its last entry, because an earlier entry had been lost or
-// had expired.
+// entryGone explains why a lock that counts its owner's entries was free too early. A release ended
+// the lock although the owner had not left its last entry, because an earlier entry had been lost
+// or had expired.
 func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
 	if h == nil || len(h.Nested) == 0 {
@@ -76,8 +76,9 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 	return reason{}, false
 }
 
-// carrying drops the grants that the party's own acquire removed again, those that keep
-// nobody out, and those in keys through which clients only pass. It keeps all grants if none would be left.
+// carrying drops three kinds of grants: grants that the party's own acquire removed again, grants
+// that keep nobody out, and grants in keys through which clients only pass (see passages). It keeps
+// all grants if none would be left.
 func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
@@ -89,9 +90,9 @@ func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	return left
 }
 
-// meeting pairs the grants of two parties, one pair for each node on which both had some.
-// It prefers two grants in the same place, best if the first had ended before the second
-// was made. Otherwise it pairs the last grants of the two parties.
+// meeting pairs the grants of two parties, one pair for each node on which both had grants. It
+// chooses the most closely related grants: see rank. Two grants in the same place are best if one
+// had ended before the other was made. Of equally related pairs it chooses the last.
 func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	at := map[string]int{}
 	for _, y := range b {
@@ -137,7 +138,7 @@ func rank(x, y *keyspace.Grant) int {
 	case x.Key == y.Key && x.Place == y.Place && (x.EndedBefore(y) || y.EndedBefore(x)):
 		return 4
 	case x.Key == y.Key && x.Place == y.Place && (x.Over != nil || x.End != nil):
-		return 3 // one of the two was ended or overwritten: no shares side by side
+		return 3 // x was ended or overwritten, so the two are no shares side by side
 	case x.Key == y.Key && x.Place == y.Place:
 		return 2
 	case x.Key == y.Key:

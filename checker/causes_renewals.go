@@ -14,7 +14,7 @@ import (
 // the owner learnt of its grant too late, or was frozen when a renewal was due.
 func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
-	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended it before
+	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended the term early
 		due = last.Fair
 	}
 	if h := rp.hold(first); h == nil || h.From >= due.Lo {
@@ -80,8 +80,8 @@ func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *
 	return nil
 }
 
-// renewedAgain reports whether the grant's owner sent another renewal, late or not, between
-// since and the end of its hold.
+// renewedAgain reports whether the grant's owner sent another renewal, late or not, between since
+// and the end of the owner's hold.
 func (rp *replay) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
 	until := rp.hold(g).To
 	return slices.ContainsFunc(rp.renewals(), func(pos int) bool {
@@ -102,8 +102,8 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
-// renewals returns the places of the commands that only prolong a key's TTL, arrived or
-// not: EXPIRE and the like, and scripts outside of acquires and releases that change
+// renewals returns the places of the commands that only prolong a key's TTL, whether they arrived
+// or not. These are EXPIRE and the like, and scripts outside of acquires and releases that change
 // nothing but TTLs.
 func (rp *replay) renewals() []int {
 	if rp.renewing != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// stampOf returns the value that getset writes at that time, by a clock that started at zero.
+// stampOf returns the value that getset writes at that time, if the client's wall clock is right.
 func stampOf(at float64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(at)+2000+1_700_000_000_000))
 }
@@ -22,10 +22,10 @@ func skew(at float64, client int, by float64) history.Op {
 	return history.Op{Client: client, F: history.FClock, Offset: ms(by)}
 }
 
-// setPX is set-nx-px's grant.
+// setPX is the command by which set-nx-px grants.
 func setPX(token string) []string { return []string{"SET", "lock", token, "NX", "PX", "1000"} }
 
-// twoHoldersByExpiry: c0 overruns its lease and c1 gets in.
+// twoHoldersByExpiry: c0 overruns its lease, and c1 gets the lock meanwhile.
 func twoHoldersByExpiry(s *story) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.hold(1100, 1200, 1, "t1")
@@ -210,8 +210,8 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 }
 
 func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
-	// robGetset: at that time c1 finds c0's stamp in the past and takes the lock over. The
-	// events happen between c1's invocation and its first command.
+	// robGetset: at the given time, c1 finds that c0's stamp is in the past, and takes the lock
+	// over. The events happen between c1's invocation and its first command.
 	robGetset := func(s *story, at float64, c0s, c1s string, events ...history.Op) {
 		s.invoke(at-1, 1, history.FAcquire)
 		for _, e := range events {

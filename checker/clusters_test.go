@@ -64,7 +64,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 	promote := func(s *story, at float64, from, node string) {
 		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, From: from, Node: node})
 	}
-	// both grants the lock, whose shard is of n1 and n4, on both of them.
+	// both makes n1 grant the lock to c0, and n4 grant it to c1. Both serve the lock's shard.
 	both := func(s *story) {
 		s.at("n1")
 		s.take(60, 0, "OK", setPX("t0")...)
@@ -103,7 +103,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 	})
 }
 
-// refused: every attempt is answered so.
+// refused adds attempts that are all answered with this reply.
 func refused(s *story, reply string) {
 	s.healed(5)
 	read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")

@@ -12,7 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// breakdowns maps each event by which the code under test ends a trial to its cause.
+// breakdowns maps the events that end a trial because the code under test broke down to their
+// causes.
 var breakdowns = map[string]struct {
 	cause Cause
 	what  account.What
@@ -22,9 +23,8 @@ var breakdowns = map[string]struct {
 	history.FRunaway:  {Runaway, account.DidNotStop},
 }
 
-// conduct decides whether the code under test finished without a deadlock, panic or
-// runaway, and whether it denied nothing that its own commands had certainly done. A lock is
-// blamed for a false answer only if the evidence proves it.
+// conduct decides whether the code under test finished without a deadlock, panic or runaway, and
+// gave no false answers. A lock is blamed for a false answer only if the evidence proves it.
 func conduct(_ context.Context, f *Case) Verdict {
 	rp, err := f.replay()
 	if err != nil {
@@ -58,8 +58,8 @@ func brokenOff(op history.Op) Finding {
 	return told
 }
 
-// brokeDown returns the first event of a breakdown. After a breakdown, missing events
-// prove nothing: the trial gave them no time.
+// brokeDown returns the first event of a breakdown. After a breakdown, missing events prove
+// nothing, because the trial ended before they could happen.
 func brokeDown(ops []history.Op) (history.Op, bool) {
 	for _, op := range ops {
 		if op.EventKind().Breakdown {
@@ -69,8 +69,8 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// False answers are completions with fail, which say that nothing happened, although commands
-// of the same operation certainly did what was asked. The honest completion is ok, or info if
+// A completion with fail says that nothing happened. It is a false answer if commands of the same
+// operation certainly did what the client had asked for. The honest completion is ok, or info if
 // the client cannot know. Where the evidence is not certain, there is no finding.
 
 // falseAnswers returns the operations that were completed with fail although they had taken
@@ -106,12 +106,13 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 	return findings
 }
 
-// denial is what an operation did that its completion denies; none if there are no grants.
+// denial describes effects of an operation that the operation's completion denies. Without grants
+// there is no denial.
 type denial struct {
 	what   account.What
 	grants []*keyspace.Grant // the grants that were made or removed
-	cmds   []int             // by which commands, in the order of grants
-	units  int               // how many units of the quorum they are
+	cmds   []int             // the commands that made or removed the grants, in the order of grants
+	units  int               // the number of quorum units that the grants make up
 	ops    []int             // other operations that the finding rests on
 }
 
@@ -139,9 +140,9 @@ func (rp *replay) falseAnswer(p *history.Pair, told denial) Finding {
 	return f
 }
 
-// heard reports whether the operation heard the reply to its command at place pos, and that
-// reply was no error. A client that repeats a command before the reply has given up the first
-// one.
+// heard reports whether the operation heard the reply to its command at place pos, and that reply
+// was no error. A reply that came after the client repeated the command does not count: by then the
+// client had given up the command.
 func (rp *replay) heard(pos int, p *history.Pair) bool {
 	c := rp.Commands[pos]
 	if c.Op != p.Invoke.Index || !c.Ran() || c.Replied == 0 || c.Replied > p.Complete.Time || c.Reply == "" || c.Failed() {
@@ -153,7 +154,7 @@ func (rp *replay) heard(pos int, p *history.Pair) bool {
 	})
 }
 
-// repeats reports whether the two commands are the same, sent to the same node. A script is
+// repeats reports whether two commands are the same command of one client to one node. A script is
 // the same whether its source or its digest is sent.
 func repeats(a, b history.Command) bool {
 	if a.Client != b.Client || a.Node != b.Node {
@@ -167,14 +168,16 @@ func repeats(a, b history.Command) bool {
 	return slices.Equal(a.Args, b.Args)
 }
 
-// removalDenied returns the grants that a release removed although it answered that its client
-// did not hold the lock.
+// removalDenied returns the grants that a release removed although it answered that its client did
+// not hold the lock. h is the hold that the release ended.
 //
-// It counts only if the client rightly believed in its hold until the release: nothing had
-// ended the hold before, and the lease that it had asked for lasted until the answer. The
-// release's own commands must have removed the grants, on a quorum of nodes, and the client
-// must have heard their replies: whoever repeats a removal whose reply was lost, and finds
-// nothing, cannot know better. h is the hold that the release ended.
+// Such a denial counts only if all of these are true:
+//
+//   - The client rightly believed in its hold until the release. Nothing had ended the hold before,
+//     and the lease that the client had asked for lasted until the answer.
+//   - The release's own commands removed the grants, on a quorum of nodes.
+//   - The client heard the replies to these commands. A client that repeats a removal after a lost
+//     reply finds nothing, and cannot know better.
 func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 	told.what = account.RemovalDenied
 	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
@@ -205,9 +208,9 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 	return told
 }
 
-// removedBy returns the command that removed the grant by that time, or handed its place to
-// another client. The command is -1 if another client overwrote the grant before, or if
-// something else ended it.
+// removedBy returns the command that removed the grant by that time, or handed its place to another
+// client. The command is -1 if another client had overwritten the grant before, or if something
+// else ended the grant. gone is false if the grant still stood.
 func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone bool) {
 	for o := g; o.Over != nil; o = o.Over {
 		if o.Over.Client == g.Client {
@@ -230,9 +233,9 @@ func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone 
 	return g.End.Cmd, true
 }
 
-// leased reports whether the lease that the client had asked for certainly lasted until the
-// release was answered, by every clock that the lock may go by. A lock may count with a tenth
-// less.
+// leased reports whether the lease that the client had asked for certainly lasted until the release
+// was answered, by every clock that the lock may go by. The lock may count a lease as up to a tenth
+// shorter than its TTL.
 func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 	until := time.Duration(0)
 	ask := func(since time.Duration, told history.Lease) {

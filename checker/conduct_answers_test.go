@@ -11,7 +11,7 @@ import (
 
 const falseAnswer = "conduct: false-answer"
 
-// refuses is a release with one command, which says that the lock was not held.
+// refuses adds a release with one command. Its client is told that it did not hold the lock.
 func (s *story) refuses(at float64, client int, reply string, args ...string) *history.Command {
 	s.invoke(at-1, client, history.FRelease)
 	c := s.cmd(at, client, reply, args...)

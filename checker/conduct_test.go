@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// breakdown is how a trial ends that the code under test ended.
+// breakdown returns the event f by which the code under test ended the trial.
 func breakdown(f, detail string) history.Op {
 	return history.Op{Client: history.NoClient, F: f, Error: detail}
 }
@@ -60,8 +60,8 @@ func TestABreakdownIsToldInItsOwnWords(t *testing.T) {
 	}
 }
 
-// A client that waits when the code under test breaks down counts neither as blocked for ever
-// nor as blocked too long.
+// If a client waits when the code under test breaks down, it counts neither as blocked for ever nor
+// as blocked too long.
 func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 	tales(t, []tale{
 		{"a key without a life of a holder that never got to its release", "setnx", func(s *story) {

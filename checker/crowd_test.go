@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Even if holders of very many locks crash, the verdict says that all these locks are blocked
-// for ever.
+// Even if the holders of more locks crash than a verdict lists, the verdict says that all these
+// locks are blocked for ever.
 func TestMoreBlockedLocksThanAreListedAreStillAViolation(t *testing.T) {
 	const locks = maxFindings + 20
 	var ops []history.Op

@@ -14,16 +14,16 @@
 //     trial: violated, holds, unknown, not exercised or not applicable.
 //   - A finding is one violation. Its cause is the reason, as far as the evidence shows it.
 //   - A hold is one span of time during which a client believed that it held a lock.
-//   - An owner is what holds a lock: one client in one mode.
-//   - A client attends to a lock from a grant until the reply to its release, whatever it
-//     believed meanwhile.
-//   - The replay is the case with its commands, and the grants that they made on keys: see
-//     package keyspace.
-//   - A grant is an orphan if no living client attends to its lock. It is overdue if it also
-//     keeps others out for longer than the recipe claims. A leftover is a key that a refused
+//   - An owner is a party that can hold a lock: one client in one mode.
+//   - A client attends to a lock from a grant until the client gets the reply to its release. Its
+//     beliefs meanwhile do not matter.
+//   - The replay is the case together with the grants that its commands made on keys: see package
+//     keyspace.
+//   - A grant is an orphan if no living client attends to its lock. An orphan is overdue if it
+//     keeps other clients out for longer than the recipe claims. A leftover is a key that a refused
 //     attempt left behind, or that a post-mortem found.
 //   - A record is a place in which a lock keeps notes beside itself, such as the last client
 //     that asked. A record keeps nobody out.
-//   - A stall is a time for which the harness itself was not scheduled. A finding that a stall
-//     may have caused is doubtful: it is kept, and does not count.
+//   - A stall is a time for which the harness itself was not scheduled. A finding that a stall may
+//     have caused is doubtful: the verdict keeps the finding, but it does not count.
 package checker

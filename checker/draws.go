@@ -12,11 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// draws decides whether what is to be done once was done once by those who had the lock one
-// after another. If a client does again what another did before it left the lock, exclusion
-// held: the clients' program is at fault, which did not note that the work was done. Two
-// critical sections that overlap are no business of this oracle: exclusion and resource judge
-// the lock.
+// draws decides whether the successive holders of a lock did each job only once. If a client
+// repeats a job that an earlier holder did before its release, exclusion held, but the clients'
+// program is at fault: it did not note that the job was done. This oracle ignores critical sections
+// that overlap. The oracles exclusion and resource judge these.
 func draws(ctx context.Context, f *Case) Verdict {
 	pairs, err := f.Pairs()
 	if err != nil {
@@ -40,8 +39,9 @@ func draws(ctx context.Context, f *Case) Verdict {
 	return conclude(f, findings, false)
 }
 
-// repeated returns a finding for each critical section that repeated writes of earlier ones,
-// with the latest of these. The touches are those of one lock, in order of Seq.
+// repeated returns a finding for each critical section that repeated writes of earlier sections.
+// Each repeated write is paired with the latest earlier write of the same values. The touches are
+// those of one lock, in order of Seq.
 func repeated(all []evidence.Touch, pairs evidence.Pairing) (findings []Finding) {
 	earlier := map[string][]int{} // places in all, by the values written
 	found := map[*evidence.Section]*Finding{}
@@ -80,8 +80,8 @@ func repeated(all []evidence.Touch, pairs evidence.Pairing) (findings []Finding)
 	return findings
 }
 
-// doneBefore returns the last of these writes whose critical section was over when the lock
-// was granted at that time.
+// doneBefore returns the place of the last of the writes whose critical section was over when the
+// lock was granted again. granted is the time of that grant.
 func doneBefore(all []evidence.Touch, writes []int, granted time.Duration) (place int, ok bool) {
 	for _, i := range slices.Backward(writes) {
 		if all[i].Section.Over <= granted && all[i].Op.Time <= granted {
@@ -91,9 +91,9 @@ func doneBefore(all []evidence.Touch, writes []int, granted time.Duration) (plac
 	return 0, false
 }
 
-// meddledWith reports whether, after the first of these touches, a client wrote without the
-// lock, or in a critical section that overlapped that of the first: it may have wiped out
-// the note that the first one made.
+// meddledWith reports whether, after the first touch, a client wrote without the lock, or in a
+// critical section that overlapped the section of the first touch. Such a write may have wiped out
+// the note that the first job was done.
 func meddledWith(touches []evidence.Touch, pairs evidence.Pairing) bool {
 	first := touches[0].Section
 	return slices.ContainsFunc(touches[1:], func(t evidence.Touch) bool {

@@ -52,7 +52,7 @@ func linearize(ctx context.Context, f *Case) (map[string]linear.Answer, error) {
 	return linear.CheckSpans(ctx, f.Claims, byLock), nil
 }
 
-// spans returns the believed acquires in the form that porcupine's side needs.
+// spans returns the believed acquires in the form that porcupine needs.
 func spans(f *Case) (map[string][]linear.Span, error) {
 	pairs, err := f.Pairs()
 	if err != nil {
@@ -203,8 +203,8 @@ func indices(all ...int) []int {
 	return slices.Compact(kept)
 }
 
-// Visualize writes porcupine's picture of the history, as one HTML page: see linear.Page.
-// ctx limits the search for the model to draw by, but not the drawing.
+// Visualize writes porcupine's picture of the history, as one HTML page: see linear.Page. ctx
+// limits the search for the model behind the picture, but not the drawing.
 func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words linear.WindowWords) error {
 	f := NewCase(e)
 	if err := f.Sound(); err != nil {

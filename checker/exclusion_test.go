@@ -54,7 +54,7 @@ func TestFindingOfAnOverlapNamesItsEvidence(t *testing.T) {
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatal(v, err)
 	}
-	v.Findings[0].Cause = Unclassified // causes are another matter
+	v.Findings[0].Cause = Unclassified // this test is not about causes
 	v.Findings[0].Commands = nil
 	putWords(v.Findings)
 	got, err := json.Marshal(v.Findings[0])
@@ -114,7 +114,7 @@ func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
 	two := history.Claims{Permits: 2}
 	for _, c := range []struct {
 		name, text string
-		want       string // of the only finding; none: it holds
+		want       string // summary of the only finding; "" = the oracle holds
 		to         int    // milliseconds
 	}{
 		{"two at a time", `

@@ -11,11 +11,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// extension decides whether every successful extension came in time: no other client was
-// granted the lock since the extending client was known to have it, that is since its
-// latest successful acquire or extension. A grant came in between if it was invoked after
-// that reply and answered before the extension was invoked. If operations overlap, or an
-// acquire of unknown outcome may have renewed the lease, the oracle finds nothing.
+// extension decides whether every successful extension came in time. An extension came too late if
+// another client was granted the lock after the reply to the extending client's latest successful
+// acquire or extension. That grant must have been invoked after that reply, and answered before the
+// extension was invoked. If operations overlap, or an acquire of unknown outcome may have renewed
+// the lease, the oracle finds nothing.
 func extension(ctx context.Context, f *Case) Verdict {
 	pairs, err := f.Pairs()
 	if err != nil {
@@ -41,10 +41,10 @@ func extension(ctx context.Context, f *Case) Verdict {
 	return conclude(f, findings, false)
 }
 
-// extended is a successful extension of a lease that its client was known to have.
+// extended is a successful extension of a lease that its client knew it had.
 type extended struct {
 	history.Pair
-	// since is the earlier reply from which the client knew that it had the lease.
+	// since is the earlier reply that told the client that it had the lease.
 	since *history.Op
 }
 
@@ -59,8 +59,8 @@ type extensions struct {
 type tenure struct {
 	since *history.Op // nil without a lease
 	token string
-	// unsure holds the tokens of acquires of unknown outcome, which may take the lock
-	// again at any time; "" = an acquire without a token.
+	// unsure holds the tokens of acquires of unknown outcome, whose commands may still take the
+	// lock at any time; "" = an acquire without a token.
 	unsure map[string]bool
 }
 

@@ -13,7 +13,7 @@ func TestAnExtensionIsOkOnlyIfNobodyElseWasGrantedTheLockSince(t *testing.T) {
 		name   string
 		claims history.Claims
 		text   string
-		want   string // of the first summary; none: it holds; "-": it does not apply
+		want   string // beginning of the first summary; "" = the oracle holds, "-" = it does not apply
 	}{
 		{"nobody extends", history.Claims{}, `
 			c0 acquire 1-2 ok

@@ -20,16 +20,16 @@ type fencedGrant struct {
 	lock  string
 	owner int
 	fence int64
-	// invoke and reply bound the time of the grant, as ranks. The bounds are instants on
-	// the node if the keys show it, otherwise those of the history's entries.
+	// invoke and reply bound the time of the grant, as ranks: see rankGrants. The bounds are
+	// instants on the node if the keys show it, otherwise those of the history's entries.
 	invoke, reply int
-	made          time.Duration // on the node; 0 if unknown
+	made          time.Duration // the time of the grant on the node; 0 if unknown
 	entry         *history.Pair
 }
 
-// heardBy returns the time of the reply to the grant, if it came before the reply to the
-// other grant or if the node's time is unknown; otherwise the time at which the node
-// granted it.
+// heardBy returns the time of the reply to the grant if that reply came no later than the reply to
+// the other grant, or if the node's time is unknown. Otherwise it returns the time at which the
+// node made the grant.
 func (g *fencedGrant) heardBy(other *fencedGrant) time.Duration {
 	if told := g.entry.Complete.Time; g.made == 0 || told <= other.entry.Complete.Time {
 		return told
@@ -49,7 +49,7 @@ func (g *fencedGrant) entries() []int { return []int{g.entry.Invoke.Index, g.ent
 //     fence again.
 //   - The guarded resource never accepts an older fence than one that it has seen.
 //
-// A sweep and porcupine both decide it, as with exclusion. How long a grant was held does
+// A sweep and porcupine both decide fencing, as they do exclusion. How long a grant was held does
 // not matter.
 func fencing(ctx context.Context, f *Case) (Verdict, error) {
 	return fencingBy(ctx, f, sweepFences, linearizeFences)
@@ -97,7 +97,7 @@ func fencingBy(ctx context.Context, f *Case,
 // by lock.
 type fences struct {
 	grants  map[string][]fencedGrant    // in order of their earliest possible instants
-	touches map[string][]evidence.Touch // of the resource, in its own order
+	touches map[string][]evidence.Touch // by the order in which the resource saw them
 }
 
 func readFences(f *Case) (fences, error) {
@@ -132,8 +132,8 @@ func (a instant) compare(b instant) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tie, b.tie))
 }
 
-// rankGrants ranks the bounds of all grants of a lock on one scale and sorts the grants by
-// them.
+// rankGrants ranks the bounds of all grants of a lock on one scale, and sorts the grants by their
+// earlier bound.
 func rankGrants(f *Case, byLock map[string][]fencedGrant) {
 	rp, err := f.replay()
 	if err != nil {
@@ -162,15 +162,15 @@ func rankGrants(f *Case, byLock map[string][]fencedGrant) {
 	}
 }
 
-// happened returns bounds of the instant at which the acquire was granted. If one node grants
-// the lock and its keys were seen, both bounds are the last grant that keeps others out and
-// that the acquire made before its reply. Otherwise they are the acquire's invocation and
-// completion. The counter of the fences keeps nobody out and does not count.
+// happened returns bounds of the instant at which the acquire was granted. If one node grants the
+// lock and its keys were seen, both bounds are the time of the last grant that the acquire made
+// before its reply. Only grants that keep others out count, so the counter of the fences does not.
+// Otherwise the bounds are the acquire's invocation and completion.
 func (rp *replay) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
 	for _, x := range rp.Of(p.Invoke.Index) {
-		late := x.At.Lo > p.Complete.Time // of a command that ran, perhaps again, after the answer
+		late := x.At.Lo > p.Complete.Time // made by a command that ran after the answer, perhaps a repetition
 		if !late && !rp.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
@@ -182,10 +182,9 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 	return [2]instant{at, at}
 }
 
-// unordered describes two concurrent grants whose order is unknown because one of the two
-// was not seen on the node. It returns "" if there are none. If no commands are on record,
-// or several nodes make a grant, the entries alone give the order, and nothing is
-// unordered.
+// unordered describes two concurrent grants whose order is unknown because the time of one of them
+// on the node is unknown. It returns "" if there are none. If no commands are on record, or a grant
+// needs several nodes, the entries alone give the order, and it returns "".
 func (given fences) unordered(f *Case) string {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
@@ -230,13 +229,14 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 type regress struct {
 	lock        string
 	late, newer *fencedGrant
-	// operations on the resource: the one it should have refused, and an earlier one
+	// accepted and seen are operations on the resource. The resource had seen the newer fence of
+	// seen, so it should have refused accepted.
 	accepted, seen *evidence.Touch
 }
 
-// sweepFences finds, in O(n log n), every grant whose fence regressed and every operation
-// that the resource should have refused. It pairs each with an earlier grant or operation
-// that proves it, if the proof needs one.
+// sweepFences finds, in O(n log n), every grant whose fence regressed and every operation that the
+// resource should have refused. It pairs each with an earlier grant or operation that proves the
+// regress. A grant without a fence needs no such proof.
 func sweepFences(c history.Claims, given fences) []regress {
 	var found []regress
 	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
@@ -257,8 +257,8 @@ func sweepFences(c history.Claims, given fences) []regress {
 	return found
 }
 
-// sweepGrants goes through the grants of a lock in order. It compares each with the
-// greatest fence among the grants that were answered before.
+// sweepGrants goes through the grants of a lock in order. It compares the fence of each grant with
+// the greatest fence among the grants that were answered before this grant was invoked.
 func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	answered := slices.Clone(grants)
 	slices.SortFunc(answered, func(a, b fencedGrant) int { return cmp.Compare(a.reply, b.reply) })

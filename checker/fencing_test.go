@@ -19,7 +19,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 		name   string
 		claims history.Claims
 		text   string
-		want   string // of the first summary; none: it holds
+		want   string // a part of the first summary; "" = the oracle holds
 	}{
 		{"each greater than the last", once, `
 			c0 acquire 1-2 ok fence=1
@@ -105,7 +105,7 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 	}
 }
 
-// Whatever one side of fencing misses, the other must not.
+// A regress that one side of fencing misses makes the two sides disagree.
 func TestAMistakeInEitherSideOfFencingIsADisagreement(t *testing.T) {
 	e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok fence=7
@@ -166,8 +166,8 @@ func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 	}
 }
 
-// A client sends its script again when the reply is late. What the first of both does later, with
-// the same token, granted nothing to the acquire that had been answered.
+// A client sends its script again because the reply is late. If the first copy runs after the
+// acquire was answered, with the same token, it grants nothing to that acquire.
 func TestACommandThatRunsAfterItsReplyIsNoGrant(t *testing.T) {
 	tales(t, []tale{{"sent twice", "fenced", func(s *story) {
 		token := "t0"

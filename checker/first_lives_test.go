@@ -6,10 +6,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Who finds a key without a TTL, and gives it one, prolongs nobody's lease. Whether that is
-// harmless depends on how long the owner relies on its key.
+// A client that finds a key without a TTL, and gives the key one, prolongs nobody's lease. Whether
+// that is harmless depends on how long the owner relies on its key.
 func TestTheFirstTTLOfAnothersKey(t *testing.T) {
-	repaired := func(ttl string) func(*story) { // as in "Redis in Action": a missing TTL is put right
+	repaired := func(ttl string) func(*story) { // as in "Redis in Action": another client adds a missing TTL
 		return func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.cmd(10, 0, "1", "SETNX", "lock", "t0")

@@ -36,19 +36,21 @@ func (rp *replay) harmless(node, key string) bool {
 // client that asked or the number of requests. Every client writes to these places. So a
 // command that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
-// A place is a record if a refused acquire left its own grant there, over or beside
-// another client's grant, and something else refused the acquire: it met a holder's grant
-// in another place of the same node and left that grant as it was. That other place must
-// be the lock: it was empty whenever a grant came about in it (a record of the last owner
-// is not), and its grant is no share in a count (a fence is).
+// A place is a record if all of these are true:
 //
-// A place is no record if a holder's release had no effect after another client had
-// overwritten the holder's value there. Such a place says who owns the lock.
+//   - A refused acquire left its own grant in the place, over or beside another client's grant.
+//   - The acquire met a holder's grant in another place of the same node and did not end that
+//     grant. So that other place refused the acquire.
+//   - That other place is the lock. It was empty whenever a grant was made in it, unlike a record
+//     of the last owner. Its grant is no share in a count, unlike a fence.
 //
-// So a SET XX over another's grant is never excused: a client that overwrites the key was
-// refused by nothing else. A client's own place in a queue is no record either, since it
-// was nobody else's before. In a quorum of keys each key carries a part of the same grant,
-// so that nothing is beside the lock.
+// A place is no record if a holder's release had no effect after another client had overwritten the
+// holder's value there. Such a place shows who owns the lock.
+//
+// A SET XX over another client's grant is therefore never excused: nothing but the overwritten key
+// refused that client. A client's own place in a queue is no record either, because no other client
+// had a grant there. A quorum of keys has no records, because each key carries a part of the same
+// grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
 func (rp *replay) records() map[keyspace.KeyPlace]bool {
@@ -83,14 +85,17 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 	return rp.recorded
 }
 
-// ownerRecords adds the places in which each owner of the lock leaves its name, and that
-// nobody empties. Such a place meets three conditions. Only acquires wrote to it, and none
-// of them was refused. Each successful acquire that wrote to it also has a grant in the lock
-// itself, in another place of the same node. And a client was granted the lock although the
-// place still had the value of another client that had released the lock before.
+// ownerRecords adds the places in which each owner of the lock leaves its name, and that nobody
+// empties. Such a place meets three conditions:
 //
-// A place can be the lock itself if no grant there was made while another client had one there,
-// and if several clients were granted the lock there.
+//   - Only acquires wrote to it, and none of them was refused.
+//   - Each successful acquire that wrote to it also has a grant in the lock itself, in another
+//     place of the same node.
+//   - A client was granted the lock although the place still had the value of another client that
+//     had released the lock before.
+//
+// A place counts as the lock itself if several clients were granted the lock there, and no grant
+// there was made while another client had one.
 func (rp *replay) ownerRecords() {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
@@ -146,8 +151,8 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == account.ByRelease && h.To < g.Over.At.Lo
 }
 
-// isTheLock reports whether the place is a count that refused the others itself: no client
-// that was granted the lock ever had a share there beside or over another client's.
+// isTheLock reports whether the place holds a count that itself refused other clients: no acquire
+// succeeded with a share there beside or over another client's share.
 func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
 	for _, g := range rp.Grants {
@@ -162,9 +167,9 @@ func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool)
 	return counts
 }
 
-// releasedInVain reports whether the owner's release had no effect after its grant was
-// overwritten: the other grants of the same acquire on that node stayed, whatever the
-// release answered.
+// releasedInVain reports whether the owner's release had no effect after the owner's grant was
+// overwritten: the other grants of the same acquire on that node stayed, whatever the release
+// answered.
 func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		p := rp.Operation(c.Op)
@@ -177,9 +182,9 @@ func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
 
 func (rp *replay) isRecord(g *keyspace.Grant) bool { return rp.records()[g.KeyPlace()] }
 
-// refusedElsewhere reports whether the attempt that made the grant met a holder's grant in
-// another place of the same node and did not end it. That other place was always empty
-// before a grant came about in it.
+// refusedElsewhere reports whether the attempt that made the grant met a holder's grant in another
+// place of the same node and did not end that grant. The other place must have been empty whenever
+// a grant was made in it.
 func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Contacts, func(m keyspace.Contact) bool {
 		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
@@ -205,10 +210,10 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 	})
 }
 
-// sharedSpots returns the places with a count that keeps nobody out, such as a fence
-// counter. In such a place, an acquire succeeded with a share in the count beyond the
-// permits: other clients still had the other shares, but no longer attended to the lock. Or
-// acquires of several locks have shares there beside a grant in a key of their own.
+// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There
+// are two signs of such a count. Either an acquire succeeded although a count that excludes would
+// have refused it: see besideEnough. Or acquires of several locks have shares in the count: see
+// sharedByLocks.
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range rp.Grants {
@@ -232,8 +237,8 @@ func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	return shared
 }
 
-// sharedByLocks adds the counts to which acquires of several locks add a share while they
-// have a grant in another key. If such a count excluded, the locks would be one lock.
+// sharedByLocks adds the counts to which acquires of several locks add a share while they have a
+// grant in another key. If such a count kept clients out, the locks would exclude each other.
 func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	lock := map[keyspace.KeyPlace]string{}
 	several := map[keyspace.KeyPlace]bool{}
@@ -253,9 +258,9 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	}
 }
 
-// besideEnough reports whether a count that excludes can explain a successful share. Either
-// the share's number is within the permits. Or as many other owners as there are permits
-// already had shares and attended to the lock, so that this share was one too many.
+// besideEnough reports whether a count that excludes can explain a successful share. It can if the
+// share's number is within the permits. It can too if other owners that attended to the lock
+// already had shares for all permits: then the lock let in one owner too many.
 func (rp *replay) besideEnough(g *keyspace.Grant) bool {
 	permits := evidence.Permits(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
@@ -291,8 +296,8 @@ func (rp *replay) isShared(g *keyspace.Grant) bool {
 	return rp.shared[g.KeyPlace()]
 }
 
-// idleBeside reports whether the grant is a refused share beside a granted share, which
-// alone kept others out.
+// idleBeside reports whether the grant is a refused share beside a granted share. Then only the
+// granted share kept others out.
 func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
 	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

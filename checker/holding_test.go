@@ -1,12 +1,12 @@
 package checker
 
-// hold adds an acquire of set-nx-px at one time and its release at another.
+// hold adds an acquire and a release of set-nx-px, each at its time.
 func (s *story) hold(from, to float64, client int, token string) {
 	s.take(from, client, "OK", setPX(token)...)
 	s.give(to, client, "1", s.cad(token)...)
 }
 
-// holdEX is an acquire of set-nx-ex and the release.
+// holdEX adds an acquire and a release of set-nx-ex.
 func (s *story) holdEX(from, to float64, client int) {
 	s.take(from, client, "OK", "SET", "lock", "1", "EX", "1", "NX")
 	s.give(to, client, "1", "DEL", "lock")
@@ -21,7 +21,7 @@ func (s *story) leave(owner string) []string {
 	return s.script("hash-leave", []string{"lock"}, owner)
 }
 
-// holdHash is an acquire of reentrant-hash and the release.
+// holdHash adds an acquire and a release of reentrant-hash.
 func (s *story) holdHash(from, to float64, client int, owner string) {
 	s.take(from, client, "1", s.enter(owner)...)
 	s.give(to, client, "1", s.leave(owner)...)

@@ -43,7 +43,7 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 	}
 }
 
-// spanTexts writes what porcupine's side believes in the same form.
+// spanTexts writes the spans that porcupine judges in the form of holdText.
 func spanTexts(t *testing.T, e history.Evidence) []string {
 	t.Helper()
 	byLock, err := spans(NewCase(e))

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Histories that no recorder writes, but that a file may hold.
+// No recorder writes such histories, but a file may hold them.
 func TestWhatCannotHaveHappenedIsNoEvidence(t *testing.T) {
 	touch := func(index int, client int, f string, typ history.Type, seq int64) history.Op {
 		return history.Op{

@@ -11,16 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds the keys that may stand there unattended: those that a release left to
-// rest, and the entries of clients that wait for a lock, such as their places in a queue or a
+// This file finds keys that no client needs to attend to: keys that a release left on purpose, and
+// entries of clients that wait for a lock. Such an entry is, for example, a place in a queue, or a
 // mark by which a waiting writer keeps new readers out.
 
-// rests reports whether the grant's release left the key there on purpose, and the key
-// still rests at that time. A lock does this if it must not be taken again too soon
-// (ShedLock's lockAtLeastFor). The release succeeded and set a TTL that ends no later than
-// before, and nobody has prolonged that TTL since. The key then belongs to nobody, and
-// keeps others out until it expires. A key that keeps its earlier TTL was not released,
-// whatever its value.
+// rests reports whether the grant's release left the key there on purpose, and the key still stands
+// for that reason at the given time. A lock does this if it must not be taken again too soon
+// (ShedLock's lockAtLeastFor). The release succeeded and set a TTL that ends no later than before,
+// and nobody has prolonged that TTL since. The key then belongs to nobody, and keeps others out
+// until it expires. A key that keeps its earlier TTL was not released, whatever its value.
 //
 // Two kinds of grants do not rest. In the first case, another attempt of the same client
 // has a grant in the same place, and the client does not know that this attempt succeeded:
@@ -56,8 +55,8 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease returns the place of the last command of the grant's release that changed
-// the key before that time without deleting it.
+// lastByRelease returns the place of the last command before the given time by which the grant's
+// release changed the key without deleting it.
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {
@@ -101,10 +100,10 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns the part of the grant's acquire, in another place of the same key, that a
-// successful acquire of that client overwrote before seq; nil if there is none. A client that
-// overwrites a record may write the old values into some of its places. Later it removes the
-// record as its own.
+// usurped returns a grant of the same acquire in another place of the same key, if a successful
+// acquire of the given client overwrote that grant before seq; nil if there is none. A client that
+// takes over such a key may leave some of its places unchanged, and later removes the whole key as
+// its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
@@ -137,7 +136,7 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	if rp.asking == nil {
 		rp.asking = map[evidence.Owner][]evidence.Interval{}
-		refused := map[evidence.Owner]bool{} // its last attempt was
+		refused := map[evidence.Owner]bool{} // the owner's last attempt was refused
 		for i := range rp.Pairing.All {
 			p := &rp.Pairing.All[i]
 			if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {
@@ -160,9 +159,10 @@ func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	return slices.ContainsFunc(rp.asking[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
 }
 
-// waitingKeys returns the keys in which only refused attempts left anything, and by which no
-// client was refused that found nothing but its own entries. What another client removed of an
-// acquire that still waited does not count.
+// waitingKeys returns the keys that hold nothing but entries of waiting clients. Only refused
+// attempts left anything in such a key. No client was refused there that met only its own entries:
+// see selfRefused. Entries that another client removed while their acquire still waited do not
+// count.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {
 		return rp.waiting
@@ -192,8 +192,8 @@ func (rp *replay) leftAtOnce(g *keyspace.Grant) bool {
 	return g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
 }
 
-// selfRefused returns the keys that a refused attempt met if it met nothing but its own
-// client's grants.
+// selfRefused looks for refused attempts that met only grants of their own client. It returns the
+// keys of these grants.
 func (rp *replay) selfRefused() (keys []string) {
 	met := map[int][]keyspace.Contact{}
 	for _, m := range rp.Contacts {

@@ -13,8 +13,8 @@ import (
 // set the key's expiry as a time of its own wall clock, and the node's clock was ahead of
 // that clock.
 
-// gap returns how far the node's wall clock was ahead of the client's at that time, and
-// the cause: the clock that was further from the truth.
+// gap returns how far the node's wall clock was ahead of the client's at that time. It also returns
+// the cause, which names the clock that was further from true time.
 func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := rp.nodeAhead(node, at), rp.aheadAt(client, at)
 	if n.Abs() >= c.Abs() {
@@ -46,7 +46,7 @@ func (rp *replay) stillborn(op int) (reason, bool) {
 	}
 	c, at := rp.Commands[pos], rp.Ran(pos).Lo
 	if len(c.Args) < 3 {
-		return reason{}, false // it can have given no key an expiry
+		return reason{}, false // a command with so few arguments sets no expiry
 	}
 	gap, cause := rp.gap(c.Node, c.Client, at)
 	if gap < rp.Claims.TTL-rp.Claims.TTL/10 {
@@ -103,25 +103,25 @@ func (rp *replay) acquireIn(f Finding, client int) int {
 	return last
 }
 
-// explainAbsence explains a finding about a lock that no node ever had a key of: its clients
-// agreed on nothing. Unless all keys were seen, nothing is known.
+// explainAbsence explains a finding about a lock that never put a key on any node. It explains
+// nothing unless all keys were watched.
 func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 	if len(rp.Holding(f.Lock)) > 0 || !rp.Evidence.Watched || len(rp.Unseen) > 0 || len(rp.Commands) == 0 && len(rp.Evidence.Keys) > 0 {
 		return reason{}, false
 	}
 	for _, c := range rp.Commands {
 		if c.Exec == 0 && c.Replied > 0 && rp.Has(c.Op) {
-			return reason{}, false // what it did was not seen
+			return reason{}, false // the command's effects were not seen
 		}
 	}
 	for pos, effects := range rp.Effects {
 		if p, isAcquire := rp.Acquired(rp.Commands[pos].Op); len(effects) > 0 && isAcquire && p.Invoke.Lock == f.Lock {
-			return reason{}, false // its keys were gone at once
+			return reason{}, false // the lock did set keys, which are gone
 		}
 	}
 	for _, m := range rp.Contacts {
 		if p, isAcquire := rp.Acquired(rp.Commands[m.Cmd].Op); isAcquire && p.Invoke.Lock == f.Lock {
-			return reason{}, false // it goes by keys of somebody else
+			return reason{}, false // the lock goes by keys of other owners
 		}
 	}
 	return because(NoKey, nil, account.Fact{What: account.NothingKept, Locks: []string{f.Lock}}), true
@@ -152,8 +152,8 @@ func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []
 	return known([]reason{rp.letIn(last, nil).of(last)})
 }
 
-// explainCrowd returns the causes of a finding about one owner too many: how the other
-// owners' grants ended, or else that the owner was let in while they still stood.
+// explainCrowd returns the causes of a finding about one owner too many: how the grants of the
+// other owners ended. If none of them had ended, the owner was let in while they still stood.
 func (rp *replay) explainCrowd(f Finding) []reason {
 	b := rp.party(f, f.Clients[0])
 	var ended, beside []reason

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A lock that keeps its state in each process is told as what it is, and not as a violation
-// that nobody can explain.
+// A violation by a lock that keeps its state in each process gets the cause no-key, and does not
+// stay unexplained.
 func TestALockThatKeepsNothingInRedisIsTold(t *testing.T) {
 	tales(t, []tale{
 		{"commands that name no key", "set-nx-px", func(s *story) {
@@ -35,8 +35,8 @@ func TestALockThatKeepsNothingInRedisIsTold(t *testing.T) {
 	})
 }
 
-// A key that is given more time than the recipe claims keeps the others out for longer. This is
-// the lock's own doing, and no key whose end is unexplained.
+// A key that is given more time than the recipe claims keeps other clients out for longer. The
+// cause is the lock itself: the end of such a key is not unexplained.
 func TestAKeyThatIsGivenTooLongALifeIsTold(t *testing.T) {
 	tales(t, []tale{
 		{"a dead owner's key of three leases", "set-nx-px", func(s *story) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// What one operation costs a client: invocation and completion, streamed.
+// BenchmarkRecorder measures what one operation costs a client: invocation and completion,
+// streamed.
 func BenchmarkRecorder(b *testing.B) {
 	start := time.Now()
 	r := NewRecorder(io.Discard, func() time.Duration { return time.Since(start) })
@@ -24,7 +25,7 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 }
 
-// What the hash of a trial costs, by its commands.
+// BenchmarkHash measures the cost of hashing a trial's commands.
 func BenchmarkHash(b *testing.B) {
 	cmds := make([]Command, 1000)
 	for i := range cmds {

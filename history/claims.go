@@ -8,7 +8,7 @@ type Claims struct {
 	Lock      string `json:"lock"`                // the recipe's id, for texts only: no verdict depends on it
 	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
 	ReadWrite bool   `json:"readWrite,omitempty"` // acquires carry a Mode
-	// Quorum is how many of QuorumOf must carry a grant: 1 for a lock of one key on
+	// Quorum is the number of units (QuorumOf) that must carry a grant: 1 for a lock of one key on
 	// one node, N/2+1 for RedLock on N nodes, n/2+1 for a majority of n keys.
 	Quorum int `json:"quorum"`
 	// QuorumOf is the unit of Quorum; "" = QuorumOfNodes.
@@ -22,8 +22,8 @@ type Claims struct {
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
-	// Extends: the holder can prolong its lease on demand (locks.Extender). An
-	// extension succeeds only if no other client was granted the lock since.
+	// Extends: the holder can prolong its lease on demand (locks.Extender). An extension succeeds
+	// only if no other client was granted the lock since the lease was granted or last extended.
 	Extends bool `json:"extends,omitempty"`
 	// Fenced: every grant carries a fencing token (Lease.Fence) greater than those of
 	// all earlier grants, and the guarded resource refuses an older one.

@@ -106,11 +106,10 @@ func SortCommands(cmds []Command) {
 	slices.SortStableFunc(cmds, func(a, b Command) int { return a.Index - b.Index })
 }
 
-// ReadLines decodes the JSON Lines in r and passes each value to add. Errors, add's too,
-// start with "name:line: ". A last line that was cut short is left out and reported as
+// ReadLines decodes the JSON Lines in r and passes each value to add. Errors, including those of
+// add, start with "name:line: ". A last line that was cut short is left out and reported as
 // truncated, which is not an error. The same holds if r ends with io.ErrUnexpectedEOF, as a
-// compressed file does after a kill. What an Entry's pointers point to is valid until add
-// returns.
+// compressed file does after a kill. The pointers in an Entry are valid only until add returns.
 func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
 	var entries entryLines
@@ -169,7 +168,7 @@ func JSONProblem(err error, text []byte) error {
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return &jsonProblem{"expected one JSON object per line: it ends too early, is it cut short?", err}
 	}
-	return err // of a type that decodes itself: in our words already
+	return err // from a type with its own decoder: the text is plain already
 }
 
 // jsonProblem is a decoder's error in plain words.
@@ -181,7 +180,7 @@ type jsonProblem struct {
 func (p *jsonProblem) Error() string { return p.text }
 func (p *jsonProblem) Unwrap() error { return p.err }
 
-// cutShort reports whether the decoder missed something after the end of the text.
+// cutShort reports whether the text ends before its JSON value is complete.
 func cutShort(err *json.SyntaxError, text []byte) bool {
 	return int(err.Offset) >= len(bytes.TrimSpace(text)) && !json.Valid(text) && strings.Contains(err.Error(), "unexpected end")
 }
@@ -192,7 +191,8 @@ func excerpt(text []byte) string {
 	return string(bytes.ToValidUTF8(text[:min(len(text), most)], nil))
 }
 
-// article returns a kind of JSON value with its article; of a number also the number.
+// article adds the article to a kind of JSON value as encoding/json names it, such as "array" or
+// "number 5".
 func article(value string) string {
 	switch {
 	case value == "array" || value == "object":
@@ -203,7 +203,7 @@ func article(value string) string {
 	return "a " + value
 }
 
-// shapeOf says what JSON a Go type is read from.
+// shapeOf describes the JSON that a Go type is decoded from.
 func shapeOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -17,7 +17,7 @@ type Command struct {
 	// Index is the command's place in the log, ordered by Sent, from 0.
 	Index  int    `json:"index"`
 	Client int    `json:"client"`
-	Node   string `json:"node"` // the node that served it, "n0", "n1", …; after a failover the promoted one
+	Node   string `json:"node"` // the node that served the command, "n0", "n1", …; after a failover the promoted node
 	Conn   int    `json:"conn"` // number of the connection on its link, from 1
 	// Phase is the client's step when the command was sent: "acquire", "hold",
 	// "release", …. N is the command's number in that phase on this node, from 1; 0 for
@@ -29,13 +29,13 @@ type Command struct {
 	Op   int     `json:"op"`
 	Args []Bytes `json:"args"`
 
-	Sent    time.Duration `json:"sent"`              // the client handed it to the connection
-	Arrived time.Duration `json:"arrived,omitempty"` // handed to the node
+	Sent    time.Duration `json:"sent"`              // the client handed the command to the connection
+	Arrived time.Duration `json:"arrived,omitempty"` // the command was handed to the node
 	Served  time.Duration `json:"served,omitempty"`  // the node's reply was read at the node
 	Replied time.Duration `json:"replied,omitempty"` // the reply reached the client
-	// Exec is the command's place in the node's order of execution, from 1: of two
-	// commands of one node, the one with the smaller Exec ran first. 0 if its arrival
-	// at the node was not observed.
+	// Exec is the command's place in the node's order of execution, from 1: of two commands of one
+	// node, the one with the smaller Exec ran first. Exec is 0 if the command's arrival at the node
+	// was not observed.
 	Exec int `json:"exec,omitempty"`
 	// Reply is the node's reply in a compact form: `OK`, `nil`, `1`, `"text"`
 	// for bulk strings, `ERR …` for errors, `[a b]` for arrays; empty if none
@@ -54,8 +54,8 @@ func (c Command) Failed() bool {
 	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// Script returns the SHA-1 of the source of the command's script, in lower-case hex:
-// EVALSHA names it, EVAL carries the source.
+// Script returns the SHA-1 of the source of the command's script, in lower-case hex. EVALSHA names
+// the SHA-1; EVAL carries the source.
 func (c Command) Script() (sha string, ok bool) {
 	if len(c.Args) < 2 {
 		return "", false

@@ -35,8 +35,8 @@ func shown(value string) string {
 // the names of random tokens, and error texts of libraries: the Error of a client's
 // operation, and of a breakdown of the code under test.
 //
-// Two words are names of one token if wherever one run has the first, the other run has
-// the second, and both look random (looksDrawn). Everything else, such as times, numbers
+// Two words are names of one token if both look random (looksDrawn) and always correspond: wherever
+// one run has the first word, the other run has the second. Everything else, such as times, numbers
 // and orders, must be equal.
 func Compare(a, b Evidence) *Difference {
 	c := newComparer()
@@ -50,7 +50,7 @@ func Compare(a, b Evidence) *Difference {
 
 // comparer compares two runs, entry by entry.
 type comparer struct {
-	there, back map[string]string // maps a word of one run to the other's
+	there, back map[string]string // words of the first run to those of the second, and back
 	drawn       [][2]string       // pairs of corresponding random words
 	log         string
 	entry       int
@@ -61,7 +61,7 @@ func newComparer() *comparer {
 	return &comparer{there: map[string]string{}, back: map[string]string{}}
 }
 
-// differ keeps the difference if it is the first.
+// differ records a difference, unless there is one already.
 func (c *comparer) differ(field, a, b string) {
 	if c.found == nil {
 		c.found = &Difference{c.log, c.entry, field, a, b}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tokenForms are how libraries write what they draw.
+// tokenForms maps the forms of random tokens that libraries use to functions that draw one.
 var tokenForms = map[string]func(*rapid.T, string) string{
 	"hex": func(t *rapid.T, label string) string { return drawn(t, label, "0123456789abcdef", 32) },
 	"uuid": func(t *rapid.T, label string) string {
@@ -23,7 +23,8 @@ var tokenForms = map[string]func(*rapid.T, string) string{
 	"decimal": func(t *rapid.T, label string) string { return "4" + drawn(t, label, "0123456789", 18) },
 }
 
-// drawn returns a text that rapid does not simplify: a simple one would not look random.
+// drawn returns a random text that rapid does not simplify, since a simple text would not look
+// random.
 func drawn(t *rapid.T, label, alphabet string, n int) string {
 	seed := rapid.Uint64().Draw(t, label)
 	b := make([]byte, n)
@@ -36,7 +37,7 @@ func drawn(t *rapid.T, label, alphabet string, n int) string {
 	return string(b)
 }
 
-// runWith is a run of a trial with these tokens.
+// runWith returns a run of a trial with these tokens.
 func runWith(tokens []string) Evidence {
 	var e Evidence
 	for i, token := range tokens {
@@ -63,7 +64,7 @@ func runWith(tokens []string) Evidence {
 	return e
 }
 
-// twoDraws are tokens of two runs, of one form.
+// twoDraws draws the tokens of two runs, all in one form.
 func twoDraws(t *rapid.T) (first, second []string) {
 	form := tokenForms[rapid.SampledFrom([]string{"hex", "uuid", "base64", "base32", "decimal"}).Draw(t, "form")]
 	n := rapid.IntRange(2, 5).Draw(t, "tokens")
@@ -94,7 +95,7 @@ func TestRunsThatDifferInRandomTokensAloneAreTheSame(t *testing.T) {
 	})
 }
 
-// changes are real differences.
+// changes make the one run really differ from the other.
 var changes = map[string]func(e *Evidence, i int, tokens []string){
 	"a time":           func(e *Evidence, i int, _ []string) { e.Ops[3*i].Time++ },
 	"a fence":          func(e *Evidence, i int, _ []string) { e.Ops[3*i+1].Lease.Fence++ },
@@ -149,7 +150,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 	}
 }
 
-// Words that are no random values (numbers, times, states, errors) must be equal.
+// Words that are not random values (numbers, times, states, errors) must be equal.
 func TestWhatIsNoTokenIsNotTakenForOne(t *testing.T) {
 	for name, words := range map[string][2]string{
 		"counters":             {"17", "18"},
@@ -172,7 +173,7 @@ func TestWhatIsNoTokenIsNotTakenForOne(t *testing.T) {
 	}
 }
 
-// A hexadecimal draw may have few letters.
+// A random hexadecimal token may have few letters.
 func TestTokensOfFewLettersAreTokens(t *testing.T) {
 	for _, words := range [][2]string{
 		{"635627621424408873cb614110260156", "93ce3f77622a7665126e52ba94286d3b"},

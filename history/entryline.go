@@ -6,23 +6,23 @@ import (
 )
 
 // entryLines decodes lines that hold an entry with numbers, plain texts and a lease: nearly all
-// lines of a history. It takes a fifth of encoding/json's time, and keeps each name once.
+// lines of a history. It takes a fifth of encoding/json's time, and keeps one copy of each name.
 type entryLines struct {
 	names   map[string]string
-	numbers entryNumbers // of the line decoded last
+	numbers entryNumbers // the numbers of the line decoded last
 }
 
-// entryNumbers are what an Entry points to.
+// entryNumbers has the numbers that an Entry points to.
 type entryNumbers struct {
 	index, client int
 	at            time.Duration
 	process       Process
 }
 
-// mostNames bounds the names that are kept.
+// mostNames bounds the number of names that are kept.
 const mostNames = 1 << 12
 
-// unmarshal is json.Unmarshal.
+// unmarshal works like json.Unmarshal, but is faster for most entries.
 func (l *entryLines) unmarshal(line []byte, v any) error {
 	if e, is := v.(*Entry); is {
 		var ok bool
@@ -34,8 +34,8 @@ func (l *entryLines) unmarshal(line []byte, v any) error {
 	return json.Unmarshal(line, v)
 }
 
-// decode decodes a line exactly as encoding/json would. It returns false, with an entry that
-// means nothing, if the line holds anything that it leaves to encoding/json, an error too.
+// decode decodes a line exactly as encoding/json would. It returns false, and a meaningless entry,
+// if the line needs encoding/json, for example to report an error.
 func (l *entryLines) decode(line []byte) (e Entry, ok bool) {
 	n := &l.numbers
 	p := plainJSON{text: line}
@@ -71,7 +71,7 @@ func (l *entryLines) decode(line []byte) (e Entry, ok bool) {
 			return numbers(&p, &e.Value)
 		case "lease":
 			if e.Lease != nil {
-				return false // encoding/json would merge the two
+				return false // encoding/json would merge the two leases
 			}
 			e.Lease = &Lease{}
 			return p.lease(e.Lease)
@@ -95,7 +95,7 @@ func (p *plainJSON) lease(l *Lease) bool {
 	})
 }
 
-// name reads a text of which a history has few.
+// name reads a text that has few different values in a history, and shares their copies.
 func name[T ~string](l *entryLines, p *plainJSON, to *T) bool {
 	s, ok := p.word()
 	if !ok {
@@ -151,13 +151,13 @@ func numbers(p *plainJSON, to *[]int64) bool {
 	return true
 }
 
-// plainJSON reads the simplest JSON. Its methods return false where the text is anything else.
+// plainJSON reads the simplest JSON. Its methods return false for any other text.
 type plainJSON struct {
 	text []byte
 	at   int
 }
 
-// byte skips white space and reads this byte.
+// byte skips white space and reads the byte b, if b is next.
 func (p *plainJSON) byte(b byte) bool {
 	p.space()
 	if p.at < len(p.text) && p.text[p.at] == b {
@@ -201,7 +201,7 @@ func (p *plainJSON) object(field func(key []byte) bool) bool {
 	}
 }
 
-// word reads a string of printable ASCII without escapes. The result is a part of the text.
+// word reads a string of printable ASCII without escapes. The result is a part of p.text.
 func (p *plainJSON) word() ([]byte, bool) {
 	if !p.byte('"') {
 		return nil, false
@@ -219,12 +219,12 @@ func (p *plainJSON) word() ([]byte, bool) {
 	return nil, false
 }
 
-// mostDigits is how many digits fit in an int64, whatever they are.
+// mostDigits is the number of decimal digits that always fit in an int64.
 const mostDigits = 18
 
 // integer reads a whole number without an exponent.
 func (p *plainJSON) integer() (n int64, ok bool) {
-	negative := p.byte('-') // after which encoding/json allows no space
+	negative := p.byte('-') // encoding/json allows no space after the sign
 	from := p.at
 	if !negative {
 		p.space()

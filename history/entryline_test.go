@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzEntryLines: the fast decoder reads a line as encoding/json does, or leaves it alone.
+// FuzzEntryLines checks that the fast decoder either reads a line as encoding/json does, or leaves
+// the line to encoding/json.
 func FuzzEntryLines(f *testing.F) {
 	for _, line := range []string{
 		`{"index":0,"time":5,"process":3,"client":3,"type":"invoke","f":"acquire","lock":"lock-0"}`,

@@ -2,35 +2,35 @@ package history
 
 import "slices"
 
-// EventKind is what is true of all events of the nemesis with one Op.F.
+// EventKind describes all events of the nemesis with the same Op.F.
 type EventKind struct {
 	F  string
 	Of Subject
-	// Injected: a fault made it happen. Everything else the harness noticed.
+	// Injected: a fault caused the event. The harness itself noticed all other events.
 	Injected bool
 	// Leaves: Op.Client never gives back what it holds.
 	Leaves bool
 	// HasOffset: Op.Offset belongs to the event. An Offset of 0 sets a clock right.
 	HasOffset bool
-	// Keys is what becomes of keys.
+	// Keys is the event's effect on the keys of nodes.
 	Keys KeyEffect
-	// Changes are the origins of the changes of keys that the event causes on Op.Node.
+	// Changes are the values of KeyChange.By for the changes that the event causes on Op.Node.
 	Changes []ChangedBy
-	// EndedBy are the events that end the effect of this one; see Op.Ends. The effects of
-	// others do not end.
+	// EndedBy are the events that end the effect of this event; see Op.Ends. If there are none, the
+	// effect does not end.
 	EndedBy []string
-	// Breakdown: the code under test ended the trial by it.
+	// Breakdown: with this event, the code under test ended the trial.
 	Breakdown bool
 }
 
-// Subject is whom an event is of.
+// Subject is what an event concerns: a client, a node or the whole trial.
 type Subject int
 
 // Subjects.
 const (
 	OfTrial  Subject = iota
-	OfClient         // of Op.Client
-	OfNode           // of Op.Node
+	OfClient         // the event concerns Op.Client
+	OfNode           // the event concerns Op.Node
 )
 
 // KeyEffect is what an event does to the keys of nodes.
@@ -40,12 +40,12 @@ type KeyEffect int
 const (
 	KeysKept     KeyEffect = iota
 	KeysMoved              // Op.Keys are on another node, with their values and TTLs
-	KeysDoubted            // the others take Op.Node for dead; the event that replaces its keys is yet to come
+	KeysDoubted            // other nodes take Op.Node for dead; a later event replaces its keys
 	KeysShifted            // the keys of Op.Node expire earlier or later
 	KeysEvicted            // Op.Node lost Op.Keys
 	KeysHidden             // nobody reaches the keys of Op.Node
-	KeysRestored           // Op.Node has only what it had stored
-	KeysReplaced           // Op.Node, which may lack some, has the keys of the primary that it replaces
+	KeysRestored           // Op.Node has only the data that it had persisted
+	KeysReplaced           // Op.Node replaces a primary and has that primary's keys, but may lack some
 )
 
 // MayEnd reports whether a key may be gone after the event, or expire early.
@@ -82,7 +82,7 @@ var operations = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
 // IsOperation reports whether f is a value of Op.F in entries of clients.
 func IsOperation(f string) bool { return slices.Contains(operations, f) }
 
-// EventOf returns the kind of the events f; false if there is none.
+// EventOf returns the kind of the events with that Op.F; false if there is none.
 func EventOf(f string) (EventKind, bool) {
 	i := slices.IndexFunc(eventKinds, func(k EventKind) bool { return k.F == f })
 	if i < 0 {
@@ -104,8 +104,9 @@ func (op Op) EventKind() EventKind {
 	return k
 }
 
-// Ends reports whether the event ends the effect of an earlier one: of the same client or
-// node, or because another node takes its place.
+// Ends reports whether the event ends the effect of an earlier event. Both must concern the same
+// client or the same node, unless another node takes the place of the earlier event's node
+// (FPromote).
 func (op Op) Ends(earlier Op) bool {
 	kind := earlier.EventKind()
 	if !slices.Contains(kind.EndedBy, op.EventKind().F) {

@@ -5,13 +5,13 @@ import "time"
 // Impact is how a fault struck and what it hit, as the gate, the network or the node
 // observed it. Counts that do not apply to a fault are 0.
 type Impact struct {
-	// At is the place where the fault struck.
+	// At is the moment at which the fault struck.
 	At Moment `json:"at"`
 	// From is when the fault began, and For its duration; 0 for an instantaneous fault.
 	From time.Duration `json:"from,omitempty"`
 	For  time.Duration `json:"for,omitempty"`
-	// Until is the place that ended the fault when a client reached it; nil if the fault
-	// ended by time.
+	// Until is the moment at which a client reached the point that ended the fault; nil if the
+	// fault ended by time.
 	Until *Moment `json:"until,omitempty"`
 
 	Messages    int `json:"messages,omitempty"`    // messages dropped, lost or delayed, or waiting for a paused client
@@ -26,12 +26,12 @@ type Impact struct {
 	// reports that the client held the lock when its clock was set.
 	Attempts int  `json:"attempts,omitempty"`
 	Holding  bool `json:"holding,omitempty"`
-	// Shifted counts keys whose expiry moved when a node's clock was set, ShiftedBack
-	// those whose expiry moved when the clock was corrected.
+	// Shifted counts the keys whose expiry moved when a node's clock was set. ShiftedBack counts
+	// the keys whose expiry moved when the clock was corrected.
 	Shifted     int `json:"shifted,omitempty"`
 	ShiftedBack int `json:"shiftedBack,omitempty"`
-	// Read counts the keys without an expiry when a node's clock was set, if clients
-	// read that clock (TIME): the keys' values may be deadlines.
+	// Read counts the keys that had no expiry when a node's clock was set. It is 0 unless clients
+	// read that clock (TIME): then the keys' values may be deadlines.
 	Read int `json:"read,omitempty"`
 
 	// Keys is the fate of the keys at stake.
@@ -73,9 +73,9 @@ type Fate string
 const (
 	FateKept      Fate = "kept"
 	FateLost      Fate = "lost"
-	FateExpired   Fate = "expired"   // its life ended during the fault
+	FateExpired   Fate = "expired"   // the key expired during the fault
 	FateOutlasted Fate = "outlasted" // the node was down for longer than the key's life
-	FateRevived   Fate = "revived"   // it had been gone, and exists again
+	FateRevived   Fate = "revived"   // the key had been gone, and exists again
 	FateEvicted   Fate = "evicted"
 	FateMoved     Fate = "moved"
 )
@@ -86,8 +86,8 @@ type Handover struct {
 	To   string `json:"to"`
 	// How says how the primary was lost; "" if only keys moved.
 	How PrimaryLoss `json:"how,omitempty"`
-	// At is an upper bound of the time when To took over, Told of the time when all
-	// clients knew of it; 0 = unknown.
+	// At is an upper bound of the time at which To took over. Told is an upper bound of the time at
+	// which all clients knew of it. 0 = unknown.
 	At   time.Duration `json:"at,omitempty"`
 	Told time.Duration `json:"told,omitempty"`
 }

@@ -11,23 +11,23 @@ import (
 	"unicode/utf8"
 )
 
-// KeyChange is one change of one key on one node, as observed there, never inferred
-// from a command's expected effect.
+// KeyChange is one change of one key on one node, as observed there. It is never inferred from a
+// command's expected effect.
 //
-// The changes of one key on one node form a chain: each Before is the previous After, and
-// the first Before is nil. A replica's keys are not recorded while it serves no clients;
-// when it begins to serve, ByPromotion changes record them.
+// The changes of one key on one node form a chain: each Before is the previous After, and the first
+// Before is nil. A replica's keys are not recorded while it serves no clients; when it begins to
+// serve, ByPromotion changes record them.
 type KeyChange struct {
-	// Index is the change's place in the log, from 0. On one node it is the order
-	// in which changes happened; Exec is the order with respect to commands.
+	// Index is the change's place in the log, from 0. On one node, Index is the order in which
+	// changes happened; Exec orders them among the commands.
 	Index int    `json:"index"`
 	Node  string `json:"node"`
 	Key   Bytes  `json:"key"`
 	// By is the cause of the change.
 	By ChangedBy `json:"by"`
-	// Exec is the Command.Exec of the command that changed the key (for a transaction,
-	// of its EXEC) if By is ByCommand, else of the last command that the node executed
-	// before the change; 0 = none.
+	// If By is ByCommand, Exec is the Command.Exec of the command that changed the key (for a
+	// transaction, of its EXEC). Otherwise it is the Exec of the last command that the node
+	// executed before the change; 0 = none.
 	Exec int `json:"exec,omitempty"`
 	// From and To bound the time of the change on the history's clock. They are equal if
 	// the time is known exactly.
@@ -44,7 +44,7 @@ type ChangedBy string
 // Causes of changes.
 const (
 	ByCommand     ChangedBy = "command"     // a client's command, a script or transaction as a whole
-	ByExpiry      ChangedBy = "expiry"      // the node removed the key, whose life was over
+	ByExpiry      ChangedBy = "expiry"      // the node removed the key because its TTL was over
 	ByEviction    ChangedBy = "eviction"    // the node evicted the key for lack of memory
 	ByRestart     ChangedBy = "restart"     // the node restarted with the data that it had kept
 	ByPromotion   ChangedBy = "promotion"   // the node began to serve clients with the data that it had as a replica
@@ -52,8 +52,8 @@ const (
 	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
 	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the key's expiry moved
 	ByStranger    ChangedBy = "stranger"    // a client from outside the trial
-	// ByUnknown: the change was observed, but not its cause: a command with this or a
-	// later Exec, or the key's expiry.
+	// ByUnknown: the change was observed, but its cause was not. The cause is a command with this
+	// or a later Exec, or the key's expiry.
 	ByUnknown ChangedBy = "unknown"
 )
 
@@ -67,8 +67,8 @@ type KeyContent struct {
 	// Value is a string's value. A value longer than MaxValue bytes is replaced by its
 	// beginning, its length and a digest; so are long fields and members.
 	Value Bytes `json:"value,omitempty"`
-	// Fields are a hash's fields, or a sorted set's members with their scores (as Redis
-	// writes them) for values; sorted by name.
+	// Fields are a hash's fields, or a sorted set's members with their scores (as Redis writes
+	// them) as values; sorted by name.
 	Fields []Field `json:"fields,omitempty"`
 	// Members are a set's members, sorted, or a list's elements in their order.
 	Members []Bytes `json:"members,omitempty"`

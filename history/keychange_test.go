@@ -60,7 +60,7 @@ func TestKeyChangesAreReadAsTheyWereWritten(t *testing.T) {
 			c.Index, c.Node, c.By, c.To = i, "n0", rapid.SampledFrom(causesOfChange).Draw(t, "by"), max(c.From, c.To)
 			for _, k := range []*KeyContent{c.Before, c.After} {
 				if k != nil {
-					k.Type = "hash" // not any bytes
+					k.Type = "hash" // a type must not be arbitrary bytes
 				}
 			}
 			written = append(written, c)

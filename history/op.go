@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// Process identifies one logical thread of operations. It has at most one open
-// operation. After an info completion its client goes on as a new process,
-// while the owner, Op.Client, stays the same.
+// Process identifies one logical thread of operations. It has at most one open operation. After an
+// info completion, the client goes on as a new process, while the owner, Op.Client, stays the same.
 type Process int
 
 // Nemesis is the process that injects faults. It is written "nemesis" in JSON,
 // as in Jepsen's histories.
 const Nemesis Process = -1
 
-// ErrProcessName means that a process is not given as Lockstorm writes it.
+// ErrProcessName means that a process is neither a number nor "nemesis".
 var ErrProcessName = errors.New(`process is neither a number nor "nemesis"`)
 
 // MarshalJSON writes the number, or "nemesis".
@@ -49,9 +48,9 @@ type Type string
 
 // The four types of Jepsen's histories.
 const (
-	Invoke Type = "invoke" // about to happen; its time is read before anything is sent
-	OK     Type = "ok"     // it happened
-	Fail   Type = "fail"   // it certainly did not happen
+	Invoke Type = "invoke" // the operation is about to begin; Op.Time is read before anything is sent
+	OK     Type = "ok"     // the operation happened
+	Fail   Type = "fail"   // the operation certainly did not happen
 	Info   Type = "info"   // the outcome is unknown; for the nemesis also: an event
 )
 
@@ -63,7 +62,7 @@ const (
 	FExtend  = "extend"  // prolong the lease
 	FRead    = "read"    // read the guarded resource
 	FWrite   = "write"   // write the guarded resource
-	FLost    = "lost"    // a client event (info), also beside an open operation: the holder was told, or saw, that its lease ended
+	FLost    = "lost"    // a client event (info), perhaps while an operation is open: the holder was told, or saw, that its lease had ended
 )
 
 // Values of Op.F in events of the nemesis; see EventKind.
@@ -76,20 +75,19 @@ const (
 	FPromote   = "promote"    // Op.Node is primary from now on
 	FNodeClock = "node-clock" // Op.Node's wall clock is off by Op.Offset from now on
 	FEvict     = "evict"      // Op.Node evicted Op.Keys under memory pressure
-	FSplit     = "split"      // Op.Node serves Op.Client from now on, the old primary the other clients; FPromote of Op.Node ends the split
+	FSplit     = "split"      // from now on Op.Node serves Op.Client, and the old primary the other clients; FPromote of Op.Node ends the split
 	FMigrate   = "migrate"    // Op.Keys moved with their slots from Op.From to Op.Node
 	FHealed    = "healed"     // the last fault is healed; the liveness phase starts
 	FKeys      = "keys"       // a post-mortem found Op.Keys on Op.Node
 	FUnseen    = "unseen"     // Op.Node's keys cannot be observed from now on; Op.Error says why
 	FStall     = "stall"      // the harness itself was not scheduled for Op.Offset
 
-	// FElection: another node was elected in place of Op.Node, which
-	// seemed dead although no fault had struck it: the machine had starved it. No lock
-	// is to blame for the data lost.
+	// FElection: another node was elected in place of Op.Node, which seemed dead although no fault
+	// had struck it: the machine had starved Op.Node. No lock is to blame for the lost data.
 	FElection = "unasked-election"
 
-	// With Op.Error: the code under test itself ended the trial. Only
-	// entries of the teardown follow. FPanic has the Op.Client that panicked, if it is known.
+	// The code under test itself ended the trial; Op.Error has its error text. Only entries of the
+	// teardown follow. Op.Client of FPanic is the client that panicked, if known.
 	FDeadlock = "deadlock" // every goroutine waits, for ever
 	FPanic    = "panic"    // the code under test panicked
 	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
@@ -124,14 +122,14 @@ type Op struct {
 	// Lock is the name of the lock; the resource it guards has the same name.
 	Lock string `json:"lock,omitempty"`
 	Mode Mode   `json:"mode,omitempty"`
-	// Lease is the lease that an acquire returned (on info: with the token that was
-	// sent), or under which the client released, extended, read or wrote.
+	// Lease is the lease that an acquire returned; on info, it has the token that was sent. In
+	// other operations, it is the lease under which the client released, extended, read or wrote.
 	Lease *Lease `json:"lease,omitempty"`
 	// Value is the state of the guarded resource that was read or written: one
 	// number for a mutex, two equal numbers for a read-write lock.
 	Value []int64 `json:"value,omitempty"`
-	// Seq orders reads and writes of one resource: the resource's own counter,
-	// from 1, taken under its own mutex. 0 elsewhere.
+	// Seq orders the reads and writes of one resource. It is the resource's own counter, from 1,
+	// taken under the resource's mutex; 0 elsewhere.
 	Seq int64 `json:"seq,omitempty"`
 	// Error is the error text, or the nemesis's remark about the event.
 	Error string `json:"error,omitempty"`
@@ -139,7 +137,7 @@ type Op struct {
 	Reason Reason `json:"reason,omitempty"`
 	// Node is the Redis node that a nemesis event concerns, as in Command.Node.
 	Node string `json:"node,omitempty"`
-	// From is the node that Node replaces or gets keys from; "" if there is only one
+	// From is the node that Node replaces, or that Node gets keys from; "" if there is only one
 	// primary.
 	From string `json:"from,omitempty"`
 	// Offset is a clock's lead (a lag if negative), or the duration of a stall.
@@ -163,9 +161,9 @@ const (
 	NotHeld Reason = "not-held" // fail of a release or extension: the client certainly no longer holds the lock
 	Stale   Reason = "stale"    // fail of a read or write: the resource had seen a newer fencing token
 	Unknown Reason = "unknown"  // info: an error or a timeout; the operation may have happened
-	// Presumed is of info of an acquire: after an error or a timeout, the lock told its
-	// client that it was refused. The client goes on as after Busy, but the lock may have
-	// been granted.
+	// Presumed is the reason of an acquire's info if, after an error or a timeout, the lock told
+	// its client that the acquire was refused. The client goes on as after Busy, but the lock may
+	// have been granted.
 	Presumed Reason = "presumed-busy"
 )
 
@@ -173,8 +171,8 @@ const (
 type Lease struct {
 	Token string `json:"token,omitempty"`
 	Fence int64  `json:"fence,omitempty"` // fencing token, 0 = none
-	// Deadline is when the holder's claim to exclusion ends, by the *client's own* wall
-	// clock, in nanoseconds since the true wall-clock time of the trial's start; 0 = at
+	// Deadline is when the holder's claim to exclusion ends, by the *client's own* wall clock, in
+	// nanoseconds since the true wall-clock time of the trial's start; 0 = the claim ends at the
 	// release.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }

@@ -91,7 +91,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The rows refer to each other by name, and to fields that their events have.
+// The rows of eventKinds refer only to events that exist, and only to fields that their events
+// have.
 func TestRowsOfEventsAreSound(t *testing.T) {
 	for _, k := range eventKinds {
 		for _, by := range k.EndedBy {

@@ -75,9 +75,8 @@ func (r *Recorder) Invoke(op Op) (Op, error) {
 	return op, nil
 }
 
-// Complete records how the open operation of op.Process ended: op.Type is OK,
-// Fail or Info, and op.F the invocation's. For the nemesis it closes the
-// window of op.Window.ID.
+// Complete records how the open operation of op.Process ended. op.Type is OK, Fail or Info, and
+// op.F is the F of the invocation. For the nemesis it closes the window of op.Window.ID.
 func (r *Recorder) Complete(op Op) (Op, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

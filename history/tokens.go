@@ -12,7 +12,7 @@ import (
 func (c *comparer) same(a, b string, declared bool) bool {
 	x, y := wordsOf(a), wordsOf(b)
 	if len(x) != len(y) || !slices.EqualFunc(x, y, func(x, y piece) bool { return x.apart == y.apart }) {
-		x, y = []piece{{text: a}}, []piece{{text: b}} // compare them whole
+		x, y = []piece{{text: a}}, []piece{{text: b}} // compare the texts as one word each
 	}
 	for i := range x {
 		if !x[i].apart && !c.sameWord(x[i].text, y[i].text, declared) || x[i].apart && x[i].text != y[i].text {
@@ -172,8 +172,8 @@ const virtualDays = 30
 // bits are shorter.
 const leastHex = 20
 
-// hexadecimal reports whether a text is a hexadecimal number too long for a counter or an
-// instant. By chance such a number has few letters, and then is not busy.
+// hexadecimal reports whether a text is a hexadecimal number too long for a counter or an instant.
+// Such a number may have few letters by chance; then busy does not recognise it.
 func hexadecimal(s string) bool {
 	return len(s) >= leastHex && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }

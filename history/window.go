@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Window describes one fault: on the invoke entry as intended, on the closing info entry
-// also with its hits. It is only data; reports put it into words.
+// Window describes one fault. The invoke entry has the fault as intended; the closing info entry
+// also has its hits. A Window is only data; reports put it into words.
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
@@ -29,8 +29,8 @@ type Window struct {
 	Impact *Impact `json:"impact,omitempty"`
 }
 
-// Hangs reports whether the fault hung a client in its work. Its closing entry ends only
-// the time in which clients are hung: a client that hangs does so until the trial's end.
+// Hangs reports whether the fault hung a client in its work. The closing entry ends only the time
+// in which the fault hangs clients: a hung client stays hung until the trial's end.
 func (w *Window) Hangs() bool { return w.Effect == Hung && w.Hits > 0 }
 
 // FaultEffect is what a fault does to clients, nodes or links.
@@ -44,8 +44,8 @@ const (
 	Reset     FaultEffect = "reset"      // connections break
 	Paused    FaultEffect = "paused"     // clients or nodes stop for a while
 	Crashed   FaultEffect = "crashed"    // clients stop for ever
-	Slowed    FaultEffect = "slowed"     // clients, alive, work for longer
-	Hung      FaultEffect = "hung"       // clients, alive, never come back from their work
+	Slowed    FaultEffect = "slowed"     // live clients work for longer
+	Hung      FaultEffect = "hung"       // live clients never come back from their work
 	Restarted FaultEffect = "restarted"  // nodes are killed and come back
 	Promoted  FaultEffect = "promoted"   // a replica that is behind takes the primary's place
 	Parted    FaultEffect = "parted"     // a second primary serves some clients
@@ -55,7 +55,7 @@ const (
 	SlotMoved FaultEffect = "slot-moved" // keys go to another node of a cluster
 )
 
-// Prolongs reports whether clients, alive, are longer at their work, or for ever.
+// Prolongs reports whether the fault makes live clients stay at their work for longer, or for ever.
 func (e FaultEffect) Prolongs() bool { return e == Slowed || e == Hung }
 
 // Direction of a link.
@@ -116,8 +116,8 @@ type When string
 
 // Moments of a command.
 const (
-	Before  When = "before"  // the client is about to send it
-	Sent    When = "sent"    // handed to the network
+	Before  When = "before"  // the client is about to send the command
+	Sent    When = "sent"    // the command was handed to the network
 	Replied When = "replied" // the reply has arrived, the client has not seen it yet
 )
 
@@ -141,7 +141,7 @@ type Trigger struct {
 	Node    string `json:"node,omitempty"` // any node, if empty
 	N       int    `json:"n,omitempty"`    // number of the command in the step; 0 = the step's beginning
 	When    When   `json:"when,omitempty"`
-	Skip    int    `json:"skip,omitempty"` // how often each client passes the point before it counts
+	Skip    int    `json:"skip,omitempty"` // how often each client must pass the point before it counts
 }
 
 // Timing is when a fault begins and ends: it begins once At, After, Arm and Point are

@@ -9,8 +9,8 @@ import (
 // Account is the content of a finding as data: what happened, why, and which assumption of
 // leases failed. A Style makes its sentences from an Account alone.
 type Account struct {
-	// Fact is the event itself. Its first client acted, or suffered the harm; the other
-	// clients are those that the first one acted on.
+	// Fact is the event itself. Its first client acted or suffered the harm; its other clients are
+	// the other parties.
 	Fact
 	// Holds are the overlapping holds. The hold of the client that came last is first.
 	Holds []Believed `json:"holds,omitempty"`
@@ -25,8 +25,8 @@ type Account struct {
 	Broken *Assumption `json:"broken,omitempty"`
 }
 
-// Fact is one event, and What is its kind. A Fact has the fields that the sentence of its
-// kind uses.
+// Fact is one event, and What is its kind. Only the fields that the sentence of this kind uses are
+// set.
 type Fact struct {
 	What    What     `json:"what,omitempty"`
 	Clients []int    `json:"clients,omitempty"`
@@ -48,7 +48,7 @@ type Fact struct {
 	Of    int `json:"of,omitempty"`
 	// Values are values that were read, or fences. The first client's value is first.
 	Values []int64       `json:"values,omitempty"`
-	Late   bool          `json:"late,omitempty"` // the operation of the command was over; see Read
+	Late   bool          `json:"late,omitempty"` // the command arrived after its operation, invoked at Read, had ended
 	Ended  Ending        `json:"ended,omitempty"`
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
@@ -108,7 +108,7 @@ type Operation struct {
 	Fence  int64         `json:"fence,omitempty"` // the fence that an acquire was granted
 	From   time.Duration `json:"from"`
 	To     time.Duration `json:"to,omitempty"`
-	Type   history.Type  `json:"type,omitempty"` // how it ended; "" if it was never answered
+	Type   history.Type  `json:"type,omitempty"` // how the operation ended; "" if it was never answered
 }
 
 // Granted is a grant on one node.
@@ -117,7 +117,7 @@ type Granted struct {
 	Node    string        `json:"node"`
 	Key     string        `json:"key"`
 	Place   string        `json:"place,omitempty"`
-	Command *int          `json:"command,omitempty"` // its index in the log
+	Command *int          `json:"command,omitempty"` // the index of the command in the log
 	At      time.Duration `json:"at"`
 	Until   time.Duration `json:"until,omitempty"` // 0 if the grant outlived the history
 	Ended   Ending        `json:"ended,omitempty"`
@@ -132,7 +132,7 @@ const (
 	WasExpired   Ending = "expired"
 	WasLost      Ending = "lost"
 	WasTakenOver Ending = "taken-over"
-	WasOverdue   Ending = "overdue" // the key kept blocking, for another cause
+	WasOverdue   Ending = "overdue" // the key kept others out for longer, but from then on for another cause
 	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )
@@ -140,7 +140,7 @@ const (
 // Assumption is a premise of leases that did not hold in a trial.
 type Assumption struct {
 	Premise Premise `json:"premise"`
-	But     Fact    `json:"but"` // what contradicts the premise
+	But     Fact    `json:"but"` // the fact that contradicts the premise
 }
 
 // Premise is something that leases rely on.

@@ -1,6 +1,6 @@
-// Package account holds the contents of findings and verdicts as data, and makes their
-// sentences. The inputs are the facts that package checker found out; the outputs are
-// sentences. A sentence is made from an Account alone, and nobody reads sentences.
+// Package account holds the contents of findings and verdicts as data, and makes their sentences.
+// The inputs are the facts that package checker found out; the outputs are sentences. A sentence is
+// made from an Account alone, and no code reads sentences.
 //
 //   - A fact is one event of a trial. Its What is its kind: the kind has one sentence, with
 //     names in braces for the parts of the fact.

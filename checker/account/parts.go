@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The parts of accounts that sentences name. A missing part becomes a placeholder text, so
-// that a damaged store yields a poor sentence and no panic.
+// The functions below return the parts of accounts that sentences name. A missing part becomes a
+// placeholder text, so that a damaged store yields a poor sentence and no panic.
 
 func (a Account) client(i int) string {
 	if i >= len(a.Clients) {

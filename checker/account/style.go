@@ -19,7 +19,7 @@ type Style struct {
 // Plain is the style of stored sentences.
 var Plain = Style{seconds, time.Duration.String}
 
-// told is an account with the lock that it is about.
+// told is an account with the name of its lock.
 type told struct {
 	Account
 	lock string

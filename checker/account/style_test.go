@@ -19,7 +19,7 @@ func ms(at int) time.Duration { return time.Duration(at) * time.Millisecond }
 
 var update = flag.Bool("update", false, "write the sentences in testdata anew")
 
-// everything is an account that has all parts.
+// everything returns an account of this kind in which all parts are set.
 func everything(what What) Account {
 	return Account{
 		Fact: Fact{
@@ -43,7 +43,7 @@ func everything(what What) Account {
 	}
 }
 
-// sentencesFile has the sentences of an account that has everything, by what it is.
+// sentencesFile has the sentence of each kind of fact for an account in which all parts are set.
 const sentencesFile = "testdata/words.txt"
 
 func TestEveryFactHasItsSentence(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSentencesLeaveOpenOnlyWhatIsFilledIn(t *testing.T) {
 
 func TestADamagedAccountIsToldAllTheSame(t *testing.T) {
 	for what, sentence := range words {
-		if Plain.Say(Fact{What: what}) == "" && sentence != "{said}" { // which is all that others said
+		if Plain.Say(Fact{What: what}) == "" && sentence != "{said}" { // the sentence {said} consists only of Fact.Text
 			t.Errorf("%s: nothing is told", what)
 		}
 	}

@@ -70,7 +70,7 @@ const (
 	ModelNotReentrant  What = "model-not-reentrant"
 )
 
-// proofless ends the sentences about violations that the machine itself may have caused.
+// proofless ends the sentences about violations that the harness or its machine may have caused.
 const proofless = ", so this proves nothing"
 
 var reasonWords = map[What]string{

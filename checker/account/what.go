@@ -6,12 +6,12 @@ type What string
 // The kinds of facts that findings report.
 const (
 	Overlap       What = "overlap"        // two holds overlap
-	Crowd         What = "crowd"          // there is one hold more than permits
+	Crowd         What = "crowd"          // there is one hold more than there are permits
 	NoOrder       What = "no-order"       // no order fits the model; the conflict is minimal
 	NoOwnersOrder What = "no-owner-order" // no order fits if only owners may release
 	NoOrderFound  What = "no-order-found" // no order fits; no minimal conflict was found in time
 
-	ExtendedLate What = "extended-late" // an extension succeeded although another had the lock
+	ExtendedLate What = "extended-late" // an extension succeeded although another client had the lock
 
 	LostUpdate  What = "lost-update"
 	Interleaved What = "interleaved" // an operation came inside another owner's critical section
@@ -35,9 +35,9 @@ const (
 	FreedEarly    What = "freed-early"
 	DeniedEarly   What = "denied-early"
 
-	// RemovalDenied: a release said that its client did not hold the lock, although it removed
-	// the client's own grant. GrantDenied: an acquire said that its client did not get the
-	// lock, although it had taken it.
+	// RemovalDenied: a release said that its client did not hold the lock, although the release
+	// removed the client's own grant. GrantDenied: an acquire said that its client did not get the
+	// lock, although the acquire had taken the lock.
 	RemovalDenied What = "removal-denied"
 	GrantDenied   What = "grant-denied"
 

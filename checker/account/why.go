@@ -1,6 +1,6 @@
 package account
 
-// Reasons why one party was let in beside another: how the other's grant ended.
+// Reasons why one party was let in beside another: how the grant of the other party ended.
 const (
 	ByOtherNodes      What = "by-other-nodes"
 	ByTwoPrimaries    What = "by-two-primaries"
@@ -39,13 +39,13 @@ const (
 	RenewalRefused    What = "renewal-refused"
 	RenewalTardy      What = "renewal-tardy"
 
-	// RenewalMissing: the owner sent no renewal in time; nothing tells why.
+	// RenewalMissing: the owner sent no renewal in time; the evidence does not show why.
 	RenewalMissing What = "renewal-missing"
-	// RenewalStopped: the owner released another lock before the next renewal of this one was
-	// due, and after that it renewed this one no more.
+	// RenewalStopped: the owner released another lock before the next renewal of this one was due.
+	// After that release, the owner never renewed this lock again.
 	RenewalStopped What = "renewal-stopped"
 	// RenewedInstead: the owner never renewed this lease. From Read to Until it renewed Count
-	// leases that it had released instead, and it never renewed more than Count at a time.
+	// released leases instead. Count is also the most leases that the owner ever renewed at a time.
 	RenewedInstead What = "renewed-instead"
 	ReplacedKey    What = "replaced-key"
 	BornShort      What = "born-short"
@@ -54,8 +54,9 @@ const (
 	NothingKept    What = "nothing-kept"
 	// GrantUnheard: the client never got the reply that told of its grant.
 	GrantUnheard What = "grant-unheard"
-	// Why nobody takes a lock that is free: Count commands of the waiting clients were all
-	// answered without success, the last as Command; ScriptForgotten, if that was NOSCRIPT.
+	// The next three tell why nobody takes a lock that is free. NothingAsked: the waiting clients
+	// sent no command to take it. AskedInVain: they sent Count commands in vain; Command is the
+	// last one. ScriptForgotten: the answer to Command was NOSCRIPT.
 	NothingAsked    What = "nothing-asked"
 	AskedInVain     What = "asked-in-vain"
 	ScriptForgotten What = "script-forgotten"
@@ -64,7 +65,8 @@ const (
 	TakenOut     What = "taken-out"
 )
 
-// Reasons why a key that nobody believes in keeps others out.
+// Reasons why a key keeps others out although no client believes that it holds the lock by this
+// key.
 const (
 	SetBy          What = "set"
 	SetFor         What = "set-for"
@@ -94,8 +96,8 @@ const (
 	LeftTooLong   What = "left-too-long"
 )
 
-// abandonments are the reasons why nobody attends to a key. A colon joins them to the
-// sentence that they explain.
+// abandonments are the reasons why no client attends to a key. In a sentence, they follow after a
+// colon.
 var abandonments = map[What]bool{
 	SetBy: true, SetFor: true, SetThenCrashed: true, SetThenHung: true, SetUnended: true, SetMeanwhile: true, SetUnreleased: true,
 	SetAfterwards: true, SetUnknown: true, SetInVain: true, SetAndLeft: true,

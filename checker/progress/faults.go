@@ -70,8 +70,8 @@ func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
 	return evidence.Merged(all)
 }
 
-// recoveries measures how soon after each fault a lock was granted again. A fault whose
-// client never gives back what it holds is counted from the client's crash or hang.
+// recoveries measures how soon after each fault a lock was granted again. If a client crashed or
+// hung and so never gives back what it holds, the time counts from the crash or hang.
 func (m *measure) recoveries() {
 	var departures []int // indices of entries
 	for _, op := range m.replay.Ops {
@@ -86,7 +86,7 @@ func (m *measure) recoveries() {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
-		// A crash or a hang within the window was measured above, from there on.
+		// A crash or a hang within the window was measured above, from its own time on.
 		i, _ := slices.BinarySearch(departures, win.Invoke.Index)
 		if i < len(departures) && departures[i] < win.Complete.Index {
 			continue
@@ -111,8 +111,8 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 	return locks
 }
 
-// askedBy reports whether the client's last operation invoked by t was an acquire of the
-// lock and under way at t.
+// askedBy reports whether, at t, the client's latest operation was an acquire of the lock and still
+// under way.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
 	all := m.replay.Pairing.All
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {
@@ -141,15 +141,15 @@ func (m *measure) recovery(lock string, since time.Duration) {
 	m.RecoveryMax = max(m.RecoveryMax, times[i]-since)
 }
 
-// Leftover is a key that an acquire left behind although its client does not know that it
-// succeeded: the acquire was refused, or its outcome is unknown. The client did not crash.
+// Leftover is a key that an acquire left behind although its client knows of no success: the
+// acquire was refused, or its outcome is unknown. The client was alive.
 type Leftover struct {
 	Client int    `json:"client"`
 	Node   string `json:"node"`
 	Key    string `json:"key"`
-	// From is the first time at which the key stood there and the attempt was over. Until
-	// is the time at which the key was gone, another client took it over, or the client
-	// crashed; at most the history's end.
+	// From is the first time at which the key stood there and the attempt was over. Until is the
+	// time at which the key was gone, another client took it over, or the client crashed; at most
+	// the history's end.
 	From  time.Duration `json:"from"`
 	Until time.Duration `json:"until"`
 }
@@ -230,8 +230,8 @@ func (m *measure) updates() {
 	m.LostUpdates = len(lost)
 }
 
-// overwrote reports whether s wrote over t a value that it had computed from a read before
-// t. Unlike the oracle resource, it does not count a write of s that follows a later read.
+// overwrote reports whether s overwrote t with a value that it had computed from a read before t.
+// Unlike the oracle resource, overwrote does not count a write of s that follows a read after t.
 func overwrote(s *evidence.Section, t evidence.Touch) bool {
 	if t.Op.F != history.FWrite {
 		return false

@@ -14,9 +14,9 @@ import (
 // value is right or wrong by itself. A measure is zero if there was nothing to measure;
 // the counts beside it show the number of cases.
 type Measures struct {
-	// Waits counts the waits that ended with a grant: from a client's first attempt,
-	// through all failed attempts, to the grant. InVain counts the waits that ended
-	// without one because the client crashed or the trial ended. Re-entries are no waits.
+	// Waits counts the waits that ended with a grant. A wait lasts from a client's first attempt,
+	// through all failed attempts, to the grant. InVain counts the waits that ended without a grant
+	// because the client crashed or the trial ended. Re-entries are no waits.
 	Waits      int           `json:"waits"`
 	InVain     int           `json:"inVain"`
 	WaitMedian time.Duration `json:"waitMedian"`
@@ -28,15 +28,15 @@ type Measures struct {
 	Bypasses    int `json:"bypasses"`
 	BypassesMax int `json:"bypassesMax"`
 
-	// Jain is Jain's index of fairness over the grants of the clients that asked: 1 if all
-	// got equally many grants, 1/n if one of n clients got all, 0 if there were none.
+	// Jain is Jain's index of fairness over the grants of the clients that asked: 1 if all got the
+	// same number of grants, 1/n if one of n clients got all, 0 if there were none.
 	Jain    float64 `json:"jain"`
 	Grants  int     `json:"grants"`
 	Clients int     `json:"clients"`
 
-	// Losses counts the losses of a lease that its holder was told of or noticed, if the
-	// wire evidence shows when the lease was lost. The lag is the time from that loss until
-	// the holder knew.
+	// Losses counts the lost leases whose holder was told of the loss or noticed it, if the wire
+	// evidence shows when the lease was lost. The lag is the time from the loss until the holder
+	// knew.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
@@ -55,36 +55,34 @@ type Measures struct {
 	LeftoverSum  time.Duration `json:"leftoverSum,omitempty"`
 	LeftoverMost Leftover      `json:"leftoverMost,omitzero"`
 
-	// Recoveries counts, for each fault, the locks that were granted again after the
-	// fault. The time runs from the fault's end, or from the moment when a client crashed or
-	// began to hang in its work, to the next grant. For a crash or a hang, only the locks
-	// that the client dealt with count. A lock that no client
-	// asked for any more does not count. Unrecovered counts the locks that clients asked
-	// for and did not get.
+	// Recoveries counts, for each fault, the locks that were granted again after the fault. The
+	// time runs from the fault's end, or from the moment when a client crashed or began to hang in
+	// its work, to the next grant. For a crash or a hang, only the locks that the client dealt with
+	// count. A lock that no client asked for any more does not count. Unrecovered counts the locks
+	// that clients asked for and did not get.
 	Recoveries  int           `json:"recoveries"`
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
 	RecoveryMax time.Duration `json:"recoveryMax"`
 
-	// Commands counts all commands of clients, without handshakes and PING. The commands
-	// of a grant are those that its client sent about the lock, from the first attempt of
-	// the wait until the client's next wait begins. Renewals and the release belong to
-	// them.
+	// Commands counts all commands of clients, without handshakes and PING. The commands of a grant
+	// are those that its client sent about the lock, from the first attempt of the wait until the
+	// client's next wait begins. Renewals and the release are among them.
 	Commands            int `json:"commands,omitempty"`
 	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
 	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
-	// HeldCommands counts the commands about a lock that any client sent while some client
-	// believed that it held the lock. HeldTime is the sum of those times of belief over
-	// all locks.
+	// HeldCommands counts the commands about a lock that any client sent while some client believed
+	// that it held the lock. HeldTime is the length of these times of belief, summed over all
+	// locks.
 	HeldCommands int           `json:"heldCommands,omitempty"`
 	HeldTime     time.Duration `json:"heldTime,omitempty"`
 
-	// Updates counts the writes of guarded resources. LostUpdates counts those that another
-	// client overwrote with a value that it had computed from an earlier read. Both are 0 for
-	// locks that let several clients in at once.
+	// Updates counts the writes of guarded resources. LostUpdates counts the writes that another
+	// client overwrote with a value computed from an earlier read. Both are 0 for locks that let
+	// several clients in at once.
 	Updates     int `json:"updates,omitempty"`
 	LostUpdates int `json:"lostUpdates,omitempty"`
-	// Lasted is the time of the last entry of a history with updates.
+	// Lasted is the last recorded time of the trial; 0 without updates.
 	Lasted time.Duration `json:"lasted,omitempty"`
 }
 
@@ -100,7 +98,7 @@ func (m Measures) HeldRate() float64 {
 // n). The measures of an impossible history are zero.
 func Measure(e history.Evidence) Measures { return MeasureCase(evidence.New(e)) }
 
-// MeasureCase is Measure on the Case inside a checker.Case, whose evidence is prepared only once.
+// MeasureCase is Measure for a case that is already prepared: the one inside a checker.Case.
 func MeasureCase(c *evidence.Case) Measures {
 	rp, err := c.Replay()
 	if err != nil {
@@ -136,14 +134,14 @@ func newMeasure(rp *evidence.Replay) *measure {
 type measure struct {
 	Measures
 	replay  *evidence.Replay
-	lasted  []time.Duration            // the waits that ended with a grant, ascending
+	lasted  []time.Duration            // durations of the waits that ended with a grant, ascending
 	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
 	got     map[int]int                // grants by client
 	// began lists the starts of the waits that ended with a grant, ascending.
 	began map[evidence.ClientLock][]time.Duration
 	ended []queued                         // the waits that ended with a grant
-	open  map[evidence.Owner]time.Duration // the starts of the others
+	open  map[evidence.Owner]time.Duration // the starts of the waits that never ended
 }
 
 type queued struct {
@@ -201,7 +199,7 @@ func (m *measure) reenters(p *history.Pair) bool {
 	return m.replay.Claims.Reentrant && m.replay.Attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
-// tell measures the waits that ended with a grant, and the grants to others meanwhile.
+// tell measures the waits that ended with a grant, and the grants to others during these waits.
 func (m *measure) tell() {
 	for _, q := range m.ended {
 		m.lasted = append(m.lasted, q.till-q.since)
@@ -234,7 +232,7 @@ func (m *measure) fairness() {
 	}
 }
 
-// losses measures how long holders went on after their leases were gone.
+// losses measures how long holders worked on before they knew that their leases were gone.
 func (m *measure) losses() {
 	last := map[evidence.ClientLock]int{} // the invocation of the client's last grant
 	for _, op := range m.replay.Ops {
@@ -258,7 +256,7 @@ func (m *measure) losses() {
 // goneAt returns the time at which the acquire lost its quorum: too few nodes still
 // carried its grants.
 func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
-	left := map[keyspace.NodeKey]time.Duration{} // the end of the last grant there
+	left := map[keyspace.NodeKey]time.Duration{} // by unit: the end of its last grant
 	for _, l := range rp.Of(acquire) {
 		unit := rp.UnitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())
@@ -271,9 +269,9 @@ func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	return at, at < evidence.Never
 }
 
-// costs counts commands by grant, and while locks were held: they are the load that a lock
-// puts on its nodes. Commands of watchdogs and of waiting clients count; handshakes and PING
-// do not.
+// costs counts the commands of each grant, and the commands sent while locks were held. Both show
+// the load that a lock puts on its nodes. Commands of watchdogs and of waiting clients count;
+// handshakes and PING do not.
 func (m *measure) costs() {
 	byGrant := map[evidence.ClientLock][]int{}
 	for at, times := range m.began {
@@ -326,9 +324,9 @@ func (m *measure) held() map[string][]evidence.Interval {
 	return all
 }
 
-// lockOf returns the lock that a command is about: the lock of the operation that sent it.
-// For a watchdog's command it is the only lock that the client attended to, or the only
-// lock of the trial. ok is false if the lock is unknown.
+// lockOf returns the lock that a command is about: the lock of the operation that sent it. For a
+// watchdog's command, that is the only lock that the client attended to, or the only lock of the
+// trial. ok is false if the lock is unknown.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 	if m.replay.Has(c.Op) {
 		return m.replay.Operation(c.Op).Invoke.Lock, true

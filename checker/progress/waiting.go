@@ -8,33 +8,32 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Waiting has the waits of a trial's clients around its first fault, from one lease time
-// before it to WaitingSpan after it, or until the next fault. Times are whole tenths of a lease
-// time, counted from the moment at which the fault struck.
+// Waiting has the waits of a trial's clients around a fault. It covers the time from one lease time
+// before the fault to WaitingSpan after it, or until the next fault. Times are whole tenths of a
+// lease time, counted from the moment at which the fault struck.
 type Waiting struct {
-	// Ends is the end of the fault: 0 if it was momentary. Until is the end of what was
-	// watched; a wait that begins later does not count.
+	// Ends is the end of the fault: 0 if it was momentary. Until is the end of the covered time; a
+	// wait that begins later does not count.
 	Ends  int `json:"ends"`
 	Until int `json:"until"`
-	// Waits has the beginning and the length of each wait for a lock; the length is Forever if
-	// it did not end although the trial went on for a lease time. Waits are sorted.
+	// Waits has the beginning and the length of each wait for a lock, sorted. The length is Forever
+	// if the wait did not end although the trial went on for a lease time.
 	Waits [][2]int `json:"waits"`
 }
 
 const (
 	// Forever is the length of a wait that did not end.
 	Forever = -1
-	// WaitingTick is the number of a Waiting's units in one lease time.
+	// WaitingTick is the number of time units of a Waiting in one lease time.
 	WaitingTick = 10
 	// WaitingSpan is the greatest Waiting.Until.
 	WaitingSpan = 4 * WaitingTick
 )
 
-// WaitingAround returns the clients' waits around the first window of that fault that hit
-// something, or around the first window of any fault if fault is "". It returns nil if there is
-// no such window, if nobody waited, or if the history is impossible. Waits of clients that
-// crashed meanwhile, and those that the trial's end cut short, are left out. The case is the
-// one inside a checker.Case.
+// WaitingAround returns the clients' waits around the first window of the given fault that hit
+// something, or of any fault if fault is "". It returns nil if there is no such window, if nobody
+// waited, or if the history is impossible. It leaves out waits of clients that crashed meanwhile,
+// and waits that the trial's end cut short. The case is the one inside a checker.Case.
 func WaitingAround(c *evidence.Case, fault string) *Waiting {
 	rp, err := c.Replay()
 	if err != nil || rp.Claims.TTL <= 0 {
@@ -45,7 +44,7 @@ func WaitingAround(c *evidence.Case, fault string) *Waiting {
 		return nil
 	}
 	unit := rp.Claims.TTL / WaitingTick
-	ticks := func(t time.Duration) int { return int((t-first.From+WaitingTick*unit)/unit) - WaitingTick } // rounded down from a lease time before on
+	ticks := func(t time.Duration) int { return int((t-first.From+WaitingTick*unit)/unit) - WaitingTick } // rounded down
 	w := Waiting{Ends: ticks(first.To), Until: min(ticks(next), WaitingSpan)}
 	add := func(since time.Duration, length int) {
 		if from := max(ticks(since), -WaitingTick); from < w.Until {
@@ -71,9 +70,9 @@ func WaitingAround(c *evidence.Case, fault string) *Waiting {
 	return &w
 }
 
-// firstFault returns the time of the first window of the fault that hit something, joined with
-// the windows that begin before it ends. Next is the beginning of the window after it, or the
-// end of all faults.
+// firstFault returns the time of the first window of the fault that hit something, joined with the
+// windows that begin before it ends. next is the beginning of the next window after these; without
+// one, it is the time at which all faults were healed, or the trial's end.
 func firstFault(rp *evidence.Replay, fault string) (first evidence.Interval, next time.Duration, ok bool) {
 	next = rp.End
 	for _, op := range rp.Ops {

@@ -34,7 +34,8 @@ func (r *reader) entries() error {
 	return nil
 }
 
-// fromFirst makes dates, and times that count from long ago, count from the first entry.
+// fromFirst makes all times count from the first entry, if they are dates or count from a moment
+// more than ten years before the first entry.
 func (r *reader) fromFirst() {
 	const long = 10 * 365 * 24 * time.Hour
 	var base *time.Duration
@@ -62,7 +63,7 @@ func (r *reader) fromFirst() {
 	}
 }
 
-// plainEvents lists the nemesis's events that a client and a time describe in full.
+// plainEvents lists the events of the nemesis that need only a client and a time.
 func plainEvents() (all []string) {
 	for _, k := range history.EventKinds() {
 		if k.Of != history.OfNode && !k.HasOffset && !k.Breakdown {
@@ -125,7 +126,7 @@ func (r *reader) entry(w row, processes map[string]int, byName bool) (e history.
 	return e, r.details(&e, w)
 }
 
-// process returns the row's process. A row without one has its client's.
+// process returns the row's process, or a process for the row's client if the row has no process.
 func (r *reader) process(w row, processes map[string]int, byName bool) (*history.Process, error) {
 	name := w.text(fProcess)
 	if name == "" {
@@ -143,7 +144,7 @@ func (r *reader) process(w row, processes map[string]int, byName bool) (*history
 		if _, known := processes[name]; !known {
 			processes[name] = len(processes)
 			if !w.has(fClient) {
-				r.number(name) // only to tell which is which
+				r.number(name) // so that a note tells which number has which name
 			}
 		}
 		p = history.Process(processes[name])
@@ -151,7 +152,7 @@ func (r *reader) process(w row, processes map[string]int, byName bool) (*history
 	return &p, nil
 }
 
-// details sets what only some entries have.
+// details sets the fields that only some entries have.
 func (r *reader) details(e *history.Entry, w row) (err error) {
 	if e.Op.Mode, err = oneOf(fMode, w.text(fMode), modeWords); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// field is what a column of a CSV file, or a member of a JSON object, means.
+// field is the meaning of a column of a CSV file, or of a member of a JSON object.
 type field string
 
 const (
@@ -51,11 +51,11 @@ var fieldNames = map[string]field{
 	"seq": fSeq, "value": fValue, "index": fIndex, "error": fError, "lease": fLease,
 }
 
-// endWords are names, in lower case and without separators, that logs use for the end of a hold
-// or that of its lease: a reader cannot tell which.
+// endWords are names, in lower case and without separators, that logs use for the end of a hold or
+// for the end of its lease. A reader cannot tell which of the two is meant.
 var endWords = []string{"until", "till", "untill", "ended", "endedat", "endtime", "endsat", "finish", "finished", "finishedat", "freed", "freedat", "stop", "stopped", "stoppedat", "unlocked", "unlockedat", "heldtill", "helduntil"}
 
-// units are the suffixes that say what a number counts, as in from_ms.
+// units maps the suffixes of names to the units of their numbers, as in from_ms.
 var units = map[string]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
 }
@@ -63,7 +63,7 @@ var units = map[string]time.Duration{
 // column is the meaning of one name.
 type column struct {
 	field field
-	unit  time.Duration // of a number; 0 if the name does not say it
+	unit  time.Duration // the unit of a number; 0 if the name has none
 }
 
 // timed lists the fields that are instants.
@@ -95,7 +95,7 @@ func bare(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name)
 }
 
-// nearly returns the fields that a name without a meaning may misspell.
+// nearly returns the fields that an unknown name may mean if it is a misspelling.
 func nearly(name string) (all []field) {
 	name = strings.ToLower(name)
 	for _, known := range slices.Sorted(maps.Keys(fieldNames)) {
@@ -106,7 +106,7 @@ func nearly(name string) (all []field) {
 	return all
 }
 
-// fWords maps the words for operations to ours.
+// fWords maps the words that logs use for operations to values of Op.F.
 var fWords = map[string]string{
 	"acquire": history.FAcquire, "acquired": history.FAcquire, "lock": history.FAcquire, "locked": history.FAcquire, "obtained": history.FAcquire,
 	"release": history.FRelease, "released": history.FRelease, "unlock": history.FRelease, "unlocked": history.FRelease,
@@ -114,7 +114,7 @@ var fWords = map[string]string{
 	"lost": history.FLost, "read": history.FRead, "write": history.FWrite,
 }
 
-// typeWords maps the words for outcomes to ours.
+// typeWords maps the words that logs use for outcomes to types of entries.
 var typeWords = map[string]history.Type{
 	"invoke": history.Invoke, "call": history.Invoke,
 	"ok": history.OK, "success": history.OK, "true": history.OK,
@@ -126,7 +126,7 @@ var modeWords = map[string]history.Mode{
 	"": "", "read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write,
 }
 
-// oneOf looks a word up, and returns an error with the words that were expected.
+// oneOf returns the meaning of a word, or an error that lists the expected words.
 func oneOf[V any](f field, word string, known map[string]V) (v V, err error) {
 	v, ok := known[strings.ToLower(word)]
 	if !ok {

@@ -9,8 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// FuzzRead: any text is either a log, or an error that names the file. Every reading of a log
-// is a possible history, sorted by time, whose certain spans lie within the possible ones.
+// FuzzRead checks that any text is either a log, or gives an error that names the file. Every
+// reading of a log must be a possible history, sorted by time, whose certain spans lie within the
+// possible spans.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []struct{ text, name string }{
 		{"client,lock,from,to\na,x,2026-03-01T10:00:00.000Z,2026-03-01T10:00:04.120Z\nb,x,2026-03-01T10:00:03Z,\n", "h.csv"},
@@ -57,7 +58,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// holds counts the acquires that ended.
+// holds counts the acquires that ended with ok.
 func holds(ops []history.Op) (n int) {
 	for _, op := range ops {
 		if op.F == history.FAcquire && op.Type == history.OK {

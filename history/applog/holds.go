@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// holds reads records of who held which lock, from when to when.
+// holds reads records of holds: which client held which lock, from when to when.
 func (r *reader) holds() error {
 	for _, w := range r.rows {
 		h, err := r.hold(w)
@@ -70,12 +70,15 @@ type done struct {
 	said, saidUntil string
 }
 
-// completions reads logs that have a row for each ended operation. It pairs each release with
-// an acquire of the same client that has no release yet: with the latest of the same token,
-// else with the latest of which the token is not known to be another. By a clock that was set
-// back, the release may come before its acquire: only their token tells. Only a successful
-// acquire makes a hold: after a failure or an unknown outcome, the client does not take the
-// lock for its own. A release ends a hold whatever its outcome.
+// completions reads logs that have a row for each ended operation.
+//
+// It pairs each release with an unreleased acquire of the same client. That is the latest acquire
+// with the same token or, if there is none, the latest for which one of the two tokens is unknown.
+// If a clock was set back, a release may stand before its acquire: then only an equal token pairs
+// the two.
+//
+// Only a successful acquire makes a hold. After a failure or an unknown outcome, the client does
+// not believe that it has the lock. A release ends a hold whatever its outcome.
 func (r *reader) completions() error {
 	var all []done
 	for _, w := range r.rows {
@@ -87,7 +90,7 @@ func (r *reader) completions() error {
 	}
 	slices.SortStableFunc(all, func(a, b done) int { return cmp.Compare(a.time, b.time) })
 	open := map[owned][]int{}  // places of holds without a release, latest last
-	alone := map[owned][]int{} // places of releases without an acquire before them
+	alone := map[owned][]int{} // places of releases without an earlier acquire
 	for _, d := range all {
 		o := owned{d.client, d.lock, d.mode}
 		switch {
@@ -140,7 +143,7 @@ type owned struct {
 	mode   history.Mode
 }
 
-// released returns which of the open holds a release with that token ends; -1 for none.
+// released returns the place in open of the hold that a release with that token ends; -1 for none.
 func (r *reader) released(open []int, token string) int {
 	if i := r.sameToken(open, token); i >= 0 {
 		return i
@@ -153,7 +156,7 @@ func (r *reader) released(open []int, token string) int {
 	return -1
 }
 
-// sameToken returns which of the holds at those places has that token, the latest; -1 for none.
+// sameToken returns the index in places of the latest hold with that token; -1 if there is none.
 func (r *reader) sameToken(places []int, token string) int {
 	for i, at := range slices.Backward(places) {
 		if token != "" && r.log.Holds[at].token == token {
@@ -198,7 +201,7 @@ func (r *reader) done(w row) (d done, err error) {
 	return d, err
 }
 
-// holdsFromFirst makes times count from the first of the log, and notes its end.
+// holdsFromFirst makes times count from the earliest time in the log, and sets Log.End.
 func (r *reader) holdsFromFirst() {
 	var known []time.Duration
 	for _, h := range r.log.Holds {

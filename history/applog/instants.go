@@ -11,10 +11,10 @@ import (
 // instants parses the times of one file. Either all are dates, or none is.
 type instants struct {
 	dated   bool // times are dates, read as nanoseconds since 1970
-	counted bool // times are counted from some moment
+	counted bool // times are numbers or durations that count from some moment
 	first   string
-	// fine is the finest digit that some time is written with: a log whose times all end
-	// with whole milliseconds has cut off, or rounded, what came after.
+	// fine is the unit of the last digit of the most precise time. If all times have whole
+	// milliseconds, the log has cut off or rounded the rest.
 	fine time.Duration
 }
 
@@ -27,8 +27,8 @@ var unitNames = map[time.Duration]string{time.Nanosecond: "ns", time.Microsecond
 
 const timeShapes = "RFC 3339 such as 2026-01-02T03:04:05.678Z"
 
-// parse returns the instant in nanoseconds. bare is the unit of a number whose field does
-// not say it; 0 if it must.
+// parse returns the instant in nanoseconds. bare is the unit of a number whose field name has no
+// unit; 0 if the field name must have one.
 func (in *instants) parse(f field, c cell, bare time.Duration) (time.Duration, error) {
 	if number.MatchString(c.text) {
 		unit := c.unit
@@ -61,7 +61,7 @@ func (in *instants) parse(f field, c cell, bare time.Duration) (time.Duration, e
 	return time.Duration(t.UnixNano()), in.kind(f, c.text, true, finest(time.Second, digits))
 }
 
-// count returns a number of units.
+// count converts a number of units to nanoseconds.
 func (in *instants) count(f field, text string, unit time.Duration) (time.Duration, error) {
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -79,7 +79,8 @@ func (in *instants) count(f field, text string, unit time.Duration) (time.Durati
 	return time.Duration(whole.Int64()), in.kind(f, text, false, finest(unit, digits))
 }
 
-// kind notes that a time is a date, or a number, of that fineness.
+// kind notes whether a time is a date or a number, and its fineness. It returns an error if the
+// file has both dates and numbers.
 func (in *instants) kind(f field, text string, dated bool, fine time.Duration) error {
 	if !in.dated && !in.counted {
 		in.first, in.fine = text, fine

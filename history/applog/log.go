@@ -11,55 +11,54 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Kind is what the records of a log are.
+// Kind is the kind of a log's records.
 type Kind string
 
 // Kinds of logs.
 const (
 	Entries     Kind = "entries"     // invocations and completions
 	Completions Kind = "completions" // completions without invocations, such as successes only
-	Holds       Kind = "holds"       // who held which lock, from when to when
+	Holds       Kind = "holds"       // which client held which lock, from when to when
 )
 
-// Log is what a file says.
+// Log is the content of a file.
 type Log struct {
 	Kind Kind
-	// Entries are set if Kind is Entries; Lines has the line of each.
+	// Entries are set if Kind is Entries; Lines has the line of each entry.
 	Entries []history.Entry
 	Lines   []int
-	// Holds are set for the other kinds: if Kind is Holds, in order of their lines; if it is
-	// Completions, in order of the time of the completion that began each, or of the release
-	// if the log has no acquire for it.
+	// Holds are set for the other kinds. If Kind is Holds, they are in order of their lines. If
+	// Kind is Completions, they are in order of the time of each hold's first completion.
 	Holds []Hold
-	// Clients are the names of clients, by number. It is nil if Kind is Entries and all
-	// processes and clients are numbers, which stay as they are.
+	// Clients has the names of clients, by number. It is nil if Kind is Entries and all processes
+	// and clients are numbers, which stay as they are.
 	Clients []string
 	// Notes say in plain sentences how the file was read.
 	Notes []string
-	// Fine is the smallest part of a second that times are written with: what came after
-	// was cut off.
+	// Fine is the unit of the last digit of the most precise time. Everything after that digit was
+	// cut off.
 	Fine time.Duration
-	// End is the last time of any record, from the first.
+	// End is the latest time in any record, counted from the earliest.
 	End time.Duration
 }
 
-// Hold is one span for which a client believed that it held a lock, by the clock that
-// stamped it. Times count from the first record of the log.
+// Hold is one span for which a client believed that it held a lock. Its times are by the clock that
+// stamped the records, and count from the first record of the log.
 type Hold struct {
-	Line   int // of the record that began it
+	Line   int // line of the record that began the hold
 	Client int
 	Lock   string
 	Mode   history.Mode
-	// From is when the hold began. Unbegun: the log has its end only.
+	// From is when the hold began. Unbegun: the log has only the end of the hold.
 	From    time.Duration
 	Unbegun bool
 	// To is when the hold ended. Unended: the log does not say when.
 	To      time.Duration
 	Unended bool
-	// Replied: To is when the reply to the release came. The client stopped believing
-	// before, when it invoked the release.
+	// Replied: To is when the reply to the release came. The client stopped believing earlier, when
+	// it invoked the release.
 	Replied bool
-	// Until is when the lease ends by the log; 0 if the log does not say it.
+	// Until is the end of the lease according to the log; 0 if the log does not state it.
 	Until time.Duration
 	// SaidFrom, SaidTo and SaidUntil are From, To and Until as the log writes them.
 	SaidFrom, SaidTo, SaidUntil string
@@ -70,9 +69,9 @@ type Hold struct {
 // defaultLock names the lock in a log without names of locks.
 const defaultLock = "lock"
 
-// Read reads a CSV file with a header, JSON Lines, or one JSON array. The name's extension
-// determines the format (.csv, .tsv, .jsonl, .ndjson, .json), else the content. Errors
-// start with "name:line: ", name the field, and say what was expected.
+// Read reads a CSV file with a header, JSON Lines, or one JSON array. The extension of name
+// determines the format (.csv, .tsv, .jsonl, .ndjson, .json); with any other name the content does.
+// Errors start with "name:line: ", name the field, and say what was expected.
 func Read(text []byte, name string) (Log, error) {
 	log, err := read(text, name)
 	var at *lineError
@@ -164,7 +163,8 @@ func (r *reader) lock(w row) (string, error) {
 	return defaultLock, nil
 }
 
-// client returns the number of the row's client, which its client or process names.
+// client returns the number of the row's client, by the name in the client field or else in the
+// process field.
 func (r *reader) client(w row) (int, error) {
 	name := w.text(fClient)
 	if name == "" {
@@ -186,7 +186,7 @@ func (r *reader) number(name string) int {
 	return n
 }
 
-// named notes the names of clients, unless they are their numbers.
+// named notes the names of clients, unless each name is the client's number.
 func (r *reader) named() {
 	var parts []string
 	plain := true
@@ -199,7 +199,7 @@ func (r *reader) named() {
 	}
 }
 
-// someOf lists texts, but not too many to read.
+// someOf lists the first texts, and counts the rest if they are too many to read.
 func someOf(texts []string) string {
 	const most = 12
 	if len(texts) <= most {

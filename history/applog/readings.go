@@ -9,13 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Doubts say what the log leaves open, as its user states it.
+// Doubts are facts that the log leaves open and that its user states.
 type Doubts struct {
 	// ClockError is the farthest that the clock of any client may have been from true time.
 	ClockError time.Duration
-	// ReleaseTakes is the longest time from a client's last moment under the lock, when it
-	// invokes its release, until the time that the log gives for the release. It is negative
-	// if nobody says it.
+	// ReleaseTakes is the longest time from a client's last moment under the lock, when it invokes
+	// its release, until the time that the log gives for the release. It is negative if unknown.
 	ReleaseTakes time.Duration
 	// UnendedHeld: a hold without an end lasted until the end of the log. Otherwise it may
 	// have ended at once, or never.
@@ -25,14 +24,14 @@ type Doubts struct {
 // Readings are two histories that bound what a log of holds or completions can mean. In
 // both, each hold is an acquire and a release of a process of its own.
 type Readings struct {
-	// Certain has the spans for which each hold lasted whatever the clocks showed; holds
-	// without such a span are left out. Overlaps of these are certain.
+	// Certain has the spans for which each hold lasted even with the greatest clock error. Holds
+	// without such a span are left out. Overlaps of these spans are certain.
 	Certain []history.Op
-	// Possible has the spans for which each hold may have lasted. If these do not overlap,
-	// no holds did.
+	// Possible has the spans for which each hold may have lasted. If these spans do not overlap, no
+	// holds did.
 	Possible []history.Op
-	// Lines has the line of the hold, by the index of an entry of Certain; LinesPossible by
-	// that of Possible.
+	// Lines has the line of each entry's hold in the log, by the entry's index in Certain.
+	// LinesPossible is the same for Possible.
 	Lines, LinesPossible []int
 	// Slack is the error of the clocks and of cut-off times together.
 	Slack time.Duration
@@ -44,7 +43,7 @@ type Readings struct {
 	Twice [2]int
 }
 
-// span is a hold from, and until when; to is never if it never ends.
+// span is the time for which a hold lasts; to is never if the hold has no end.
 type span struct {
 	hold     *Hold
 	client   int
@@ -56,8 +55,8 @@ const never = time.Duration(1<<63 - 1)
 // Readings returns what a log of holds or completions can mean. A log of entries has
 // none.
 //
-// A time that is written with whole milliseconds may be up to a millisecond later: times
-// are taken as cut off and not rounded.
+// Times are taken as cut off and not rounded: a time that is written in whole milliseconds may be
+// up to a millisecond later.
 func (l *Log) Readings(d Doubts) Readings {
 	cut := max(l.Fine, 1)
 	if cut == 1 {
@@ -66,7 +65,7 @@ func (l *Log) Readings(d Doubts) Readings {
 	r := Readings{Slack: d.ClockError + cut}
 	takes := d.ReleaseTakes
 	if l.Kind == Holds {
-		takes = max(takes, 0) // without a word, to is when the client stopped
+		takes = max(takes, 0) // if unknown, To counts as the time at which the client stopped
 	}
 	var certain, possible []span
 	for i := range l.Holds {
@@ -94,7 +93,7 @@ func (l *Log) Readings(d Doubts) Readings {
 		}
 	}
 	r.Certain, r.Lines = opsOf(certain, 0)
-	r.Possible, r.LinesPossible = opsOf(possible, d.ClockError) // so that no time is negative
+	r.Possible, r.LinesPossible = opsOf(possible, d.ClockError) // shifted: no time is negative
 	r.Twice = twice(certain)
 	return r
 }
@@ -117,7 +116,8 @@ func (l *Log) possible(h *Hold, d Doubts, cut time.Duration) span {
 	return s
 }
 
-// twice returns the lines of two overlapping spans of one client, mode and lock.
+// twice returns the lines of two overlapping spans of one client, mode and lock; zeros if there are
+// none.
 func twice(spans []span) [2]int {
 	last := map[owned]span{}
 	byFrom := slices.SortedStableFunc(slices.Values(spans), func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -133,8 +133,8 @@ func twice(spans []span) [2]int {
 	return [2]int{}
 }
 
-// opsOf returns spans as acquires and releases. At one instant releases come first, since
-// holds that touch do not overlap.
+// opsOf returns spans as acquires and releases, later by shift. At one instant releases come first,
+// since holds that touch do not overlap.
 func opsOf(spans []span, shift time.Duration) (ops []history.Op, lines []int) {
 	type entry struct {
 		op   history.Op

@@ -19,7 +19,7 @@ import (
 // cell is one value as text.
 type cell struct {
 	text string
-	unit time.Duration // of a number; 0 if the field's name does not say it
+	unit time.Duration // the unit of a number; 0 if the field's name has none
 }
 
 // said returns the value with its unit, if the field's name says one.
@@ -35,7 +35,7 @@ func (r row) has(f field) bool { _, ok := r.cells[f]; return ok }
 
 func (r row) text(f field) string { return r.cells[f].text }
 
-// table collects rows and the names of fields that mean nothing here.
+// table collects the rows of a file, and the field names in it that are unknown.
 type table struct {
 	rows    []row
 	unknown []string
@@ -58,12 +58,12 @@ func at(line int, err error) error {
 	return &lineError{line, err}
 }
 
-// unmarked returns a text without the byte order mark with which spreadsheets begin what they
-// save as "CSV UTF-8".
+// unmarked returns a text without its byte order mark. Spreadsheets write one at the beginning of
+// "CSV UTF-8" files.
 func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// IsCSV reports whether the file is CSV: by the name's extension, else because it begins
-// as no JSON does.
+// IsCSV reports whether the file is CSV. The name's extension decides; without a known extension, a
+// text is CSV if it does not begin with { or [.
 func IsCSV(text []byte, name string) bool {
 	text = unmarked(text)
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -177,7 +177,7 @@ func (t *table) readCSV(text []byte, tabs bool) error {
 	}
 }
 
-// badHeader says what is wrong with a header of which no name is known.
+// badHeader returns the error for a header without any known name.
 func badHeader(names []string) error {
 	const expected = "expected a header that names the columns, such as client,lock,from,to"
 	for _, other := range []struct{ mark, word string }{{";", ";"}, {"\t", "tabs"}, {",", "commas"}} {

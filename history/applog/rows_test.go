@@ -2,7 +2,7 @@ package applog
 
 import "testing"
 
-// Spreadsheets begin what they save as "CSV UTF-8" with a byte order mark.
+// Spreadsheets write a byte order mark at the beginning of "CSV UTF-8" files.
 func TestAByteOrderMarkBelongsToNoValue(t *testing.T) {
 	const mark = "\ufeff"
 	for _, test := range []struct{ name, text string }{

@@ -1,6 +1,6 @@
-// Package jepsen reads histories recorded by others and exports ours: Jepsen's EDN
-// (github.com/jepsen-io/jepsen, "Histories"), and JSON of the same entries with parts
-// missing.
+// Package jepsen reads histories that other harnesses recorded, and exports Lockstorm's. The format
+// is Jepsen's EDN (github.com/jepsen-io/jepsen, "Histories"). The package also reads JSON of the
+// same entries, even if parts are missing.
 //
 // Read turns a file into a Reading: the operations, and the assumptions made to read
 // them. A plain value is a :value, other than a map or a tuple, that a test wrote for an

@@ -23,12 +23,12 @@ type ednEntry struct {
 	line     int
 	indexed  bool
 	timed    bool
-	explicit bool // Lockstorm wrote the entry: its other keys count, not value
+	explicit bool // Lockstorm wrote the entry: its other keys count, and value is not interpreted
 	owner    string
 	value    any
 }
 
-// clientFs maps the names that lock tests use for operations to ours.
+// clientFs maps the names that lock tests use for operations to values of Op.F and modes.
 var clientFs = map[string]struct {
 	f    string
 	mode history.Mode
@@ -76,7 +76,7 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 	return r, nil
 }
 
-// ednEntries decodes the operations of a file: one after another, or in one vector or
+// ednEntries decodes the operations of a file, which stand one after another, or in one vector or
 // list. line is the line of an error.
 func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
 	f := forms{text: text, line: 1}
@@ -150,7 +150,7 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 		return e, fmt.Errorf(":type is %s, expected :invoke, :ok, :fail or :info", excerptOf(m, "type"))
 	}
 	if e.op.Process == history.Nemesis && e.explicit && e.op.F == history.FLost && k.has("by") {
-		// Write has reasons to write a client's loss so.
+		// Write writes some losses of clients as events of the nemesis, with :by.
 		if e.op.Process = history.Process(k.number("by")); e.op.Process < 0 {
 			return e, fmt.Errorf(":by is %d, expected a number from 0", e.op.Process)
 		}
@@ -202,8 +202,8 @@ func (k *keys) clients(e *ednEntry) error {
 	return k.err
 }
 
-// nemesis fills in an entry of the nemesis. Another harness's nemesis may do anything:
-// its names must not be taken for ours, which have a meaning for oracles.
+// nemesis fills in an entry of the nemesis. Another harness's nemesis may use any names. They must
+// not be taken for Lockstorm's, which have a meaning for oracles.
 func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {

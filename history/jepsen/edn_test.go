@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// brief writes what matters of entries: process, client, type, f, lock, mode, lease, value.
+// brief writes the compared parts of entries: process, client, type, f, lock, mode, lease, value.
 func brief(ops []history.Op) string {
 	var b strings.Builder
 	for _, op := range ops {
@@ -114,7 +114,7 @@ func TestWhatIsNoHistoryIsRefusedByLine(t *testing.T) {
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	tests := map[string]struct {
 		in    string
-		notes []string // a part of each
+		notes []string // each is a part of one note
 		times []time.Duration
 	}{
 		"no time, no index": {`[{:process 0, :type :invoke, :f :acquire} {:process 0, :type :ok, :f :acquire}]`,

@@ -101,7 +101,7 @@ func (f *forms) next() ([]byte, error) {
 	return f.text[from:to], nil
 }
 
-// end returns the end of the value that begins at i, or after blanks at i.
+// end returns the end of the value that begins at i, or after the blanks that begin at i.
 func (f *forms) end(i int) (int, error) {
 	var open []byte // the closing brackets still expected
 	tags := 0

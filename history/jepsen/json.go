@@ -9,11 +9,11 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Lost and Window have the same structure in EDN as in JSON, with keywords for names, so
-// that only the Go types define it.
+// Lost and Window have the same structure in EDN as in JSON, with keywords for names. So only the
+// Go types define that structure.
 
-// ednOf returns a value as EDN, with the members of its JSON. None of the types that are
-// passed can fail to encode.
+// ednOf returns a value as EDN, with the members of its JSON. No type that is passed to it can fail
+// to encode.
 func ednOf(v any) string {
 	plain, _ := json.Marshal(v)
 	in := json.NewDecoder(bytes.NewReader(plain))

@@ -114,7 +114,7 @@ func either(m map[any]any, keys ...edn.Keyword) any {
 	return nil
 }
 
-// numbers returns a resource's state, one or several numbers; nil if v is anything else.
+// numbers returns v as the state of a resource: one or several numbers; nil if v is anything else.
 func numbers(v any) []int64 {
 	list, ok := v.([]any)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history/applog"
 )
 
-// isLog reports whether a file is an application's log: CSV, or JSON objects of which the
-// first lacks what every entry of a history has.
+// isLog reports whether a file is an application's log. Such a log is CSV, or JSON whose first
+// object lacks a key that every entry of a history has.
 func isLog(text []byte, name string) bool {
 	text = bytes.TrimSpace(text)
 	if applog.IsCSV(text, name) {

@@ -25,10 +25,10 @@ func (r *Reading) own(named map[history.Process]string) {
 	r.note(notes...)
 }
 
-// owners sets Op.Client in a history without clients, and returns notes on how. Jepsen
-// runs process p on thread p mod concurrency: an info retires the process, and its thread
-// goes on as process p + concurrency. step is the guessed concurrency, 0 if each process
-// is a client of its own. It remains a guess: another thread may have begun late.
+// owners sets Op.Client in a history without clients, and returns notes on how it did so. Jepsen
+// runs process p on thread p mod concurrency: an info retires the process, and its thread goes on
+// as process p + concurrency. step is the guessed concurrency; 0 means that each process is a
+// client of its own. The guess may be wrong, since another thread may have begun late.
 func owners(ops []history.Op, named map[history.Process]string) (notes []string, step history.Process) {
 	step, retired := concurrency(ops)
 	return assign(ops, named, step, retired)
@@ -99,9 +99,9 @@ func unnamed(ops []history.Op, names map[history.Process]string, thread func(his
 	}
 }
 
-// concurrency infers how many threads ran a history: the least number that explains all
-// processes (see succeed), 0 if there is none or no process was retired by an info.
-// retired reports whether processes followed retired ones.
+// concurrency infers how many threads ran a history. step is the least number that explains all
+// processes (see succeed). It is 0 if there is no such number, or if no info retired a process.
+// retired reports whether later processes followed retired processes.
 func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	seen, over := map[history.Process]int{}, map[history.Process]int{}
 	var order []history.Process
@@ -110,7 +110,7 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 			continue
 		}
 		if _, gone := over[op.Process]; gone {
-			return 0, true // the process went on: this is not how Jepsen works
+			return 0, true // in Jepsen, a process does nothing after its info
 		}
 		if _, known := seen[op.Process]; !known {
 			seen[op.Process] = i
@@ -139,8 +139,8 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	return 0, len(steps) > 0
 }
 
-// succeed reports whether step threads explain the processes: the first step processes
-// are one per thread, and each later one, p, began after process p - step was retired.
+// succeed reports whether step threads explain the processes. The first step processes must run on
+// one thread each, and each later process p must begin after process p - step was retired.
 func succeed(step history.Process, order []history.Process, seen, over map[history.Process]int) bool {
 	for i, p := range order {
 		if p < step {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// sequence makes entries of "process type" with an acquire each.
+// sequence makes an entry of an acquire from each "process type" in words.
 func sequence(words string) []history.Op {
 	var ops []history.Op
 	for i, w := range strings.Split(words, ",") {

@@ -32,8 +32,8 @@ type Reading struct {
 	Unordered bool
 	// Foreign: the file is not in Lockstorm's own format (history.ReadOps).
 	Foreign bool
-	// If Step is not 0, Ops takes processes whose numbers differ by Step for one client.
-	// This is a guess; Apart is Ops with each process as a client of its own.
+	// If Step is not 0, Ops takes processes for one client if their numbers differ by a multiple of
+	// Step. This is a guess; Apart is Ops with each process as a client of its own.
 	Apart []history.Op
 	Step  int
 	// Log is set instead of Ops if the file has no invocations: holds, or completions.
@@ -42,7 +42,7 @@ type Reading struct {
 	unnumbered bool // the first entry has no index
 }
 
-// Values is the meaning of a plain :value of acquires, which each Jepsen test chooses.
+// Values is the meaning of a plain :value of acquires. Each Jepsen test chooses that meaning.
 type Values string
 
 // Meanings of a plain value.
@@ -52,18 +52,22 @@ const (
 	ValuesToken Values = "token" // a token of this one acquire
 )
 
-// Read reads a history from any harness: Jepsen's EDN (one vector or list of maps, or
-// one map after another), JSON Lines as Lockstorm writes them, or one JSON array of
-// these; or an application's log, in CSV or JSON, as package applog reads it. The name's
-// extension (.edn, .jsonl, .ndjson, .json, .csv, .tsv, also with .zst, which r has
-// decompressed) determines the format, else the content. Errors start with "name:line: ".
+// Read reads a file in one of these formats:
 //
-// JSON Lines are never held in memory: r is read twice, first to count the lines. It has to
-// seek to its start only.
+//   - Jepsen's EDN: one vector or list of maps, or one map after another.
+//   - JSON Lines as Lockstorm writes them, or one JSON array of the same entries.
+//   - An application's log, in CSV or JSON, as package applog reads it.
 //
-// Ambiguous input is an error. The index, the time or the client may be missing, but only
-// from all entries. Then entries are numbered, placed a millisecond apart, and the client
-// is the process, or Jepsen's thread of successive processes. Notes report that.
+// The extension of name determines the format (.edn, .jsonl, .ndjson, .json, .csv, .tsv); with any
+// other name the content does. The name may also end with .zst, which r has decompressed. Errors
+// start with "name:line: ".
+//
+// JSON Lines are never held in memory as text: r is read twice, first to count the lines. r need
+// only be able to seek to its start.
+//
+// Ambiguous input is an error. The index, the time or the client may be missing, but only from all
+// entries. Then Read numbers the entries, places them a millisecond apart, and takes for the client
+// the process, or Jepsen's thread of successive processes. Notes report that.
 func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	start, entries, err := survey(r)
 	if err != nil {
@@ -95,22 +99,22 @@ func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	return all.ordered(err)
 }
 
-// byteOrderMark begins some files in UTF-8.
+// byteOrderMark stands at the beginning of some UTF-8 files.
 var byteOrderMark = []byte("\ufeff")
 
-// isUTF16 reports whether a text is UTF-16: half of what it begins with is 0, in any language
-// that names fields in ASCII.
+// isUTF16 reports whether a text is UTF-16: it begins with a byte order mark of UTF-16, or at least
+// half of its first bytes are 0, as in UTF-16 with ASCII field names.
 func isUTF16(text []byte) bool {
 	head := text[:min(len(text), 64)]
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) ||
 		len(head) > 1 && bytes.Count(head, []byte{0}) >= len(head)/2
 }
 
-// survey returns the first 1 MB of r and about how many entries it holds if it is JSON Lines,
-// one of which has 40 bytes or more. Then r is at its start again, after a byte order mark.
+// survey returns the first 1 MB of r, and about how many entries r has if it is JSON Lines. An
+// entry has at least 40 bytes. Afterwards r is at its start again, or behind its byte order mark.
 func survey(r io.ReadSeeker) (start []byte, entries int, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
-	start, _ = in.Peek(in.Size()) // what ends it early ends the loop too
+	start, _ = in.Peek(in.Size()) // an error that ends it early ends the loop too
 	start = bytes.Clone(start)
 	size := 0
 	for err == nil || errors.Is(err, bufio.ErrBufferFull) {
@@ -140,8 +144,8 @@ func restart(r io.ReadSeeker, skip int) error {
 	return err
 }
 
-// content returns all of r, from its start, without a byte order mark. Of a compressed file that
-// is cut short it returns what is there.
+// content returns all of r, from its start, without a byte order mark. If a compressed file is cut
+// short, content returns what there is.
 func content(r io.ReadSeeker) ([]byte, error) {
 	if err := restart(r, 0); err != nil {
 		return nil, err
@@ -153,14 +157,14 @@ func content(r io.ReadSeeker) ([]byte, error) {
 	return bytes.TrimPrefix(text, byteOrderMark), nil
 }
 
-// hasNamesOrDates reports whether an error of reading entries says that a name or a date stands
-// where a history has a number, as in applications' logs.
+// hasNamesOrDates reports whether reading entries failed because of a name or a date in the place
+// of a number, as in applications' logs.
 func hasNamesOrDates(err error) bool {
 	var kind *json.UnmarshalTypeError
 	return errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName)
 }
 
-// ordered completes what was read without an error.
+// ordered returns err if it is not nil, otherwise the Reading with Unordered filled in.
 func (r *Reading) ordered(err error) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
@@ -169,8 +173,8 @@ func (r *Reading) ordered(err error) (Reading, error) {
 	return *r, nil
 }
 
-// isEDN reports whether the format is EDN: by the name's extension, else by the first
-// byte after the opening brackets, which in JSON begins a string.
+// isEDN reports whether the format is EDN: by the name's extension, else by the first byte after
+// the opening brackets. In JSON that byte begins a string.
 func isEDN(text []byte, name string) bool {
 	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(name, packed.Suffix))) {
 	case ".edn":

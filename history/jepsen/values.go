@@ -131,9 +131,10 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 // plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires if they are names of locks. They are if
-// two clients share a value, or all acquires have the same. They are not if completions
-// have a map instead. Otherwise the user must say (values).
+// plainLocks returns the plain values of acquires if they are names of locks. Values that two
+// clients share, or that all acquires have in common, are names of locks. Values that completions
+// replace with a map are not. In all other cases, the caller must state the meaning in values, or
+// plainLocks returns an error with its line.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
 	open, retired := map[history.Process]int{}, map[history.Process]bool{}
@@ -180,7 +181,7 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 	return nil, entries[first].line, input.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected %s lock or %[2]s token", scalar(all[first].plain), input.Setting("values"))
 }
 
-// someOf lists names, but not too many to read.
+// someOf lists the first names, and counts the rest if they are too many to read.
 func someOf(names []string) string {
 	const most = 8
 	if len(names) <= most {
@@ -197,7 +198,8 @@ type meaning struct {
 	named          map[history.Process]string
 }
 
-// fill sets an entry's lock, mode and lease from its own value and its invocation's.
+// fill sets an entry's lock, mode and lease from its own value and from the value of its
+// invocation.
 func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 	e, s := &entries[i], &all[i]
 	if owner := cmp.Or(e.owner, s.client); owner != "" {
@@ -239,7 +241,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	case repeats:
 	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
 		lock = text
-	case proposed && lock == "": // a name for this acquire only; its completion replaces it
+	case proposed && lock == "": // the value names only this acquire; the completion replaces it
 	case number:
 		lease.Fence, _ = whole(s.plain)
 	default:

@@ -47,7 +47,7 @@ func Write(w io.Writer, ops []history.Op) error {
 // ednMap is the text of one map.
 type ednMap struct{ b []byte }
 
-// op writes an entry. beside: it is a loss while an operation of its process is open.
+// op writes an entry. beside: the entry is a loss while its process has an operation open.
 func (m *ednMap) op(op *history.Op, beside bool) {
 	process, kind := "", op.Type
 	if op.Process == history.Nemesis || beside {

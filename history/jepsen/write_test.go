@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// carried is what EDN carries of an entry.
+// carried returns the part of an entry that EDN carries.
 func carried(op history.Op) history.Op {
 	op.Keys = nil
 	if op.Lease != nil && *op.Lease == (history.Lease{}) {
@@ -90,8 +90,8 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 	})
 }
 
-// Readers of Jepsen's histories pair the entries of a process in their order: between an
-// invocation and its completion there is no other entry of the process.
+// Readers of Jepsen's histories pair the entries of a process by their order. So no other entry of
+// the process may stand between an invocation and its completion.
 func TestALossBesideAnOpenOperationIsNoCompletion(t *testing.T) {
 	lost := history.Op{Process: 3, Client: 0, Type: history.Info, F: history.FLost, Lock: "a", Lease: &history.Lease{Token: "t"}}
 	ops := []history.Op{

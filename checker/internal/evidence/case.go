@@ -18,9 +18,9 @@ type Case struct {
 	replay func() (*Replay, error)
 }
 
-// New returns the case of this evidence. The caller must not change the evidence while the
-// case is in use. In the case's own evidence every operation of a read-write lock has its
-// mode, and every command its operation, as far as they can be known.
+// New returns the case of this evidence. The caller must not change the evidence while the case is
+// in use. In the case, the modes of operations on a read-write lock and the operations of commands
+// are filled in, as far as they can be known.
 func New(e history.Evidence) *Case {
 	e.Ops = moded(e)
 	e = keyspace.Attribute(e)

@@ -9,7 +9,7 @@ import (
 // Clock is a wall clock as the list of its offsets, in order of time.
 type Clock []Offset
 
-// Offset is how far a clock was ahead of the trial's own, from Since on.
+// Offset is how far a clock was ahead of the trial's clock, from Since on.
 type Offset struct{ Since, Ahead time.Duration }
 
 func clocksOf(ops []history.Op) map[int]Clock {
@@ -35,8 +35,9 @@ func (c Clock) Shows(wall, from time.Duration) time.Duration {
 	return max(from, wall-ahead)
 }
 
-// Before reports whether the clock showed a time before wall at some instant in [from, to]. A
-// clock that was set forward and then right again delays nothing.
+// Before reports whether the clock showed a time before wall at some instant in [from, to]. Only
+// the shown time counts: a clock that was set forward and then right again may never have shown
+// such a time.
 func (c Clock) Before(wall, from, to time.Duration) bool {
 	ahead := time.Duration(0)
 	for _, o := range c {

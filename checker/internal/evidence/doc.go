@@ -1,7 +1,7 @@
-// Package evidence prepares the evidence of one trial once for all who read it: the oracles
-// of package checker and the measures of package progress. The input is history.Evidence. The
-// output is a Case, which pairs the operations, tells what clients believed, and replays the
-// commands on the keys. Nothing here judges.
+// Package evidence prepares the evidence of one trial once for its readers: the oracles of package
+// checker and the measures of package progress. The input is history.Evidence. The output is a
+// Case, which pairs the operations, tells what clients believed, and replays the commands on the
+// keys. Nothing here judges.
 //
 // The terms are:
 //
@@ -9,5 +9,5 @@
 //   - A client attends to a lock from a grant until the reply to its release.
 //   - A section is the time from an acquire's ok to its release. A touch is one read or write
 //     of the resource that the lock guards.
-//   - A unit is what gives one vote of a quorum: a node or a key.
+//   - A unit gives one vote of a quorum: it is a node or a key.
 package evidence

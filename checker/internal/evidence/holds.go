@@ -38,7 +38,7 @@ type Hold struct {
 	Released []int
 }
 
-// Owner identifies what holds a lock: one client, one lock, one mode. The mode is empty unless
+// Owner identifies one party that can hold a lock: a client in one mode. The mode is empty unless
 // the lock is a read-write lock.
 type Owner struct {
 	Client int
@@ -68,7 +68,7 @@ func readHolds(f *Case) ([]Hold, error) {
 		clocks:  clocksOf(f.Ops),
 		beliefs: map[Owner]*belief{},
 		crashed: map[int]bool{},
-		holds:   make([]Hold, 0, len(pairs.All)/2), // acquires and their releases
+		holds:   make([]Hold, 0, len(pairs.All)/2), // about half of all operations are acquires
 	}
 	for i := range f.Ops {
 		var p *history.Pair
@@ -84,8 +84,8 @@ func readHolds(f *Case) ([]Hold, error) {
 type stake struct {
 	token  string
 	ok     int           // index of the acquire's ok
-	until  time.Duration // when the deadline passes on the client's clock; Never without one
-	live   bool          // the client still believes in it
+	until  time.Duration // when the deadline passes on the client's clock; Never without a deadline
+	live   bool          // the client still believes in the acquire
 	lapsed bool          // the deadline, and nothing else, ended that belief
 }
 
@@ -181,8 +181,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of all stakes. It revives a stake whose old deadline has
-// passed if the client hears of the extension before the new deadline.
+// extended moves the deadlines of all stakes of the owner. It revives a stake whose old deadline
+// has passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.owner(p.Invoke)
 	if s.crashed[at.Client] {

@@ -10,18 +10,18 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Index is a history with the answers to common questions about it: which operation an
-// entry belongs to, who believed what when, who had crashed by then.
+// Index is a history with the answers to common questions about it, such as which operation an
+// entry belongs to, or when a client believed that it held a lock.
 type Index struct {
 	history.Evidence
 	Pairing Pairing
-	Crashes map[int]time.Duration // by client
-	Hung    map[int]time.Duration // since when a client hangs in its work, by client
+	Crashes map[int]time.Duration // the time of a client's crash, by client
+	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
 	Clocks  map[int]Clock
 	Holds   []Hold      // in order of From
 	HoldOf  map[int]int // place in Holds, by the index of an acquire's ok
-	// Attended has the times in which a client attended to a lock: from a grant until the
-	// reply to its release, whatever the client believed meanwhile. They are merged.
+	// Attended has the times in which a client attended to a lock: from a grant until the reply to
+	// its release, whatever the client believed meanwhile. Overlapping times are merged.
 	Attended map[ClientLock][]Interval
 	Windows  []history.Pair // all operations of the nemesis
 	End      time.Duration  // the last time that was recorded
@@ -63,7 +63,7 @@ func newIndex(f *Case) (*Index, error) {
 	}
 	for i, h := range holds {
 		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-			if _, known := ix.HoldOf[ok]; !known { // keep the first: extensions began the later ones
+			if _, known := ix.HoldOf[ok]; !known { // keep the first: an extension began any later hold
 				ix.HoldOf[ok] = i
 			}
 		}
@@ -77,8 +77,7 @@ func newIndex(f *Case) (*Index, error) {
 	return ix, nil
 }
 
-// noOperation stands for the missing operation of entries and commands that belong to
-// none.
+// noOperation stands for the missing operation of an entry or command that belongs to none.
 var noOperation = history.Pair{Invoke: &history.Op{}}
 
 // Operation returns the client's operation of that invocation, or an empty one if there is
@@ -93,8 +92,8 @@ func (ix *Index) Operation(op int) *history.Pair {
 // Has reports whether a client invoked an operation at that index.
 func (ix *Index) Has(op int) bool { return ix.Operation(op) != &noOperation }
 
-// Invocation returns the index of the invocation of the client's operation to which the
-// entry of that index belongs.
+// Invocation returns the index of the invocation that began the operation of the entry at index; ok
+// is false if that entry belongs to no client's operation.
 func (ix *Index) Invocation(index int) (op int, ok bool) {
 	if p := ix.Pairing.Find(index); p != nil && p.Invoke.Process != history.Nemesis {
 		return p.Invoke.Index, true
@@ -118,7 +117,7 @@ func (ix *Index) attend(pairs []history.Pair) {
 			until = ix.leaving(pairs, at, h.Acquire, h.To)
 		}
 		if h.ToWhy == account.ByLost && until == Never && ix.Hangs(h.Client) {
-			until = h.To // it was told, and never comes to its release
+			until = h.To // the client was told of the loss, and never comes to its release
 		}
 		ix.Attended[at] = append(ix.Attended[at], Interval{h.From, until})
 	}
@@ -154,9 +153,9 @@ func (ix *Index) DoneAt(p *history.Pair) time.Duration {
 	return ix.CrashOf(p.Invoke.Client)
 }
 
-// leaving returns the time at which the client first released the lock at or after from,
-// or else the time of its crash. granted is the index of the ok of a grant in which the
-// client no longer believed.
+// leaving returns the time at which the client first released the lock at or after from, or else
+// the time of its crash. granted is the index of the ok of a grant that the client no longer
+// believed in.
 func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)

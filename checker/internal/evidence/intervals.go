@@ -9,8 +9,8 @@ import (
 // Interval is a part of a trial, from From until before To.
 type Interval struct{ From, To time.Duration }
 
-// Merged sorts intervals and joins those that overlap or touch. It drops empty ones, and reuses
-// the memory of all.
+// Merged sorts intervals and joins those that overlap or touch. It drops empty intervals, and
+// overwrites the slice all.
 func Merged(all []Interval) []Interval {
 	all = slices.DeleteFunc(all, func(s Interval) bool { return s.To <= s.From })
 	slices.SortFunc(all, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })

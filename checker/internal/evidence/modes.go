@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// moded returns the entries of a read-write lock with their modes filled in, since a
-// release need not name the mode. An operation under an acquire gets the mode of that
-// acquire. If there are several acquires, it is the one with the same token, else the
-// latest that is still believed in, else the latest.
+// moded returns the entries of a read-write lock with their modes filled in, since a release need
+// not name the mode. Every operation other than an acquire gets the mode of its acquire. If several
+// acquires qualify, the one with the same token counts, else the latest whose hold still stands,
+// else the latest.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops

@@ -37,8 +37,8 @@ func pair(ops []history.Op) (Pairing, error) {
 	return p, nil
 }
 
-// Place returns the place in Ops of the entry of that index; -1 if there is none. Indices ascend,
-// and in our own histories they have no gaps.
+// Place returns the place in Ops of the entry with that index; -1 if there is none. Indices ascend,
+// and have no gaps in Lockstorm's own histories.
 func (p *Pairing) Place(index int) int {
 	switch {
 	case index < 0: // the index of a command without an operation

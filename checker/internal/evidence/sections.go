@@ -17,8 +17,8 @@ type Section struct {
 	Mode    history.Mode
 	Client  int
 	Acquire int // index of the acquire's ok
-	// Over is the time at which the client left the section: the release's invocation, its
-	// crash, or the reported loss; Never if it did not.
+	// Over is the time at which the client left the section: when it invoked the release, crashed,
+	// or was told of the loss; Never if it did not leave.
 	Over    time.Duration
 	Touches []Touch // in order of Seq
 }
@@ -53,7 +53,7 @@ func Sections(e history.Evidence, pairs Pairing) (map[string][]Touch, []*Section
 	x := sectionScan{claims: e.Claims, depth: map[Owner]int{}, inside: map[Owner]*Section{}, byLock: map[string][]Touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		// Only the invocation is sure to have the client, the lock and the mode.
+		// Only the invocation certainly names the client, the lock and the mode.
 		if at := pairs.Of[place]; at >= 0 && op.Type != history.Invoke {
 			i := pairs.All[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
@@ -133,8 +133,8 @@ func Ordered(byLock map[string][]Touch) error {
 	return nil
 }
 
-// Between returns the touches of other clients between the first and the last touch of s.
-// All are the touches of its resource in order of Seq.
+// Between returns the touches of other clients between the first and the last touch of s. all has
+// the touches of the same resource, in order of Seq.
 func Between(s *Section, all []Touch) (others []Touch) {
 	if len(s.Touches) < 2 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Case is a history with what a test expects of it.
+// Case is a history with the results that a test expects for it.
 type Case struct {
 	Name string
 	history.Evidence
@@ -21,9 +21,9 @@ var kinds = map[string]history.Claims{
 	"a reentrant lock":  {Reentrant: true},
 }
 
-// Cases reads the cases of a test from a file. Each begins with its name; a Timeline follows,
-// and lines with what is expected. "of a read-write lock" and "of a reentrant lock" say what
-// kind of lock it is; without them it is a mutex.
+// Cases reads the cases of a test from a file. A case consists of its name, a Timeline, and lines
+// with the expected results. A line "of a read-write lock" or "of a reentrant lock" names the kind
+// of lock; without such a line the lock is a mutex.
 //
 //	# a reader that goes on reading
 //	of a read-write lock

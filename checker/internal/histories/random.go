@@ -16,11 +16,11 @@ type Dice interface {
 	Float64() float64
 }
 
-// Random returns a random history in which a few clients acquire, re-enter, extend, lose,
-// release and crash, and their clocks jump. Times are small whole numbers of nanoseconds,
-// so that many entries share one. A referee grants the lock; how often it errs depends on
-// the seed, so that legal and illegal histories are both common. Consecutive seeds go
-// through the kinds of locks in turn.
+// Random returns a random history in which a few clients acquire, re-enter, extend, lose, release
+// and crash, and their clocks jump. Times are small whole numbers of nanoseconds, so that many
+// entries share a time. A referee grants the lock; how often the referee errs depends on the seed,
+// so that legal and illegal histories are both common. Consecutive seeds go through the kinds of
+// locks in turn.
 func Random(seed uint64) history.Evidence {
 	return Gamble(rand.New(rand.NewPCG(seed, 1)), Kinds[seed%uint64(len(Kinds))])
 }
@@ -117,7 +117,7 @@ func (g *gambler) move(p *player) {
 	}
 }
 
-// lose tells a client that it lost one lock, or all. Half of the clients release nothing then.
+// lose tells a client that it lost one lock, or all. Half of the clients then release nothing.
 func (g *gambler) lose(p *player) {
 	lost := history.Op{Process: p.process, Client: p.id, Type: history.Info, F: history.FLost}
 	if g.rng.IntN(4) > 0 {
@@ -182,7 +182,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence returns the next fence or, as often as the referee errs, an old one.
+// fence returns the next fence, or sometimes an old one, at a quarter of the referee's error rate.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))
@@ -191,8 +191,8 @@ func (g *gambler) fence(lock string) int64 {
 	return g.fences[lock]
 }
 
-// fenceIn gives an acquire its fence; in a reentrant lock often the fence that the owner
-// has already.
+// fenceIn gives an acquire its fence. In a reentrant lock, that is often the fence that the owner
+// already has.
 func (g *gambler) fenceIn(p *player, op *history.Op) {
 	fence := p.fence
 	for _, h := range p.held {

@@ -15,14 +15,14 @@ import (
 // milliseconds:
 //
 //	c0 acquire 10-12 ok token=a deadline=50   an operation of client 0
-//	c1 release 20- fail reason=not-held       … that never completed, had it no type
+//	c1 release 20-                            an operation that never completed
 //	c0 lost 30                                an event of client 0
 //	nemesis crash c0 40                       an event of the nemesis
 //	nemesis window client-pause 10-90         a fault window
 //
-// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset and
-// reason. Entries of one time keep the order of the text. After an info, a client
-// continues as a new process.
+// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset and reason.
+// Entries of one time keep the order of the text. After an info, a client continues as a new
+// process.
 func Timeline(t testing.TB, text string) []history.Op {
 	t.Helper()
 	var entries []entryAt
@@ -61,7 +61,7 @@ func Timeline(t testing.TB, text string) []history.Op {
 
 type entryAt struct {
 	op   history.Op
-	line int // number of the line, the same for both entries of an operation
+	line int // number of the line; equal for both entries of an operation
 }
 
 func entriesOf(t testing.TB, line string, number int) []entryAt {
