@@ -68,9 +68,9 @@ func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 }
 
 // resumed lets the client go on after its last pause. It postpones the client's deadlines by
-// the length of the pause, so that a reply that came in time does not time out. It returns
-// the inner connections of those that the client closed during the pause; the caller closes
-// them.
+// the length of the pause, so that a reply that came in time does not time out. If the client
+// closed connections during the pause, resumed returns their inner connections, which the
+// caller closes.
 func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]

@@ -94,7 +94,7 @@ func (s *Session) unwatch() {
 	s.watches, s.dirty = nil, false
 }
 
-// touchWatched makes transactions fail that watch the key.
+// touchWatched makes the transactions that watch the key fail.
 func (n *Node) touchWatched(key string) {
 	if len(n.watched) == 0 {
 		return
