@@ -94,8 +94,8 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	}
 }
 
-// FailoverOptions returns RedisOptions for a client that asks these Sentinels for the
-// address of the primary, which has this name.
+// FailoverOptions returns RedisOptions for a client that asks the Sentinels for the address
+// of the primary with this name.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
 	o := RedisOptions("", timeout)
 	// The client asks Sentinels in the course of a dial. If the dial times out before the

@@ -122,14 +122,14 @@ type Setup struct {
 	// Calls do not overlap; the last one returns before Run does.
 	Keys func(history.KeyChange)
 	// Unseen is called once for each node whose keys can no longer be observed, with the
-	// reason; the caller records history.FUnseen. nil = the trial ends there with that
-	// error. Calls of Unseen and Keys do not overlap.
+	// reason; the caller records history.FUnseen. If Unseen is nil, the trial ends with the
+	// reason as its error. Calls of Unseen and Keys do not overlap.
 	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
 	// Monitor is a directory for logs (monitor-n0.log) of all commands that nodes execute,
-	// including those of scripts, as Redis's MONITOR reports them; "" = not kept. MONITOR
-	// slows nodes down. Only testbeds that start real servers use it.
+	// including those of scripts, as Redis's MONITOR reports them; "" = no such logs. MONITOR
+	// slows nodes down. Only testbeds that start real servers use Monitor.
 	Monitor string
 	// Processes run the clients; nil = the clients run in this process. Only for testbeds
 	// on real time.
@@ -190,8 +190,8 @@ type When = history.When
 
 // Moments of a command.
 const (
-	Before  = history.Before  // the client is about to send it
-	Sent    = history.Sent    // handed to the network
+	Before  = history.Before  // the client is about to send the command
+	Sent    = history.Sent    // the command has been handed to the network
 	Replied = history.Replied // the reply has arrived, but the client has not seen it yet
 )
 
@@ -205,7 +205,7 @@ type Point struct {
 	// N is the number of the command among the step's commands to one node, from 1.
 	N    int  `json:"n,omitempty"`
 	When When `json:"when,omitempty"`
-	// Skip is how many times the client passes the point before it takes effect.
+	// Skip is how many times the client passes the point without effect first.
 	Skip int `json:"skip,omitempty"`
 	// After is the earliest time, on the history's clock, at which the point counts as
 	// reached.

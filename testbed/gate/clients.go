@@ -131,7 +131,7 @@ func (g *Gate) CrashClient(client int) error {
 }
 
 // InOperation reports whether a living client has an incomplete invocation, and returns the
-// crashed clients that have one. A client has one after Open(op), until Open(-1).
+// crashed clients that have one. An invocation is incomplete from Open(op) to Open(-1).
 func (g *Gate) InOperation() (living bool, crashed []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

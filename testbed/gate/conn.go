@@ -38,11 +38,11 @@ type Conn struct {
 	// Gate.mu guards the fields below.
 	in        []byte // replies that the client may read
 	read      int    // number of leading bytes of in that the client has read
-	inErr     error  // why no more replies will come
+	inErr     error  // why no more replies will come; nil if they may
 	closed    bool
 	readBy    deadline
 	writeBy   deadline
-	readers   int           // goroutines that wait in Read
+	readers   int           // number of goroutines that wait in Read
 	readable  chan struct{} // wakes one of readers
 	alarm     *time.Timer   // calls signal at alarmAt; nil at first
 	alarmAt   time.Time     // zero = not set
@@ -50,7 +50,7 @@ type Conn struct {
 	replies   resp.Replies
 	records   queue.Queue[*record] // commands that are not settled, by number
 	arrivals  queue.Queue[arrival] // messages that wait to be let through
-	admitting bool                 // admitAll runs
+	admitting bool                 // whether admitAll runs
 	observed  bool
 	nodeDone  bool
 }
@@ -305,8 +305,8 @@ func (c *Conn) mayWrite() error {
 }
 
 // Close implements net.Conn. It closes the connection below at once, with two exceptions for
-// clients in this process: a paused client's connection below is closed when the client is
-// resumed, a crashed client's when the gate is closed.
+// clients in this process. If the client is paused, the connection below is closed when the
+// client is resumed. If the client has crashed, it is closed when the gate is closed.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {

@@ -45,7 +45,7 @@ func (c *Conn) blank() bool {
 		c.replies.Idle()
 }
 
-// hold takes the lock writer if that is free, and reports whether it took the lock.
+// hold takes the writer's lock if the lock is free, and reports whether it was.
 func (c *Conn) hold() bool {
 	select {
 	case c.writer <- struct{}{}:

@@ -55,13 +55,13 @@ type Options struct {
 	Ordered bool
 	// Processes run the clients; nil = the clients run in this process.
 	Processes testbed.Processes
-	// Stagger makes goroutines go on one after the other that would otherwise go on at one
-	// instant, in random order. It applies to goroutines that waited for their client to be
-	// resumed, to goroutines that waited at the gate when the gate was closed, and to
-	// goroutines at a point, before and after the point's function. Each goroutine sleeps
-	// for Stagger's result for its client, node and connection; a step has node "" and conn
-	// 0. Results must be positive and more than 3 ns apart, since the goroutines of one
-	// connection go on 1 ns after each other. Nil = no goroutine sleeps.
+	// Stagger separates goroutines that would otherwise go on at one instant, in random
+	// order: each goroutine sleeps for Stagger's result for its client, node and connection.
+	// A step has node "" and conn 0. Goroutines sleep if they have waited for their client
+	// to be resumed, or at the gate until the gate was closed. At a point, they sleep before
+	// and after the point's function. Results must be positive and more than 3 ns apart,
+	// since the goroutines of one connection go on 1 ns after each other. Nil = no goroutine
+	// sleeps.
 	Stagger func(client int, node string, conn int) time.Duration
 }
 

@@ -205,7 +205,7 @@ func compact(b *strings.Builder, m []byte) (rest []byte) {
 			return rest
 		}
 		if kind == '=' && len(text) >= 4 {
-			text = text[4:] // "txt:"
+			text = text[4:] // leaves out the format, "txt:"
 		}
 		b.WriteByte('"')
 		b.Write(text)

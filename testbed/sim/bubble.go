@@ -12,8 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Prefixes of synctest's panics: blocked if all goroutines of a bubble are blocked for ever,
-// leaked if some still are after the bubble's main function has returned.
+// Prefixes of synctest's panics. Synctest panics with blocked if all goroutines of a bubble are
+// blocked for ever, and with leaked if some goroutines are still blocked after the bubble's main
+// function has returned.
 const (
 	blocked = "deadlock: all goroutines in bubble are blocked"
 	leaked  = "deadlock: main bubble goroutine has exited"

@@ -33,7 +33,7 @@ type conn struct {
 	sent    int // number of requests sent
 
 	// The node's end.
-	session   *node.Session // nil before the connection is made and after it ended
+	session   *node.Session // nil until the node accepts the connection
 	ended     bool          // the node runs no more requests of the connection
 	seen      uint64        // the node's count of writes after the connection's last command, for WAIT
 	waiting   *waiting      // the connection's WAIT in progress, or nil

@@ -11,9 +11,9 @@ import (
 // disk is a node's append-only file. A kill keeps a prefix of its writes.
 type disk struct {
 	durability testbed.Durability
-	durable    node.Snapshot // as of the last fsync
+	durable    node.Snapshot // the data as of the last fsync
 	pending    []write       // writes since the last fsync, in order
-	began      time.Duration // start of the fsync period
+	began      time.Duration // when the process started; fsyncs happen at whole seconds since then
 	lost       history.Lost  // what the last kill lost; the next start reports it
 }
 

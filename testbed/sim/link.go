@@ -207,7 +207,7 @@ type link struct {
 	client   int
 	target   *server
 	up, down *pipe
-	conns    []*conn // not ended yet, in the order of dialling
+	conns    []*conn // connections that have not ended, in the order of dialling
 	resets   []*resets
 	joint    *joint // the latest group of dials that began at one instant
 }

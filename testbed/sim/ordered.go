@@ -100,7 +100,7 @@ func (c *conn) idle() bool {
 // their results are delivered at one instant, when the last result is known.
 type joint struct {
 	since time.Duration
-	open  int // number of unknown results
+	open  int // number of dials whose results are unknown
 	tell  []func()
 }
 

@@ -109,7 +109,7 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is the longest time for which a primary keeps an expired key that no command
+// activeExpiry is the maximum time for which a primary keeps an expired key that no command
 // reads. Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 

@@ -204,8 +204,8 @@ func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 // first clients to be answered go on before the node serves the last ones.
 const serving = 20 * tick
 
-// thaw ends a pause. The backlog then runs in order; each request sees the clock at its
-// execution.
+// thaw ends a pause. The backlog then runs in order. Each request sees the time at which it
+// runs, and not the time at which it arrived.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {

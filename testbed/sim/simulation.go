@@ -28,7 +28,7 @@ type simulation struct {
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
-	buried   bool          // the contexts of crashed clients were ended
+	buried   bool          // whether end has ended the contexts of crashed clients
 	limit    *error        // set to the reason if the testbed cannot judge the trial
 	broken   error         // why the simulation ended the trial; nil if it did not
 	pipes    int
@@ -136,7 +136,7 @@ func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
 	d := time.Duration(turns) * tick
 	if place := now() % tick; place < placesOfPipes && place%apart != 0 {
-		return d // now is already off the pipes' places; one more nanosecond would lead to a pipe's place
+		return d // the present instant lies between two pipes' places, and so does the result
 	}
 	return d + 1 // leaves the place of the pipe that woke the goroutine
 }

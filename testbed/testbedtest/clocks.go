@@ -75,7 +75,7 @@ func nodeBack(s suite) {
 		if want := jump - time.Second; ttl > want || ttl < want-patience {
 			w.Errorf("its remaining life: got %v, want %v", ttl, want)
 		}
-		w.jump(0, 1) // back to the right time
+		w.jump(0, 1) // the clock jumps back to the right time
 		w.lives("ended")
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// moments checks that events of a node are reported at the moment at which they happen. While
-// clients send commands all the time, each command must run on the right side of the report:
-// before or after the event.
+// moments holds the promises that events of a node are reported at the moment at which they
+// happen. The tests send commands all the time: commands that ran before the event must have run
+// before the report, and commands after the event after the report.
 var moments = []promise{
 	{name: "nothing runs after a node is told to be down", test: toldKill, needs: testbed.CanNodes},
 	{name: "nothing runs between an eviction and the word of it", test: toldEviction, needs: testbed.CanMemory},

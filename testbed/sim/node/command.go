@@ -29,9 +29,9 @@ type command struct {
 	arity             int // including the name; -n means at least n
 	traits            traits
 	first, last, step int // key positions, as in COMMAND INFO
-	numkeys           int // position of the number of keys, or 0
+	numkeys           int // position of the argument that counts the keys; 0 = there is none
 	run               handler
-	subs              []command // such as CLIENT ID
+	subs              []command // subcommands, such as CLIENT ID
 	bySub             map[string]*command
 }
 
@@ -79,7 +79,7 @@ func (c *command) written(args []string) []string {
 	return c.keys(args)
 }
 
-// lookup finds the command or subcommand that args name, in any case of letters. For a
+// lookup finds the command or subcommand that args name, in upper, lower or mixed case. For a
 // subcommand, container is its command; otherwise container is nil. If Redis has no such
 // command or subcommand, c is nil.
 func lookup(args []string) (c, container *command) {

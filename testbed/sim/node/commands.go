@@ -2,8 +2,8 @@ package node
 
 import "slices"
 
-// commands are the commands of Redis 7.0, and some newer ones, by name. Handlers look commands
-// up in this table, so that init must fill it: an initial value would depend on itself.
+// commands are the commands of Redis 7.0, and some newer ones, by name. The function init fills
+// this table. An initial value would be an initialization cycle: handlers look commands up here.
 var commands map[string]*command
 
 func init() {

@@ -222,8 +222,8 @@ var publishes = map[string]bool{"PUBLISH": true, "EVAL": true, "EVALSHA": true, 
 // millisecond.
 const early = 600 * time.Microsecond
 
-// align waits until the present millisecond is still early. The server runs on this machine
-// and so has the same clock.
+// align returns in the early part of a millisecond; if necessary, it waits for the next
+// millisecond. The server runs on this machine and so has the same clock.
 func (d *duel) align() {
 	for time.Duration(time.Now().Nanosecond())%time.Millisecond > early {
 	}

@@ -220,7 +220,8 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 	}
 }
 
-// onlyDatabase returns why a database cannot be selected; "" for database 0, the only one.
+// onlyDatabase returns the error reply for a database that cannot be selected; "" for database
+// 0, the only one.
 func onlyDatabase(index string) string {
 	v, ok := parseInt(index)
 	switch {
@@ -332,7 +333,7 @@ func (n *Node) cmdHincrby(_ *Session, args []string) {
 	n.int(old + by)
 }
 
-// hasField reports whether a hash has a field, which may be empty.
+// hasField reports whether a hash has a field, even if the field's value is empty.
 func (n *Node) hasField(key, field string) bool {
 	fields, _ := n.db.HKeys(key) // an error means that there are none
 	for _, f := range fields {

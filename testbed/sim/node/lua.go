@@ -20,14 +20,14 @@ type scripting struct {
 
 	state   *lua.LState
 	fixed   []fixedTable                // tables that no script may change
-	shields map[*lua.LTable]*lua.LTable // the tables that scripts see, to the real tables
+	shields map[*lua.LTable]*lua.LTable // the real tables, by the tables that scripts see
 	strict  *lua.LTable                 // the environment of scripts that assign to globals
 	budget  budget
 
 	// State of the running script.
 	running  *script
 	readOnly bool // the script may not write, as with EVAL_RO
-	line     int  // where the last error was raised; 0 = unknown
+	line     int  // the line in which the last error was raised; 0 = unknown
 	args     []string
 }
 
@@ -161,7 +161,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	}
 	state := l.state
 	l.running, l.readOnly, l.line, l.budget.left = sc, readOnly || sc.noWrites, 0, maxInstructions
-	n.resp3 = false // scripts start in RESP2, until redis.setresp
+	n.resp3 = false // scripts use RESP2 until they call redis.setresp
 	globals := state.G.Global
 	globals.RawSetString("KEYS", stringTable(state, keys))
 	globals.RawSetString("ARGV", stringTable(state, argv))

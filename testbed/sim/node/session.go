@@ -19,11 +19,11 @@ type Session struct {
 	subscribed  map[string]bool // channels
 	psubscribed map[string]bool // patterns
 
-	queue   [][]string // commands since MULTI
+	queue   [][]string // commands queued since MULTI
 	inMulti bool
-	aborted bool // a queued command was refused
+	aborted bool // a command was refused since MULTI, so that EXEC will fail
 	watches map[string]bool
-	dirty   bool // a watched key was touched
+	dirty   bool // a watched key was touched, so that EXEC will do nothing
 
 	track trackingMode
 }

@@ -11,7 +11,7 @@ import (
 // Snapshot is the data of a node at one time. It is immutable, and shares equal keys
 // with other snapshots. The zero Snapshot is empty.
 type Snapshot struct {
-	keys []*storedKey // by key
+	keys []*storedKey // sorted by key
 }
 
 // Keys lists the snapshot's keys that have not expired at now, sorted by key.
@@ -41,7 +41,7 @@ func (n *Node) storedKey(key string) *storedKey {
 		return e
 	}
 	e := &storedKey{key: key, kind: n.db.Type(key)}
-	// The ignored errors can only be "no such key" or "wrong type", which kind rules out.
+	// The errors below can only be "no such key" or "wrong type". The switch excludes both.
 	switch e.kind {
 	case "string":
 		e.text, _ = n.db.Get(key)

@@ -24,7 +24,7 @@ func (n *Node) text(key string) (value string, exists, ok bool) {
 func (n *Node) overwrite(key, value string) {
 	if err := n.db.Set(key, value); err != nil {
 		n.db.Del(key)
-		_ = n.db.Set(key, value) // now it cannot hold another type
+		_ = n.db.Set(key, value) // cannot fail now: the key holds no other type
 	}
 	delete(n.keys.deadlines, key)
 	n.touch(key)
