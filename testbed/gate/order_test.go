@@ -39,7 +39,8 @@ func stagger(client int, node string, conn int) time.Duration {
 	if node != "" {
 		at = int(node[1] - '0')
 	}
-	// Different arguments give different results. Small multiples of the results differ, too.
+	// Different arguments give different results. Small multiples of the results differ, too, so
+	// that goroutines that sleep several times do not go on at one instant.
 	return time.Duration(1000+(client*64+at*8+conn)*37%128) * 4
 }
 

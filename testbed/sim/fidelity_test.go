@@ -24,7 +24,7 @@ type scenario struct {
 	name  string
 	setup testbed.Setup
 	body  func(*stage)
-	// want lists the notes, one line each.
+	// want lists the expected notes, one line each.
 	want []string
 }
 
@@ -139,7 +139,7 @@ func (w *stage) reply(c processor, args ...any) string {
 	return fmt.Sprint(v)
 }
 
-// life notes that the key expires in about want or, if it does not, in how long it expires.
+// life notes the key's remaining life: as want if it is about want, otherwise as it is.
 func (w *stage) life(key string, want time.Duration) {
 	got, err := w.node(0).PTTL(w.ctx, key).Result()
 	w.must(err)

@@ -70,8 +70,8 @@ func spent(w *simulation) int {
 	return w.events
 }
 
-// Three holds follow each other. The first releases a later packet, while another hold keeps an
-// earlier packet back. The later packet must wait in that hold, without causing events.
+// Three holds overlap. One of them releases a packet while another still holds an earlier packet.
+// The released packet must wait in that other hold, without causing events.
 func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *simulation) error {
 		w.mu.Lock()

@@ -56,7 +56,7 @@ func all(gens ...gen) gen {
 	}
 }
 
-// some returns a generator that draws from g at least least times and at most most times.
+// some returns a generator that draws from g several times: from least to most times.
 func some(g gen, least, most int) gen {
 	return func(t *rapid.T) []string {
 		var args []string
@@ -176,8 +176,8 @@ var neverSucceed = []string{
 	"NOSUCHCOMMAND", "CLIENT NOSUCH", "SCRIPT NOSUCH", "CLIENT SETINFO", "SCRIPT KILL", "CLUSTER", "READONLY", "READWRITE", "ASKING",
 }
 
-// elsewhere lists the commands that other tests compare, on whole testbeds, and names the
-// package of the test.
+// elsewhere lists the commands that other tests compare on whole testbeds, with the package of
+// these tests and the reason.
 var elsewhere = map[string]string{"WAIT": "testbed/sim: it needs replicas"}
 
 // optionsOf lists the options for which the coverage has counts of their own, by command.

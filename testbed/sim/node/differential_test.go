@@ -190,8 +190,8 @@ func edges(t *testing.T, d *duel, total *coverage) {
 	}
 }
 
-// edge tries to run one command left milliseconds before a key's deadline. It notes in seen how
-// many milliseconds before the deadline the command ran.
+// edge runs one command on a key and aims at the instant that is left milliseconds before the
+// key's deadline. It notes in seen how many milliseconds before the deadline the command ran.
 func (d *duel) edge(look []string, left int64, total *coverage, seen map[int64]bool) error {
 	for range attempts {
 		d.count = newCoverage()
