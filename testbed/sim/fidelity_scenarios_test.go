@@ -293,7 +293,7 @@ var waits = []scenario{
 			for _, replica := range []string{"n1", "n2"} {
 				w.must(w.Kill(w.ctx, replica, nil))
 			}
-			time.Sleep(300 * time.Millisecond) // until the primary has noticed
+			time.Sleep(300 * time.Millisecond) // until the primary has noticed the kills
 			w.seeOf(c, "WAIT", 1, 100)
 		},
 		want: []string{"SET k v: OK", "WAIT 2 0: 2", "WAIT 1 100: 0"},

@@ -181,7 +181,7 @@ func (w *stage) await(done func() bool) {
 	}
 }
 
-// restart kills a node and restarts it after some time.
+// restart kills a node and restarts it after the given time.
 func (w *stage) restart(node string, after time.Duration) {
 	w.must(w.Kill(w.ctx, node, nil))
 	time.Sleep(after)

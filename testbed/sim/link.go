@@ -92,7 +92,7 @@ type flow struct {
 	sent     uint64        // number of packets
 	expected uint64        // number of the next packet to arrive
 	last     time.Duration // arrival time of the last packet sent
-	severed  bool          // a packet was lost: later ones do not arrive
+	severed  bool          // a packet was lost, so that later packets do not arrive
 }
 
 // mix hashes numbers as splitmix64 does: every bit of the result depends on every input
@@ -228,7 +228,7 @@ func (w *simulation) newPipe(deliver func(*packet)) *pipe {
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	c, err := l.open(ctx, false)
 	if err != nil {
-		return nil, err // not c: a nil *gate.Conn makes a non-nil net.Conn
+		return nil, err // not c, which would be a nil pointer in a non-nil net.Conn
 	}
 	return c, nil
 }

@@ -110,8 +110,7 @@ func (w *simulation) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // StopReplication implements testbed.Nodes: it holds back the primary's later writes from
-// its replicas. Hits is the number of writes that one replica had to wait for, or the
-// greatest such number if replicas differ.
+// its replicas. Hits is the greatest number of writes that any one replica had to wait for.
 func (w *simulation) StopReplication(context.Context) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

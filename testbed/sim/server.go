@@ -218,8 +218,8 @@ func (s *server) thaw(f *freeze) {
 	}
 }
 
-// catchUp runs the first request of the backlog and schedules the next, until the backlog
-// is empty or the node is paused again.
+// catchUp handles the first packet of the backlog and schedules a call of itself for the next
+// one. It stops when the backlog is empty or the node is paused again.
 func (s *server) catchUp() {
 	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
 		s.catching = false

@@ -180,7 +180,7 @@ func restartedMaster(s suite) {
 		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
-		// On a slow machine, n3 may replace n0. It has a copy of the key.
+		// On a slow machine, n3 may replace n0, and n3 has a copy of the key.
 		got, err := w.shared(0).Get(w.ctx, first).Result()
 		replaced := w.List()[0] != "n0"
 		for end := w.Now() + patience; got == "1" && !replaced && w.Now() < end; time.Sleep(10 * time.Millisecond) {

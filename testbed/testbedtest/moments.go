@@ -11,8 +11,8 @@ import (
 )
 
 // moments holds the promises that events of a node are reported at the moment at which they
-// happen. The tests send commands all the time: commands that ran before the event must have run
-// before the report, and commands after the event after the report.
+// happen. The tests send commands all the time. Each command must run either before the event
+// and the report, or after both.
 var moments = []promise{
 	{name: "nothing runs after a node is told to be down", test: toldKill, needs: testbed.CanNodes},
 	{name: "nothing runs between an eviction and the word of it", test: toldEviction, needs: testbed.CanMemory},

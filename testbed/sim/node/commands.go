@@ -3,7 +3,7 @@ package node
 import "slices"
 
 // commands are the commands of Redis 7.0, and some newer ones, by name. The function init fills
-// this table. An initial value would be an initialization cycle: handlers look commands up here.
+// this table, since an initial value would cause an initialization cycle: handlers read the table.
 var commands map[string]*command
 
 func init() {

@@ -190,8 +190,8 @@ var optionsOf = map[string][]string{
 	"PEXPIREAT": {"NX", "XX", "GT", "LT"},
 }
 
-// declared returns the names of all commands and options for which at least one comparison
-// must be of a successful reply.
+// declared returns the names of all commands and options for which at least one successful
+// reply must be compared.
 func declared() []string {
 	names := slices.Concat(slices.Collect(maps.Keys(arguments)), otherNames, inFragments)
 	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(neverSucceed, n) })

@@ -136,7 +136,7 @@ func sorted(v value) value {
 	return v
 }
 
-// pairs sorts the pairs of a field and its value by field.
+// pairs sorts the fields of a hash, together with their values.
 func pairs(v value) value {
 	var fields [][2]value
 	for i := 0; i+1 < len(v.elems); i += 2 {
