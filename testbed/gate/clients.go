@@ -197,7 +197,7 @@ func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 // deadline is the deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when at was set, if during a pause
+	set time.Time // when at was set during a pause; zero = set at another time
 }
 
 func (d deadline) passed() bool {

@@ -229,7 +229,7 @@ func compact(b *strings.Builder, m []byte) (rest []byte) {
 		b.WriteByte(']')
 	case '_':
 		b.WriteString("nil")
-	default: // + - : , # (
+	default: // the kinds + - : , # (
 		b.Write(head)
 	}
 	return rest

@@ -204,7 +204,7 @@ func luaTonumber(state *lua.LState) int {
 	return 1
 }
 
-// number parses hexadecimal integers, and texts that C's strtod accepts to the last character.
+// number parses hexadecimal integers, and texts that C's strtod accepts in full.
 func number(s string) (float64, bool) {
 	if strings.Contains(s, "_") {
 		return 0, false

@@ -143,8 +143,8 @@ func unknown(args []string) string {
 	return b.String()
 }
 
-// cut shortens a client's text to n bytes, and to the bytes before the first zero byte, as C
-// does in error messages.
+// cut shortens a client's text for an error message as C does: it ends before the first zero
+// byte, and after at most n bytes.
 func cut(s string, n int) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s[:min(len(s), n)]
