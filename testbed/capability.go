@@ -6,7 +6,7 @@ import "slices"
 // implements.
 type Capability string
 
-// Capabilities. The table capabilities names the interface of each.
+// Capabilities. The table capabilities lists each capability's interface.
 const (
 	CanNetwork    Capability = "network"
 	CanNodes      Capability = "nodes"
@@ -35,7 +35,7 @@ var capabilities = []row{
 	{CanClients, implements[Clients], nil},
 	{CanNodeClocks, implements[NodeClocks], nil},
 	{CanMemory, implements[Memory], nil},
-	// If two masters serve one slot, the cluster itself resolves that.
+	// Not in a Redis Cluster, which itself ends a conflict of two masters over a slot.
 	{CanSplitBrain, implements[SplitBrain], []Topology{Single, Replicated, Independent, Sentinel}},
 	{CanSlots, implements[Slots], []Topology{Cluster}},
 }
@@ -45,8 +45,8 @@ func implements[C any](e Env) bool {
 	return ok
 }
 
-// CapabilitiesOf returns the capabilities whose interfaces the running world implements, in a fixed
-// order.
+// CapabilitiesOf returns the capabilities whose interfaces the running world implements, in
+// the order of the table capabilities.
 func CapabilitiesOf(e Env) (have []Capability) {
 	for _, c := range capabilities {
 		if c.of(e) {
@@ -56,7 +56,7 @@ func CapabilitiesOf(e Env) (have []Capability) {
 	return have
 }
 
-// In reports whether worlds of that topology have the capability, if their testbed has it.
+// In reports whether the topology allows the capability. The testbed must have it, too.
 func (c Capability) In(t Topology) bool {
 	i := slices.IndexFunc(capabilities, func(r row) bool { return r.name == c })
 	return i >= 0 && (capabilities[i].in == nil || slices.Contains(capabilities[i].in, t))

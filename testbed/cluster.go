@@ -10,14 +10,14 @@ import (
 )
 
 // SlotsKnownFor is how long a cluster's client uses its map of the slots before it asks for
-// a new one. go-redis asks at once only after a redirection, and keeps a map for a minute
-// by default: a client would dial a dead master for that long.
+// a new one. By default go-redis asks after a redirection, but otherwise only once a minute:
+// a client could dial a dead master for a minute.
 const SlotsKnownFor = 250 * time.Millisecond
 
 // ClusterOptions returns RedisOptions for a client of the cluster whose nodes have these
 // addresses. The client follows MOVED and ASK as often as go-redis does by default, and
-// retries commands that a node refused to execute. It does not repeat commands that may
-// have run: if the reply to a SET was lost, go-redis would send the SET again, and the
+// retries commands that a node refused to execute. The client does not repeat commands that
+// may have run: if the reply to a SET was lost, go-redis would send the SET again, and the
 // recipe would see only the second reply.
 func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions {
 	o := RedisOptions("", timeout)
@@ -61,7 +61,7 @@ type unanswered struct{ cause error }
 // Error implements error.
 func (u unanswered) Error() string { return u.cause.Error() }
 
-// final returns err, as an unanswered error if the command may have run.
+// final wraps err in unanswered if the command may have run; otherwise it returns err.
 func final(err error) error {
 	var reply redis.Error
 	var dial *net.OpError

@@ -5,15 +5,16 @@ import "time"
 // fsyncEvery is how often appendfsync everysec makes the append-only file durable.
 const fsyncEvery = time.Second
 
-// LastFsync returns when a node that started at began last synced its append-only file
-// under EverySec, as of at. A kill loses everything written later. All testbeds use
-// LastFsync, so that the same plan loses the same writes on each.
+// LastFsync returns the time of a node's last fsync as of the time at. The node started at the
+// time began with the durability EverySec. If it is killed at the time at, it loses all writes
+// after the last fsync. All testbeds use LastFsync, so that the same plan loses the same writes
+// on each testbed.
 //
-// Redis promises a sync about once a second, no more. Until 7.0 it syncs with the first
-// write, or turn of its event loop, of each second of its clock; since 7.0 one second after
-// the last sync. Each sync runs in the background and takes as long as the disk needs, so
-// that chance decides what a power loss keeps. Here syncs complete at whole seconds since
-// the start, and all later writes are lost.
+// Redis promises only about one fsync a second. Before 7.0, Redis syncs at the first write,
+// or at the first turn of its event loop, in each second of its clock; since 7.0, one second
+// after the last fsync. Each fsync runs in the background and takes as long as the disk
+// needs, so that chance decides what a power loss keeps. LastFsync is simpler: fsyncs
+// complete at whole seconds since the start, and all later writes are lost.
 func LastFsync(began, at time.Duration) time.Duration {
 	return at - (at-began)%fsyncEvery
 }

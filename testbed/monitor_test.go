@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// monitored starts a server that gives this answer to MONITOR.
+// monitored starts a server that sends answer in reply to MONITOR.
 func monitored(t *testing.T, answer string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

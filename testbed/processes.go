@@ -3,16 +3,16 @@ package testbed
 import "time"
 
 // Processes run each of a trial's clients in a process of its own (Setup.Processes). The
-// gate stays in this process: the client's steps pass it, and it makes and forwards the
-// client's connections. When the gate freezes, resumes, kills or skews a client, it does
+// gate stays in this process: it controls the clients' steps, and makes and forwards the
+// clients' connections. When the gate freezes, resumes, kills or skews a client, it does
 // the same to the client's process.
 //
 // Such clients differ from clients in this process where the operating system matters. The
-// timers of a frozen process do not fire, but its time goes on: when the process is
-// resumed, its deadlines have passed, and Go notices that before it looks for a reply.
-// Meanwhile messages to the process wait in its socket. When a process is killed, the
-// kernel delivers the data that it had sent and closes its connections; they do not stay
-// open unanswered.
+// timers of a frozen process do not fire, but time goes on. Messages to the process wait in
+// its sockets. After the process is resumed, Go notices the deadlines that have passed
+// before it reads replies. When a process is killed, the kernel delivers the data that the
+// process had sent and closes its connections. The connections of a client that crashes in
+// this process stay open and unanswered.
 //
 // Methods may be called concurrently. On a process that has ended, Freeze and Kill succeed
 // at once.
@@ -33,10 +33,10 @@ type Processes interface {
 type Route struct {
 	// Addrs is locks.Client.Addrs.
 	Addrs []string
-	// Sentinels are the addresses of the Sentinels, if any. They know the primary as
-	// Primary.
+	// Sentinels are the addresses of the Sentinels, if any. Primary is the name that they
+	// have for the primary.
 	Sentinels []string
 	Primary   string
-	// Cluster: the nodes are those of one Redis Cluster.
+	// Cluster says that the nodes form one Redis Cluster.
 	Cluster bool
 }

@@ -61,18 +61,18 @@ func (s Setup) Complete() (Setup, error) {
 	return s, nil
 }
 
-// dialTimeout is the minimum timeout of a dial, and go-redis's default. On real time, only
-// the machine's load slows dials.
+// dialTimeout is the minimum timeout of a dial; it is go-redis's default. A shorter timeout
+// would only make dials fail on a loaded machine.
 const dialTimeout = 5 * time.Second
 
 // PoolSize bounds the connections of one client to one node. It is large for two reasons:
 // go-redis stops dialling for a second after PoolSize failed dials; and waiting for a
 // connection takes a timer from a pool that bubbles of testing/synctest must not share. The
-// simulation lets no more commands and dials than that into go-redis.
+// simulation lets at most PoolSize commands and dials into go-redis at a time.
 const PoolSize = 512
 
-// connBuffer is the size of each of a connection's two buffers. go-redis's default is 32
-// KB, but commands of locks are short, and there may be a thousand clients.
+// connBuffer is the size of a connection's read buffer and of its write buffer. go-redis's
+// default is 32 KB, but commands of locks are short, and there may be a thousand clients.
 const connBuffer = 4 << 10
 
 func init() { redis.SetLogger(silent{}) } // trials break connections on purpose
@@ -94,12 +94,12 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	}
 }
 
-// FailoverOptions returns RedisOptions for a client that asks these Sentinels for the
-// address of the primary of that name.
+// FailoverOptions returns RedisOptions for a client that asks the Sentinels for the address
+// of the primary with this name.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
 	o := RedisOptions("", timeout)
-	// The client abandons a silent Sentinel only within the dial that asked it. If that
-	// dial is too short, the client asks the same Sentinel for ever.
+	// The client asks Sentinels in the course of a dial. If the dial times out before the
+	// client gives up on a silent Sentinel, every later dial asks the same Sentinel again.
 	o.DialTimeout = max(o.DialTimeout, 3*timeout)
 	return &redis.FailoverOptions{
 		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
@@ -121,8 +121,8 @@ func (Address) Network() string { return "tcp" }
 // String implements net.Addr.
 func (a Address) String() string { return string(a) }
 
-// NewRandom returns a client's random source, safe for concurrent use. The same trial and
-// client give the same bytes.
+// NewRandom returns a client's random source, safe for concurrent use. Trial is the trial's
+// seed. The same seed and client give the same bytes.
 func NewRandom(trial uint64, client int) io.Reader {
 	rng := rand.New(rand.NewPCG(trial, uint64(client)))
 	var seed [32]byte

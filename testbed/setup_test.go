@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestAllClientsHaveTheSameOptions: options of every other kind of client have the values of
-// RedisOptions, field by field. The exception is a failover client's dial timeout, because
-// its dials include questions to Sentinels.
+// ClusterOptions and FailoverOptions have the values of RedisOptions, field by field. The
+// exception is the dial timeout of a failover client, whose dials include questions to
+// Sentinels.
 func TestAllClientsHaveTheSameOptions(t *testing.T) {
 	want := reflect.ValueOf(*RedisOptions("", time.Minute))
 	for name, got := range map[string]reflect.Value{
@@ -30,8 +30,8 @@ func TestAllClientsHaveTheSameOptions(t *testing.T) {
 	}
 }
 
-// A failover client asks Sentinels while it dials. It gives up one that does not answer only
-// if its dial timeout is longer than two read timeouts.
+// A failover client asks Sentinels while it dials. It gives up on a silent Sentinel only if
+// its dial timeout is longer than two read timeouts.
 func TestAFailoverClientsDialOutlastsItsQuestions(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Millisecond, time.Second, 5 * time.Second, time.Minute} {
 		if o := FailoverOptions("primary", []string{"127.0.0.1:1"}, timeout); o.DialTimeout <= 2*o.ReadTimeout {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// TeardownError says in one line what a trial may have left behind. Testbed.Run's error
-// always contains it. It is the harness's error, even if the code under test ended the
-// trial.
+// TeardownError says in one line what a trial may have left behind. If the teardown fails,
+// Testbed.Run's error contains a TeardownError. The failure is the harness's, even if the
+// code under test ended the trial.
 type TeardownError struct{ Err error }
 
 // Error implements error.

@@ -14,7 +14,7 @@ import (
 var ErrCrashed = errors.New("client crashed")
 
 // ErrHung is the error of Client.Work for a client that never comes back from its work. The
-// client's body must stop and release nothing; its context goes on.
+// client's body must stop and release nothing. The client's context does not end.
 var ErrHung = errors.New("client hangs in its work")
 
 // Testbed runs trials.
@@ -23,32 +23,32 @@ type Testbed interface {
 	Name() string
 	// Topologies returns the topologies that the testbed can set up.
 	Topologies() []Topology
-	// Capabilities returns the capabilities of the testbed's worlds. Every Env of the testbed
-	// implements the interfaces of those that its topology has (Capability.In), and of no
-	// others.
+	// Capabilities returns the capabilities of the testbed's worlds. An Env of the testbed
+	// implements exactly the interfaces of those capabilities that its topology allows
+	// (Capability.In).
 	Capabilities() []Capability
-	// Clock returns the history's clock for one trial: the time since the trial's start,
-	// which is about now. On virtual time the clock may be read only while Run runs that
-	// trial.
+	// Clock returns the history's clock for one trial: the time since the trial's start.
+	// The trial starts about when Clock is called. On virtual time the clock may be read
+	// only while Run runs that trial.
 	Clock() func() time.Duration
-	// Run sets up what s asks for, calls body, and tears everything down, whatever body
-	// did. Errors of set-up and teardown are the harness's; a teardown error is a
-	// *TeardownError, joined to any other error. The body's own error is returned
-	// unchanged. A *Breakdown says that the code under test ended the trial. When Run
-	// returns, s.Commands has received every command.
+	// Run sets up the world that s describes, calls body, and always tears the world down.
+	// Errors of set-up and teardown are the harness's; a teardown error is a *TeardownError,
+	// joined to any other error. Run returns the body's own error unchanged. A *Breakdown
+	// says that the code under test ended the trial. When Run returns, s.Commands has
+	// received every command.
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
 
-// Lacking is a Testbed some of whose capabilities are missing on this machine.
+// Lacking is implemented by testbeds that may lack capabilities on this machine.
 type Lacking interface {
-	// Lacks says in one line, for each missing capability, why it is missing and how to get
-	// it.
+	// Lacks returns the missing capabilities, each with a line that says why it is missing
+	// and how to get it.
 	Lacks() map[Capability]string
 }
 
-// Without is a Testbed that needs more configuration for some topologies.
+// Without is implemented by testbeds that need more configuration for some topologies.
 type Without interface {
-	// Without says in one line, for each missing topology, how to get it.
+	// Without returns the missing topologies, each with a line that says how to get it.
 	Without() map[Topology]string
 }
 
@@ -57,10 +57,10 @@ type Without interface {
 type Breakdown struct {
 	// Kind is history.FDeadlock, history.FPanic or history.FRunaway.
 	Kind string
-	// Detail says in one line what was seen. The same seed gives the same Detail.
+	// Detail describes the breakdown in one line. The same seed gives the same Detail.
 	Detail string
-	// Stack shows the goroutines to a human reader. It may be empty. It contains addresses,
-	// which differ from run to run.
+	// Stack is a dump of the goroutines for a human reader; it may be empty. It contains
+	// addresses, which differ from run to run.
 	Stack string
 }
 
@@ -74,13 +74,13 @@ type Topology string
 const (
 	Single      Topology = "single"      // one node, n0
 	Replicated  Topology = "replicated"  // primary n0 with replicas n1 and n2; clients reach the primary only
-	Independent Topology = "independent" // nodes n0 … without replication
-	// Sentinel is Replicated with three Sentinels, which fail over by themselves
-	// and tell the clients where the primary is.
+	Independent Topology = "independent" // nodes n0, n1, … without replication
+	// Sentinel is Replicated with three Sentinels. The Sentinels fail over by themselves and
+	// tell the clients where the primary is.
 	Sentinel Topology = "sentinel"
-	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 to n5, in this order.
-	// Clients reach all of them. Node n0 owns the slot of the key "lock-0", so that a fault
-	// of n0 hits the first lock's node in this topology, too.
+	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 (of n0), n4 (of n1) and
+	// n5 (of n2). Clients reach all nodes. Node n0 owns the slot of the key "lock-0", so that
+	// a fault of n0 hits the first lock's node in this topology, too.
 	Cluster Topology = "cluster"
 )
 
@@ -106,14 +106,14 @@ type Setup struct {
 	// of clients. A fault of one client's link then hits every client, and no client can be
 	// moved to another primary alone.
 	SharedLinks bool
-	// CommandTimeout is the clients' read and write timeout, go-redis's ReadTimeout; 0 = 3
-	// s, go-redis's default.
+	// CommandTimeout is the clients' read and write timeout (go-redis's ReadTimeout); 0 =
+	// go-redis's default, 3 s.
 	CommandTimeout time.Duration
 	// Clock is the history's clock, from Testbed.Clock. Never nil.
 	Clock func() time.Duration
 	// Limit is the time, on the history's clock, after which the trial has certainly gone
-	// wrong; 0 = no limit. Only testbeds on virtual time use it: on real time ctx ends
-	// instead.
+	// wrong; 0 = no limit. Only testbeds on virtual time use Limit: on real time the caller
+	// ends Run's context instead.
 	Limit time.Duration
 	// Commands receives every command once its outcome is known, at the latest at teardown.
 	// Never nil.
@@ -122,14 +122,14 @@ type Setup struct {
 	// Calls do not overlap; the last one returns before Run does.
 	Keys func(history.KeyChange)
 	// Unseen is called once for each node whose keys can no longer be observed, with the
-	// reason; the caller records history.FUnseen. nil = the trial ends there with that
-	// error. Calls of Unseen and Keys do not overlap.
+	// reason; the caller records history.FUnseen. If Unseen is nil, the trial ends with the
+	// reason as its error. Calls of Unseen and Keys do not overlap.
 	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
 	// Monitor is a directory for logs (monitor-n0.log) of all commands that nodes execute,
-	// including those of scripts, as Redis's MONITOR reports them; "" = not kept. MONITOR
-	// slows nodes down. Only testbeds that start real servers use it.
+	// including those of scripts, as Redis's MONITOR reports them; "" = no such logs. MONITOR
+	// slows nodes down. Only testbeds that start real servers use Monitor.
 	Monitor string
 	// Processes run the clients; nil = the clients run in this process. Only for testbeds
 	// on real time.
@@ -143,9 +143,9 @@ type Env interface {
 	Client(i int) Client
 	// Now returns the time since the trial's start, on the history's clock.
 	Now() time.Duration
-	// At calls do once, when the client reaches the point; the client waits there until do
-	// returns. Cancel withdraws the call: once cancel has returned, do is not running and
-	// will not run.
+	// At calls do once, when the client reaches the point. The client waits at the point
+	// until do returns. Cancel withdraws the call: once cancel has returned, do is not
+	// running and will not run.
 	At(p Point, do func(Hit)) (cancel func())
 }
 
@@ -158,28 +158,29 @@ type Client interface {
 	// blocks while the client is paused. It returns ErrCrashed once the client has crashed,
 	// or ctx's error.
 	Step(ctx context.Context, name string) error
-	// Work is called in the work that belongs to a step, after Step, and says whether a
-	// fault prolongs it (Clients.SlowWork): the work goes on until the channel is closed,
-	// and then Work is called again; nil = the work is done. Like Step, it blocks while the
-	// client is paused, and returns ErrCrashed or ctx's error. It returns ErrHung if the
-	// client never comes back from this work (Clients.HangWork).
+	// Work says whether a fault prolongs the client's work in the present step
+	// (Clients.SlowWork). The client calls Work after Step. If the channel is nil, the work
+	// is done. Otherwise the client works until the channel is closed, and then calls Work
+	// again. Like Step, Work blocks while the client is paused, and returns ErrCrashed or
+	// ctx's error. Work returns ErrHung if the client never comes back from this work
+	// (Clients.HangWork).
 	Work(ctx context.Context) (prolonged <-chan struct{}, err error)
-	// Awake returns at once unless the client is paused: then it waits, because a frozen
-	// client notices nothing. Like Step, it returns ErrCrashed or ctx's error. It may be
-	// called beside other methods.
+	// Awake waits while the client is paused, because a frozen client notices nothing. Like
+	// Step, Awake returns ErrCrashed or ctx's error. It may be called concurrently with
+	// other methods.
 	Awake(ctx context.Context) error
 	// Open sets the invocation (Op.Index) to which the following commands belong; -1 =
 	// none.
 	Open(op int)
 }
 
-// Steps of a client's body, as it passes them to Client.Step, in the order of one critical
-// section. The nemesis places faults at these steps.
+// Steps of a client's body: the names that the body passes to Client.Step, in the order of
+// one critical section. The nemesis places faults at these steps.
 const (
 	StepAcquire = "acquire" // one attempt to get the lock
 	StepHold    = "hold"    // the lock was granted
-	StepRead    = "read"    // between look and the first touch of the resource
-	StepTouch   = "touch"   // between look and the second touch
+	StepRead    = "read"    // after the client checked its lease, before it first touches the resource
+	StepTouch   = "touch"   // after the client checked its lease again, before its second touch
 	StepRelease = "release" // giving the lock back
 	StepRest    = "rest"    // between two critical sections
 )
@@ -189,13 +190,13 @@ type When = history.When
 
 // Moments of a command.
 const (
-	Before  = history.Before  // the client is about to send it
-	Sent    = history.Sent    // handed to the network
+	Before  = history.Before  // the client is about to send the command
+	Sent    = history.Sent    // the command has been handed to the network
 	Replied = history.Replied // the reply has arrived, but the client has not seen it yet
 )
 
-// Point is a place in a client's protocol. Zero fields match anything, except N and When:
-// if N is 0, the point is the beginning of the step, and When is unused.
+// Point is a place in a client's protocol. If N is 0, the point is the beginning of a step,
+// and Node and When are unused. An empty Step, Node or When matches all values.
 type Point struct {
 	Client int    `json:"client"`
 	Step   string `json:"step"`
@@ -204,11 +205,12 @@ type Point struct {
 	// N is the number of the command among the step's commands to one node, from 1.
 	N    int  `json:"n,omitempty"`
 	When When `json:"when,omitempty"`
-	// Skip is how many times the client passes the point before it takes effect.
+	// Skip is how many times the client passes the point without effect first.
 	Skip int `json:"skip,omitempty"`
-	// After is the earliest time at which the point counts as reached.
+	// After is the earliest time, on the history's clock, at which the point counts as
+	// reached.
 	After time.Duration `json:"after,omitempty"`
-	// Turn orders points that are reached at the same moment: the greatest comes first.
+	// Turn orders points that are reached at the same moment: the greatest Turn comes first.
 	Turn int `json:"turn,omitempty"`
 }
 
@@ -240,13 +242,13 @@ type Link struct {
 	Conn int `json:"conn,omitempty"`
 }
 
-// Undo ends a fault and returns how much it demonstrably hit: messages dropped, delayed or
-// refused, connections reset. It may be called twice; the second call only returns the same
-// count.
+// Undo ends a fault and returns the number of its demonstrable hits: messages dropped,
+// delayed or refused, connections reset. It may be called twice; the second call only
+// returns the same count.
 //
-// Undo works even after the context has ended, and uses only the context's values: a fault
-// must not outlive its trial. An Undo that waits, for example until a primary is elected,
-// has a time limit of its own and then returns an error.
+// Undo works even after the context has ended, because a fault must not outlive its trial;
+// it uses only the context's values. An Undo that waits, for example until a primary is
+// elected, has its own time limit, after which it returns an error.
 type Undo func(context.Context) (hits int, err error)
 
 // Network is the capability to disturb links.
@@ -264,16 +266,16 @@ type Network interface {
 // Nodes is the capability to disturb nodes.
 //
 // The functions that callers pass to Nodes, NodeClocks, Memory and Slots are called at the
-// moment of the event that they report, and may be nil. Of the world, they may use only the
-// clock.
+// moment of the event that they report, and may be nil. These functions may call Env.Now,
+// but no other method of the world.
 type Nodes interface {
 	// Pause freezes the node; hits is the number of commands that waited.
 	Pause(ctx context.Context, node string) (Undo, error)
 	// Kill ends the node at once; its connections break. Down is called at the moment of
-	// death: the node has answered everything that it executed before, and executes nothing
-	// after. If a single command keeps the node busy for longer than a moment, the node is
-	// killed all the same, and may execute that command until Kill returns. If down fails,
-	// the node lives on.
+	// death: the node has answered all commands that it executed, and executes no more. If a
+	// single command keeps the node busy for longer than a moment, Kill does not wait for
+	// it, and the node may execute that command until Kill returns. If down fails, the node
+	// lives on.
 	Kill(ctx context.Context, node string, down func() error) error
 	// Restart starts a killed node again with the data that the setup's durability kept,
 	// and returns the data that was lost.
@@ -301,20 +303,20 @@ type Clocks interface {
 
 // NodeClocks is the capability to make nodes' wall clocks jump.
 type NodeClocks interface {
-	// SkewNode sets the lead of the node's wall clock over the trial's (a lag, if negative)
-	// from now on. Keys is the number of keys that expire: the jump moved their ends.
-	// Passing time is not affected. Jumps is called first, unless the clock has that offset
-	// already. Everything that the node executed before the call used the old time,
-	// everything after it uses the new time, and the node executes nothing meanwhile. If
-	// jumps fails, the clock does not jump.
+	// SkewNode sets the lead of the node's wall clock over the trial's from now on; the
+	// node's clock lags if offset is negative. Its speed does not change. Keys is the number
+	// of keys with an expiry: the jump moved their ends. If the clock has that offset
+	// already, nothing happens. Otherwise jumps is called first. All commands that the node
+	// executed before jumps used the old time, all commands after it use the new time, and
+	// the node executes none during it. If jumps fails, the clock does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 
 // Memory is the capability to put a node under memory pressure.
 type Memory interface {
 	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would. It
-	// returns their states before the eviction, sorted by key. If there are any, evicted is
-	// called with them before the node executes another command.
+	// returns the keys' states before the eviction, sorted by key. If there are any keys,
+	// evicted is called with these states before the node executes another command.
 	Evict(ctx context.Context, node string, evicted func(keys []history.KeyState) error) ([]history.KeyState, error)
 }
 
@@ -322,30 +324,31 @@ type Memory interface {
 type SplitBrain interface {
 	// Split cuts the primary off from its replicas, promotes one of them, and moves only
 	// these clients to it. The other clients stay at the old primary, which does not know
-	// of the new one. The undo moves all clients to the new primary; the old one becomes
-	// its replica and discards the writes that it alone had. Hits is the number of writes
-	// that the old primary acknowledged since the split.
+	// of the new one. The undo moves all clients to the new primary; the old primary becomes
+	// a replica and discards the writes that only it has. Hits is the number of writes that
+	// the old primary acknowledged since the split.
 	Split(ctx context.Context, node string, clients []int) (Undo, error)
 }
 
 // Slots is the capability to move hash slots between the masters of a Redis Cluster.
 type Slots interface {
 	// Migrate moves the slots of all keys of one master to another, with the keys, their
-	// values and expiries. Each master is named by the node that first had its slots. Moved
-	// is called with the old node, the new node and the moved keys at the moment of the
-	// move; no command is executed meanwhile. Keys that expired before are left out. If
-	// only some keys could be moved, moved gets these, and the error says so.
+	// values and expiries. From and to name each master by the node that first had its
+	// slots. Moved is called with the old node, the new node and the moved keys at the
+	// moment of the move; no command is executed meanwhile. Keys that expired before are
+	// left out. If only some keys could be moved, moved gets these, and the error says so.
 	//
-	// The slots are migrating until the undo: the old master redirects each request for a
-	// key that it lacks to the new one, for this request only (ASK). After the undo, it
-	// redirects all requests for these slots (MOVED). Hits is the number of keys.
+	// The slots are migrating until the undo: if the old master gets a request for a key
+	// that it lacks, it redirects this one request to the new master (ASK). After the undo,
+	// the old master redirects all requests for these slots (MOVED). Hits is the number of
+	// keys.
 	Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (Undo, error)
 }
 
 // Clients is the capability to disturb client processes.
 type Clients interface {
-	// PauseClient freezes the client's steps and its connections. The client's timers run
-	// on; whatever they send meanwhile waits at the gate.
+	// PauseClient freezes the client's steps and its connections. The client's timers go on,
+	// but commands that they send meanwhile wait at the gate.
 	PauseClient(client int) (Undo, error)
 	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The
 	// caller must have sealed its history before.
@@ -354,9 +357,9 @@ type Clients interface {
 	// Client.Work, until undone. The client is not frozen: its timers and connections work.
 	// Hits is the number of calls that were prolonged.
 	SlowWork(client int) (Undo, error)
-	// HangWork makes the client's next call of Client.Work hang for ever, whereas its timers
-	// and connections go on. Hangs is called at that moment; if it fails, the call returns
-	// its error instead. The undo only spares a client that has not made the call. Hits is
-	// the number of calls that hung.
+	// HangWork makes the client hang for ever in its next call of Client.Work. The client's
+	// timers and connections go on. Hangs is called when the client begins to hang; if hangs
+	// fails, Client.Work returns its error instead. The undo only helps a client that has
+	// not made the call. Hits is the number of calls that hung.
 	HangWork(client int, hangs func() error) (Undo, error)
 }

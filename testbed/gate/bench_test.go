@@ -20,11 +20,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// okay is a connection in memory to a node that answers every command with OK,
-// on a goroutine of its own, as a simulation's scheduler would.
+// okay is a connection in memory to a node that answers every command with OK. The node runs on
+// a goroutine of its own, as the simulation's nodes do.
 type okay struct {
-	net.Conn                   // nil: the gate calls no other of its methods
-	requests chan resp.Message // a reply each
+	net.Conn                   // nil: the gate calls only methods that okay defines
+	requests chan resp.Message // the reply to each request
 	ended    chan struct{}
 	once     sync.Once
 
@@ -100,14 +100,15 @@ func (o *okay) SetWriteDeadline(time.Time) error { return nil }
 func (o *okay) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (o *okay) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 
-// pushing is an okay that hands its replies over.
+// pushing is an okay that is a Pusher.
 type pushing struct{ *okay }
 
 func (p pushing) OnMessage(deliver func(resp.Message, error)) {
 	go p.serve(func(m resp.Message) { deliver(m, nil) })
 }
 
-// benchGate is a gate whose commands go nowhere, and a way to dial through it.
+// benchGate returns a function that dials an okay through a new gate. The gate's commands are
+// discarded.
 func benchGate(b *testing.B, pushes bool) func(context.Context) (net.Conn, error) {
 	start := time.Now()
 	g := New(Options{
@@ -127,9 +128,9 @@ func benchGate(b *testing.B, pushes bool) func(context.Context) (net.Conn, error
 	}
 }
 
-// What a thousand commands cost where simulated trials run: in a bubble, through
-// go-redis, with indices given whenever the node does something, and with a point
-// armed that is not reached.
+// BenchmarkGateBubble measures a thousand commands under the conditions of a simulated trial: in
+// a bubble, through go-redis, with Number called around every event of the node, and with an
+// armed point that is never reached.
 func BenchmarkGateBubble(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -159,7 +160,7 @@ func bubbleOf(b *testing.B, commands int) {
 	g.Flush()
 }
 
-// numbering lets the gate number what was sent before and after every message.
+// numbering calls the gate's Number before and after every message.
 type numbering struct {
 	pushing
 	gate *Gate
@@ -181,7 +182,7 @@ func benchOptions(dial func(context.Context) (net.Conn, error)) *redis.Options {
 	}
 }
 
-// ways to a node that answers, by what they pass.
+// benchWays holds dialling functions by the kind of connection.
 var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, error){
 	"bare": func(*testing.B) func(context.Context) (net.Conn, error) {
 		return func(context.Context) (net.Conn, error) {
@@ -194,8 +195,8 @@ var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, err
 	"pushed": func(b *testing.B) func(context.Context) (net.Conn, error) { return benchGate(b, true) },
 }
 
-// What a command costs a client that only writes and reads bytes; "bare" is the
-// price of the connection below the gate.
+// BenchmarkGate measures a command of a client that only writes and reads bytes. "bare" is the
+// cost of the connection below the gate.
 func BenchmarkGate(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(benchWays)) {
 		way := benchWays[name]
@@ -220,7 +221,7 @@ func BenchmarkGate(b *testing.B) {
 	}
 }
 
-// What a command costs through go-redis.
+// BenchmarkGateGoRedis measures a command that is sent through go-redis.
 func BenchmarkGateGoRedis(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(benchWays)) {
 		way := benchWays[name]

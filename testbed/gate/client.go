@@ -13,9 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Client is a client process behind a gate, with a wall clock that can be wrong. It
-// implements testbed.Client. It is safe for concurrent use after the last call of a Reach
-// method.
+// Client is a client process behind a gate. Its wall clock can be skewed. Client implements
+// testbed.Client. It is safe for concurrent use after the last call of a Reach method.
 type Client struct {
 	gate  *Gate
 	id    int
@@ -23,7 +22,7 @@ type Client struct {
 	pools []*redis.Client
 	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
 	route testbed.Route
-	// exactly connects to an address that a node or a Sentinel announces; nil = the client
+	// exactly connects to an address that a node or a Sentinel announces; nil if the client
 	// uses no Sentinels.
 	exactly func(ctx context.Context, addr string) (net.Conn, error)
 	end     context.CancelFunc
@@ -62,9 +61,9 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 }
 
 // ReachSentinel gives the client one node: the primary that the Sentinels name. Dial
-// connects through the gate to Sentinels and nodes by the addresses that they announce; the
-// connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands for the
-// primary. The caller has to close the returned client.
+// connects through the gate to a Sentinel or a node, by the address that this server
+// announces; the connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands
+// for the primary. The caller has to close the returned client.
 func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
@@ -116,8 +115,8 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
 }
 
-// now returns the time of the client's wall clock, without a monotonic reading, which would
-// ignore the skew.
+// now returns the time of the client's wall clock. The time has no monotonic reading, because
+// a monotonic reading would ignore the skew.
 func (c *Client) now() time.Time {
 	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
 }

@@ -67,9 +67,10 @@ func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 	return at >= 0
 }
 
-// resumed lets the client go on after its last pause. It shifts the client's deadlines by
-// the pause, so that a reply that came in time does not time out. It returns the
-// connections that the client closed during the pause; the caller closes them.
+// resumed lets the client go on after its last pause. It postpones the client's deadlines by
+// the length of the pause, so that a reply that came in time does not time out. If the client
+// closed connections during the pause, resumed returns their inner connections, which the
+// caller closes.
 func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
@@ -88,9 +89,9 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 	return leaving
 }
 
-// Awake implements testbed.Client. A pause does not count the wait as a hit: what a client
-// would notice is no proof that the pause struck. When the client is resumed, the call goes
-// on at the same instant as a step that waits.
+// Awake implements testbed.Client. A pause does not count the wait as a hit, since the wait
+// does not prove that the pause delayed anything. When the client is resumed, Awake returns
+// at the same instant as a waiting step.
 func (g *Gate) Awake(ctx context.Context, client int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,9 +103,9 @@ func (g *Gate) Awake(ctx context.Context, client int) error {
 }
 
 // CrashClient implements testbed.Clients. If the client is a process, the process is
-// killed. Otherwise, to the client's code, nothing is ever answered: reads and writes end
-// at their deadlines, dials with their contexts, those without an end after lastWait, and
-// all when the gate is closed.
+// killed. Otherwise the client's code gets no more answers: reads and writes end at their
+// deadlines, dials end with their contexts. Without a deadline they end after lastWait. All
+// end when the gate is closed.
 func (g *Gate) CrashClient(client int) error {
 	g.mu.Lock()
 	cl, err := g.client(client)
@@ -129,8 +130,8 @@ func (g *Gate) CrashClient(client int) error {
 	return nil
 }
 
-// InOperation returns whether a living client, and which crashed ones, have an invocation that
-// is not complete. Of a client process the answer is that of its last Open.
+// InOperation reports whether a living client has an incomplete invocation, and returns the
+// crashed clients that have one. An invocation is incomplete from Open(op) to Open(-1).
 func (g *Gate) InOperation() (living bool, crashed []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,8 +148,8 @@ func (g *Gate) InOperation() (living bool, crashed []int) {
 }
 
 // lastWait is how long a read, a write or a dial of a crashed client waits if nothing else
-// ends it. The code of a dead process must not keep the trial from its end; nobody can
-// notice when it unwinds.
+// ends it. The code of a crashed client must not keep the trial from ending. Nobody can
+// notice how early this code returns.
 const lastWait = 3 * time.Second
 
 // lastDeadlines gives the reads and writes of a crashed client's connection deadlines, if
@@ -196,15 +197,15 @@ func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 // deadline is the deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when at was set, if during a pause
+	set time.Time // when at was set during a pause; zero = set at another time
 }
 
 func (d deadline) passed() bool {
 	return !d.at.IsZero() && !time.Now().Before(d.at)
 }
 
-// shift postpones the deadline by the length of a pause, or by its rest if the deadline was
-// set during the pause.
+// shift postpones the deadline by the length of the pause between from and to. If the
+// deadline was set during the pause, shift postpones it by the rest of the pause.
 func (d *deadline) shift(from, to time.Time) {
 	if d.at.IsZero() || d.at.Before(from) {
 		return

@@ -52,10 +52,10 @@ func TestAReplyThatComesDuringAPauseOutlastsTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer bool
 		want   error
-		after  time.Duration // after the resume
+		after  time.Duration // the time of the result, counted from the resume
 	}{
 		"reply there":     {true, nil, 0},
-		"reply not there": {false, os.ErrDeadlineExceeded, 2 * time.Second}, // what was left of it
+		"reply not there": {false, os.ErrDeadlineExceeded, 2 * time.Second}, // the rest of the deadline
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, false, func(w *gated) {
@@ -185,7 +185,7 @@ func TestNothingLeavesOrReachesACrashedClient(t *testing.T) {
 	})
 }
 
-// The code of a dead process must not keep a trial from its end, whatever it waits for.
+// The code of a crashed client must not keep a trial from ending, whatever the code waits for.
 func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
 	for name, wait := range map[string]func(w *gated) error{
 		"write": func(w *gated) error {
@@ -201,7 +201,7 @@ func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
 			return err
 		},
 	} {
-		for _, before := range []bool{false, true} { // the wait begins before the crash
+		for _, before := range []bool{false, true} { // whether the wait begins before the crash
 			t.Run(fmt.Sprintf("%s/%t", name, before), func(t *testing.T) {
 				inBubble(t, true, func(w *gated) {
 					w.do("PING")
@@ -243,7 +243,7 @@ func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {
 	})
 }
 
-// A pause holds what a client would notice, but that alone is no hit.
+// While a client is paused, Awake waits. That wait alone is no hit of the pause.
 func TestAPausedClientNoticesNothing(t *testing.T) {
 	inBubble(t, true, func(w *gated) {
 		awake := func() error { return w.gate.Awake(w.t.Context(), 0) }
@@ -297,7 +297,7 @@ func TestWhatComesDuringAPauseIsReadInOrder(t *testing.T) {
 		time.AfterFunc(time.Hour, func() { undo(w.t.Context()) })
 		go func() {
 			for left := want; left != ""; left = left[1:] {
-				io.WriteString(w.node, left[:1]) // waits for the gate if that reads
+				io.WriteString(w.node, left[:1]) // blocks until the gate has read the byte
 				time.Sleep(time.Second)
 			}
 			io.WriteString(w.node, "+late\r\n")

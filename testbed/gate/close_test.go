@@ -12,10 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// closed closes a connection whose writer waits at the gate, and spins until the
-// writer has returned, as rueidis does. It returns how long that took, and
-// the writer's error. The clock stands still while a goroutine spins: a writer that waited
-// for an instant would never return.
+// closed closes a connection whose writer waits at the gate, and spins until the writer has
+// returned, as rueidis does. It returns the time that the writer took to return, and the
+// writer's error. The clock stands still while a goroutine spins, so that a writer that sleeps
+// would never return.
 func (w *gated) closed(hold func() (release func())) (took time.Duration, err error) {
 	w.gate.stagger = func(int, string, int) time.Duration { return time.Second }
 	written := make(chan error, 1)

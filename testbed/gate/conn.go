@@ -17,15 +17,15 @@ import (
 
 // Conn is the client's end of one connection through the gate.
 //
-// The gate reads replies from the connection below before the client asks for them; the
+// The gate reads replies from the connection below before the client asks for them. The
 // client's reads return the replies that the gate has let through. So the gate knows when a
-// reply arrives even if the client does not read, and deadlines can stand still.
+// reply arrives even if the client does not read, and can stop deadlines during a pause.
 type Conn struct {
 	gate   *Gate
 	client *gateClient
 	node   string
-	number int  // place among the client's dials of that node, from 1
-	aside  bool // its commands are neither counted nor logged
+	number int  // place among the client's dials of the node, from 1
+	aside  bool // the connection's commands are neither counted nor logged
 	counts *nodeCounts
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
@@ -38,19 +38,19 @@ type Conn struct {
 	// Gate.mu guards the fields below.
 	in        []byte // replies that the client may read
 	read      int    // number of leading bytes of in that the client has read
-	inErr     error  // why no more replies will come
+	inErr     error  // why no more replies will come; nil if they may
 	closed    bool
 	readBy    deadline
 	writeBy   deadline
-	readers   int           // goroutines that wait in Read
+	readers   int           // number of goroutines that wait in Read
 	readable  chan struct{} // wakes one of readers
 	alarm     *time.Timer   // calls signal at alarmAt; nil at first
 	alarmAt   time.Time     // zero = not set
-	wake      chan struct{} // for await: closed when closed or writeBy changes or a command left
+	wake      chan struct{} // for wait: broadcast when closed or writeBy changes or a command was handed on
 	replies   resp.Replies
-	records   queue.Queue[*record] // those not settled, by number
+	records   queue.Queue[*record] // commands that are not settled, by number
 	arrivals  queue.Queue[arrival] // messages that wait to be let through
-	admitting bool                 // admitAll runs
+	admitting bool                 // whether admitAll runs
 	observed  bool
 	nodeDone  bool
 }
@@ -155,8 +155,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// take is Read without waiting; ok is false if Read has to wait. The client is not paused,
-// or the connection has ended. mu is held.
+// take is Read without waiting; ok is false if Read has to wait. Call take only if the client
+// is not paused or the connection has ended. mu is held.
 func (c *Conn) take(p []byte) (n int, err error, ok bool) {
 	there := c.in[c.read:]
 	switch {
@@ -212,7 +212,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// send numbers, logs and sends one command, and stops at its points.
+// send numbers, logs and sends one command, and runs the functions of its points.
 func (c *Conn) send(m resp.Message, args []history.Bytes) error {
 	g, who := c.gate, waiter{c.client, c, writing}
 	g.mu.Lock()
@@ -283,9 +283,9 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 	return cmd
 }
 
-// mayWrite waits while the client is paused, and returns an error if it may not write. If
-// the client has crashed, mayWrite waits for the deadline, or returns at once if the client
-// is a process. mu is held on entry and return.
+// mayWrite waits while the client is paused, and returns an error if the client may not
+// write. If the client has crashed, mayWrite waits for the write deadline, or returns at once
+// if the client is a process. mu is held on entry and return.
 func (c *Conn) mayWrite() error {
 	for {
 		c.gate.pass(waiter{c.client, c, writing}, c.ended)
@@ -304,9 +304,9 @@ func (c *Conn) mayWrite() error {
 	}
 }
 
-// Close implements net.Conn. The connection below is closed at once, with two exceptions
-// for clients in this process: if the client is paused, when it is resumed; if it has
-// crashed, when the gate is closed.
+// Close implements net.Conn. It closes the connection below at once, with two exceptions for
+// clients in this process. If the client is paused, the connection below is closed when the
+// client is resumed. If the client has crashed, it is closed when the gate is closed.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {
@@ -348,9 +348,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, tru
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
 
 // SyscallConn implements syscall.Conn for code that checks whether an idle connection is
-// still usable, as go-redis does before it uses a pooled one. Read of the result fails if
-// the connection has ended or has unread data, and never calls its argument. There is no
-// file descriptor.
+// still usable, as go-redis does before it uses a pooled connection. The Read method of the
+// result fails if the connection has ended or has unread data. Read never calls its argument,
+// since there is no file descriptor.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
 
 var (

@@ -6,9 +6,8 @@ import (
 )
 
 // Exchange swaps the connections below two idle connections of one client to one node,
-// together with their numbers. It reports whether it did. It does not if the two can be
-// told apart: a command is under way or incomplete, or one connection has ended or is
-// subscribed.
+// together with their numbers. It returns false, and swaps nothing, if the two can be told
+// apart: a command is under way or incomplete, or one connection has ended or is subscribed.
 //
 // Exchange is for a testbed that decides which sender uses which connection, whatever the
 // pool chose. Before the next message, the caller must also swap the receivers of the
@@ -46,7 +45,7 @@ func (c *Conn) blank() bool {
 		c.replies.Idle()
 }
 
-// hold takes the writer's lock if it is free, and reports whether it did.
+// hold takes the writer's lock if the lock is free, and reports whether it was.
 func (c *Conn) hold() bool {
 	select {
 	case c.writer <- struct{}{}:

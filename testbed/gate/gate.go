@@ -15,9 +15,8 @@ import (
 
 // Gate observes and controls the clients' ends of all connections of one trial: it numbers
 // and logs commands and replies, and pauses clients at exact points of their protocol. It
-// does not depend on where connections come from. It works in a testing/synctest bubble,
-// too: it uses the standard time package, holds mutexes only briefly, and waits on
-// channels.
+// works on any net.Conn. A Gate can also run in a testing/synctest bubble: it uses the
+// standard time package, holds mutexes only briefly, and waits on channels.
 type Gate struct {
 	clock     func() time.Duration
 	commands  func(history.Command)
@@ -33,36 +32,36 @@ type Gate struct {
 	index   int       // the next command's index
 	fresh   []*record // commands that were sent and have no index yet
 	open    records   // commands that were sent and are not settled
-	ended   []*record // to pass to commands in this order, with mu released
-	unused  []record  // free, for future commands
+	ended   []*record // settled commands, to be passed to commands in this order with mu released
+	unused  []record  // allocated for future commands
 	closed  bool
 	flushed bool
 
 	passing sync.Mutex // serialises calls of commands; locked before mu
-	passed  []*record  // reused as ended's next array; guarded by passing
+	passed  []*record  // memory to reuse for ended; guarded by passing
 }
 
-// Options are those of a new gate.
+// Options are the options of New.
 type Options struct {
 	Clients int
 	// Clock is the history's clock. It is called with the gate's lock held.
 	Clock func() time.Duration
 	// Commands receives every command once its outcome is known. Calls do not overlap.
 	Commands func(history.Command)
-	// Ordered: only Number gives commands their indices, so that these do not depend on
-	// which goroutine came first at one instant. Commands is called only by Number and
-	// Flush, for all commands that have ended since the last call, sorted by index. In a
-	// Hit, a command that has no index yet has the index -1.
+	// Ordered makes indices independent of which goroutine came first at one instant. Only
+	// Number and Flush give commands their indices. Only they call Commands, for all
+	// commands that have ended since the last call, sorted by index. In a Hit, a command
+	// without an index has the index -1.
 	Ordered bool
 	// Processes run the clients; nil = the clients run in this process.
 	Processes testbed.Processes
-	// Stagger makes goroutines that would go on at one instant, in random order, go on one
-	// after the other. These are goroutines that waited for their client to be resumed,
-	// those that waited at the gate when it was closed, and those that reach a point,
-	// before and after its function. Each first sleeps for Stagger's result for its client,
-	// node and connection; a step has node "" and conn 0. Results must be positive and more
-	// than 3 ns apart: the goroutines of one connection go on 1 ns after each other. Nil =
-	// nobody sleeps.
+	// Stagger separates goroutines that would otherwise go on at one instant, in random
+	// order: each goroutine sleeps for Stagger's result for its client, node and connection.
+	// A step has node "" and conn 0. Goroutines sleep if they have waited for their client
+	// to be resumed, or at the gate until the gate was closed. At a point, they sleep before
+	// and after the point's function. Results must be positive and more than 3 ns apart,
+	// since the goroutines of one connection go on 1 ns after each other. Nil = no goroutine
+	// sleeps.
 	Stagger func(client int, node string, conn int) time.Duration
 }
 
@@ -84,13 +83,13 @@ type gateClient struct {
 	phase    string
 	op       int
 	counts   map[string]*nodeCounts // by node
-	conns    []*Conn                // those whose inner connection is open, by node and number
+	conns    []*Conn                // connections whose inner connection is open, by node and number
 	pauses   []*pause
-	pausedAt time.Time // start of the first of pauses
+	pausedAt time.Time // when the client was first paused; used while pauses is not empty
 	crashed  bool
 	wake     chan struct{} // closed by changed; nil if nobody waits
 	work     []*longWork
-	slowed   bool // its work was prolonged since the last call of Work
+	slowed   bool // the last call of Work found the work prolonged
 }
 
 // nodeCounts counts a client's dials and commands at one node.
@@ -157,8 +156,8 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	return g.proceed(ctx, waiter{client: cl})
 }
 
-// proceed waits while the client is paused, and returns an error if it must not go on. mu
-// is held on entry and return.
+// proceed waits while the client is paused, and returns an error if the client must not go
+// on. mu is held on entry and return.
 func (g *Gate) proceed(ctx context.Context, w waiter) error {
 	g.pass(w, ctx.Done())
 	switch {
@@ -180,18 +179,18 @@ func (g *Gate) Open(client, op int) {
 }
 
 // Dial calls dial to connect a client to a node, and wraps the connection. The connection
-// is numbered before dial is called, so that a failed dial uses up a number, too. Dial and
-// dial share one *Conn: the node's side stamps commands on it. Until Dial has returned,
-// only Number and the stamping methods may be called. A paused client's Dial waits; a
-// crashed client's waits for the end of ctx.
+// is numbered before dial is called, so that a failed dial uses up a number, too. The *Conn
+// that dial gets is the one that Dial returns; the node's side stamps commands on it. Until
+// Dial has returned, only Number and the stamping methods of the *Conn may be called. If the
+// client is paused, Dial waits; if the client has crashed, Dial waits for the end of ctx.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, node, false, dial)
 }
 
-// DialAside is Dial for a library's own requests to a Sentinel, which is not a node. The
-// connection is paused and crashes with its client, but its commands are neither counted
-// nor logged.
+// DialAside is Dial for a library's own requests to a Sentinel, which is not a node. Pauses
+// and crashes of the client affect the connection, but its commands are neither counted nor
+// logged.
 func (g *Gate) DialAside(ctx context.Context, client int, whom string,
 	dial func(context.Context) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, whom, true, func(ctx context.Context, _ *Conn) (net.Conn, error) { return dial(ctx) })
@@ -244,9 +243,10 @@ func (g *Gate) dial(ctx context.Context, client int, node string, aside bool,
 	return c, nil
 }
 
-// mayDial waits while the client is paused, and returns an error if it may not dial. If the
-// client has crashed, mayDial waits until ctx is done, for lastWait if ctx has no deadline,
-// or returns at once if the client is a process. mu is held on entry and return.
+// mayDial waits while the client is paused, and returns an error if the client may not dial.
+// If the client has crashed, mayDial waits until ctx is done, and at most for lastWait if ctx
+// has no deadline. If the crashed client is a process, mayDial returns at once. mu is held on
+// entry and return.
 func (c *Conn) mayDial(ctx context.Context) error {
 	g := c.gate
 	g.pass(waiter{c.client, c, writing}, nil)
@@ -280,30 +280,30 @@ func (c *Conn) mayDial(ctx context.Context) error {
 	return os.ErrDeadlineExceeded
 }
 
-// waiter identifies a goroutine that waits at the gate: a client's step, what would notice
-// something for the client or, on one of its connections, one of three roles.
+// waiter identifies a goroutine that waits at the gate: a client's step, a call of Awake, or
+// a goroutine on one of the client's connections.
 type waiter struct {
 	client *gateClient
 	conn   *Conn // nil for a step, and for role noticing
 	role   role
 }
 
-// role is a goroutine's role on its connection. If several may go on at one instant, the
-// lowest goes first: a reply that has arrived is let through before its reader notices that
-// the deadline has passed.
+// role is a goroutine's role on its connection. If several goroutines of a connection may go
+// on at one instant, the lowest role goes first: the gate lets a reply through before the
+// reader notices that its deadline has passed.
 type role int
 
 const (
 	receiving role = iota
 	writing
 	reading
-	noticing // on no connection
+	noticing // a call of Awake, on no connection
 )
 
-// asleep sleeps for the waiter's stagger, so that it goes on alone. The end of its
-// connection ends the sleep: the goroutine that closed the connection may spin until the
-// waiter returns, and a virtual clock stands still meanwhile. mu is held on entry and
-// return.
+// asleep sleeps for the waiter's stagger, so that the waiter goes on alone. If the waiter's
+// connection is closed, the sleep ends: the goroutine that closed the connection may spin
+// until the waiter returns, and a virtual clock stands still meanwhile. mu is held on entry
+// and return.
 func (g *Gate) asleep(w waiter) {
 	d := g.staggered(w)
 	if d <= 0 {
@@ -323,7 +323,7 @@ func (g *Gate) asleep(w waiter) {
 	}
 }
 
-// staggered returns how long the waiter sleeps so that it goes on alone.
+// staggered returns how long the waiter sleeps so that it goes on alone; 0 = not at all.
 func (g *Gate) staggered(w waiter) time.Duration {
 	switch {
 	case g.stagger == nil:
@@ -335,7 +335,7 @@ func (g *Gate) staggered(w waiter) time.Duration {
 }
 
 // pass waits while the client is paused and stop is open. Every pause counts the wait as
-// one hit, unless the waiter only notices something. mu is held on entry and return.
+// one hit, unless the waiter's role is noticing. mu is held on entry and return.
 func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 	var counted []*pause
 	cl := w.client
@@ -364,8 +364,8 @@ func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 	}
 }
 
-// Close withdraws all points, ends everything that waits at the gate with an error, closes
-// all connections, and returns when their goroutines have ended.
+// Close withdraws all points, ends every wait at the gate with an error, closes all
+// connections, and returns when the gate's own goroutines have ended.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	if !g.closed {

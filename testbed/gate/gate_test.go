@@ -24,8 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gated is a gate with one client, a node that answers every command with OK,
-// and what both saw. All tests run in a bubble, where time is virtual.
+// gated is a gate with one client and a node that answers every command with OK. It records the
+// commands that the gate reports and those that arrive at the node. All tests run in a bubble,
+// where time is virtual.
 type gated struct {
 	t      *testing.T
 	pushes bool
@@ -38,8 +39,8 @@ type gated struct {
 	commands []history.Command
 }
 
-// inBubble runs test with a connected client, once with a connection that is read
-// and once with one that pushes. Unless the test answers itself, the node does.
+// inBubble runs test with a connected client: once with a connection that the gate reads, and
+// once with a Pusher. If answer is false, the node does not answer; the test has to.
 func inBubble(t *testing.T, answer bool, test func(*gated)) {
 	t.Helper()
 	for _, way := range []string{"read", "pushed"} {
@@ -47,7 +48,7 @@ func inBubble(t *testing.T, answer bool, test func(*gated)) {
 	}
 }
 
-// pushed is a connection that hands over what comes.
+// pushed makes a connection a Pusher.
 type pushed struct{ net.Conn }
 
 func (p pushed) OnMessage(deliver func(resp.Message, error)) {
@@ -56,7 +57,7 @@ func (p pushed) OnMessage(deliver func(resp.Message, error)) {
 		for {
 			m, err := resp.Read(r)
 			deliver(m, err)
-			clear(m) // not to be kept
+			clear(m) // deliver must not keep m
 			if err != nil {
 				return
 			}
@@ -99,7 +100,7 @@ func (w *gated) dial(client int, node string) (*Conn, net.Conn) {
 	return c, far
 }
 
-// answer plays the node.
+// answer is the node's side of a connection: it answers every command.
 func (w *gated) answer(c net.Conn) {
 	r := resp.NewReader(c)
 	for {
@@ -129,7 +130,7 @@ func (w *gated) step(name string) {
 	}
 }
 
-// do sends commands, one string each, in one write, and reads as many replies.
+// do sends commands, one string each, in one write, and reads one reply for each.
 func (w *gated) do(commands ...string) {
 	w.t.Helper()
 	if err := exchange(w.conn, commands...); err != nil {
@@ -154,7 +155,7 @@ func replies(c net.Conn, n int) error {
 	return nil
 }
 
-// wire encodes commands that are given as words between blanks.
+// wire encodes commands in RESP. Spaces separate the arguments of a command.
 func wire(commands ...string) string {
 	var b []byte
 	for _, c := range commands {
@@ -226,11 +227,11 @@ func TestCommandsAreCountedByStepAndNode(t *testing.T) {
 }
 
 func TestPointsAreReachedWhereTheySay(t *testing.T) {
-	// What had arrived at the node, and how many replies the client had been
-	// given, when the point was reached. The third command is PING.
+	// arrived lists the commands that had arrived at the node when the point was reached, and
+	// replied is the number of replies that the client had read. The third command is PING.
 	for name, c := range map[string]struct {
 		point   testbed.Point
-		arrived []string // nil: never reached
+		arrived []string // nil = the point is never reached
 		replied int
 		hits    int
 	}{
@@ -256,7 +257,7 @@ func TestPointsAreReachedWhereTheySay(t *testing.T) {
 				hits, given := 0, 0
 				replied := 0
 				w.gate.At(c.point, func(h testbed.Hit) {
-					synctest.Wait() // the node has seen what there was to see
+					synctest.Wait() // until the node has read all commands that were sent
 					hits, arrived, replied = hits+1, w.seen(), given
 					if h.Point != c.point || h.Time < c.point.After {
 						t.Errorf("got hit %+v, want one of %+v", h, c.point)
@@ -289,7 +290,7 @@ func TestPipelinedCommandsPassOneByOne(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			for _, when := range []testbed.When{testbed.Before, testbed.Sent, testbed.Replied} {
 				w.gate.At(testbed.Point{N: n, When: when}, func(testbed.Hit) {
-					time.Sleep(time.Millisecond) // what is not held back overtakes
+					time.Sleep(time.Millisecond) // so that commands and replies that are not held back overtake
 					mu.Lock()
 					defer mu.Unlock()
 					trace = append(trace, fmt.Sprint(when, n))

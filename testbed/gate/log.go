@@ -12,7 +12,7 @@ import (
 type record struct {
 	history.Command
 	number     int    // place on its connection, from 1, handshakes included
-	sentTo     string // the node it was sent to, even if another served it
+	sentTo     string // the node that it was sent to, even if another node served it
 	leaving    bool   // the functions of its Sent points have not returned yet
 	clientDone bool   // replied, or the client's end of the connection has ended
 	unread     bool   // its reply waits for a frozen process
@@ -74,7 +74,8 @@ func (c *Conn) log(cmd history.Command) *record {
 	return r
 }
 
-// record returns the connection's command of that number; nil if it is settled. mu is held.
+// record returns the connection's command with this number; nil if the command is settled.
+// mu is held.
 func (c *Conn) record(number int) *record {
 	all := c.records.Live()
 	if i, ok := find(all, number); ok {
@@ -90,7 +91,7 @@ func find(sorted []*record, number int) (at int, ok bool) {
 	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
-// number gives the fresh commands their indices, in an order that does not depend on which
+// number gives the fresh commands their indices. Their order does not depend on which
 // goroutine came first at one instant. mu is held.
 func (g *Gate) number() {
 	if len(g.fresh) > 1 {
@@ -111,8 +112,8 @@ func (g *Gate) number() {
 	g.fresh = g.fresh[:0]
 }
 
-// countAnew adjusts N of the sorted commands that a client sent to one node at one instant,
-// so that N follows their order.
+// countAnew makes N follow the order of sorted among the commands that a client sent to one
+// node at one instant.
 func countAnew(sorted []*record) {
 	for i, a := range sorted {
 		for _, b := range sorted[i+1:] {
@@ -126,11 +127,11 @@ func countAnew(sorted []*record) {
 	}
 }
 
-// Number gives indices to the commands that were sent since its last call, and passes on
-// those that have ended. The order, also of N, is by time, client, node, connection and the
-// command's number on the connection. Number is for an Ordered gate. Call it when every
-// sender of this instant has sent: in a bubble, when all goroutines but the caller's are
-// blocked.
+// Number gives indices to the commands that were sent since its last call, and passes on the
+// commands that have ended. Indices and N follow the order of time, client, node, connection
+// and the command's number on the connection. Number is for an Ordered gate. Call it when
+// every sender of this instant has sent: in a bubble, when all goroutines but the caller's
+// are blocked.
 func (g *Gate) Number() {
 	g.mu.Lock()
 	g.number()
@@ -141,8 +142,8 @@ func (g *Gate) Number() {
 	}
 }
 
-// settle ends the record if the client's side is done and, if observed, the node's side,
-// too. mu is held.
+// settle ends the record if the client's side is done with the command and, on an observed
+// connection, the node's side is done, too. mu is held.
 func (c *Conn) settle(r *record) {
 	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
@@ -181,8 +182,8 @@ func (g *Gate) unlock() {
 	}
 }
 
-// passOn passes on the commands that have ended: in the order of their ends or, if the gate
-// is Ordered, of their indices. Concurrent calls take turns.
+// passOn passes on the commands that have ended: in the order in which they ended or, if the
+// gate is Ordered, in the order of their indices. Concurrent calls take turns.
 func (g *Gate) passOn() {
 	g.passing.Lock()
 	defer g.passing.Unlock()
@@ -203,9 +204,9 @@ func (g *Gate) passOn() {
 
 func byIndex(a, b *record) int { return cmp.Compare(a.Index, b.Index) }
 
-// Flush passes on all commands whose outcome is still open, in the order of their indices,
-// and returns when all commands have been passed on. Nothing is passed on later. Call it
-// after Close, when the nodes' side has ended.
+// Flush ends all commands whose outcome is still open, passes on the commands that have not
+// been passed on, in the order of their indices, and returns when all have been passed on.
+// Nothing is passed on later. Call Flush after Close, when the nodes' side has ended.
 func (g *Gate) Flush() {
 	g.mu.Lock()
 	g.number()
@@ -223,8 +224,8 @@ func (g *Gate) Flush() {
 }
 
 // Outstanding returns the commands that were sent and whose outcome is still open, in the
-// order of their indices. It leaves out commands without an index; they will get Next or
-// more.
+// order of their indices. It leaves out commands without an index; their indices will be
+// equal to the result of Next or greater.
 func (g *Gate) Outstanding() []history.Command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -251,9 +252,9 @@ func (c *Conn) Observe() {
 	c.observed = true
 }
 
-// Arrived stamps a command of the connection as handed to the node now. Number counts the
-// connection's commands from 1, handshakes included. Exec is the command's place in the
-// node's order of execution, 0 = unknown.
+// Arrived stamps a command of the connection as handed to the node now. Number is the
+// command's place among the connection's commands, from 1, handshakes included. Exec is the
+// command's place in the node's order of execution; 0 = unknown.
 func (c *Conn) Arrived(number int, node string, exec int) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
@@ -273,7 +274,7 @@ func (c *Conn) Served(number int, reply resp.Message) {
 	}
 }
 
-// NodeEnded notes that no more stamps will come.
+// NodeEnded notes that the node's side will stamp no more commands of the connection.
 func (c *Conn) NodeEnded() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()

@@ -15,7 +15,7 @@ func TestNodesStampsAreMergedEvenIfTheClientHasGone(t *testing.T) {
 	ok := resp.Message("+OK\r\n")
 	for name, c := range map[string]struct {
 		steps func(w *gated, c *Conn)
-		want  history.Command // Arrived, Served and Replied as 1 if they must be set
+		want  history.Command // Arrived, Served and Replied are 1 if they must be set
 	}{
 		"replied": {func(w *gated, c *Conn) {
 			c.Arrived(1, "n7", 3)
@@ -81,7 +81,7 @@ func TestFlushPassesOnWhatNeverEnded(t *testing.T) {
 	var w *gated
 	inBubble(t, false, func(in *gated) {
 		w = in
-		w.conn.Observe() // and then nobody says how it ended
+		w.conn.Observe() // but the node's side never stamps the commands
 		go io.WriteString(w.conn, wire("SET a 1", "SET b 2"))
 		r := resp.NewReader(w.node)
 		resp.Read(r)

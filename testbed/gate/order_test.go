@@ -18,8 +18,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// crowd is an ordered gate in a bubble: two clients with two connections each to
-// three nodes, all of which answer at once.
+// crowd is an ordered gate in a bubble, with two clients. Each client has two connections to
+// each of three nodes. All nodes answer at once.
 type crowd struct {
 	t      *testing.T
 	pushes bool
@@ -33,19 +33,20 @@ type crowd struct {
 
 const crowdNodes = 3
 
-// stagger is another order than that of the connections.
+// stagger implements Options.Stagger. Its order is not the order of the connections.
 func stagger(client int, node string, conn int) time.Duration {
 	at := 7
 	if node != "" {
 		at = int(node[1] - '0')
 	}
-	// A bijection of all that there is, whose multiples do not meet either.
+	// Different arguments give different results. Small multiples of the results differ, too, so
+	// that goroutines that sleep several times do not go on at one instant.
 	return time.Duration(1000+(client*64+at*8+conn)*37%128) * 4
 }
 
-// inCrowd runs test several times, on one processor and on two, with connections
-// that are read and ones that push, and returns what it made of its crowd, which
-// must be the same each time.
+// inCrowd runs test several times, on one processor and on two, with connections that the gate
+// reads and with Pushers. The crowd's log and trace must be the same after each run. inCrowd
+// returns the crowd of the first run.
 func inCrowd(t *testing.T, test func(*crowd)) *crowd {
 	t.Helper()
 	var first *crowd
@@ -118,7 +119,7 @@ func (c *crowd) note(format string, args ...any) {
 	c.trace = append(c.trace, fmt.Sprintf(format, args...))
 }
 
-// all lets every connection do something at one instant.
+// all calls do for every connection at one instant.
 func (c *crowd) all(do func(i int, conn *Conn)) {
 	var running sync.WaitGroup
 	for i, conn := range c.conns {
@@ -137,7 +138,7 @@ func lines(log []history.Command) string {
 
 func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 	c := inCrowd(t, func(c *crowd) {
-		c.gate.stagger = nil // all at one instant
+		c.gate.stagger = nil // so that all connections go on at one instant
 		for range 5 {
 			c.all(func(i int, conn *Conn) {
 				if err := exchange(conn, "SET k v", "GET k"); err != nil {
@@ -169,7 +170,7 @@ func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 
 func TestCommandsArePassedOnWhenTheyAreNumbered(t *testing.T) {
 	newCrowd(t, true, func(c *crowd) {
-		c.conns[0].Observe() // does not end before the node says so
+		c.conns[0].Observe() // commands of this connection end only when the node's side says so
 		for _, i := range []int{2, 0, 1} {
 			if err := exchange(c.conns[i], "GET k"); err != nil {
 				t.Fatal(err)
@@ -200,7 +201,7 @@ func TestCommandsArePassedOnWhenTheyAreNumbered(t *testing.T) {
 	})
 }
 
-// What is woken together goes on one by one, in the order of Stagger.
+// Goroutines that are woken together must go on one by one, in the order of Stagger.
 func TestAResumedClientGoesOnInAFixedOrder(t *testing.T) {
 	c := inCrowd(t, func(c *crowd) {
 		var undo []testbed.Undo
@@ -235,7 +236,7 @@ func TestAResumedClientGoesOnInAFixedOrder(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		resume()
-		time.Sleep(50 * time.Nanosecond) // some have gone on
+		time.Sleep(50 * time.Nanosecond) // the woken goroutines still sleep for their staggers
 		pause()
 		time.Sleep(time.Second)
 		resume()
@@ -252,7 +253,7 @@ func TestAResumedClientGoesOnInAFixedOrder(t *testing.T) {
 	}
 }
 
-// talk sends a command and notes what comes of it.
+// talk sends a command, and notes the results of sending it and of reading its reply.
 func (c *crowd) talk(_ int, conn *Conn) {
 	_, err := io.WriteString(conn, wire("SET k v"))
 	c.note("c%d %s/%d sent: %v", conn.client.id, conn.node, conn.number, err)
@@ -273,7 +274,8 @@ func TestOfManyAtOneInstantTheSameOneReachesThePoint(t *testing.T) {
 						time.AfterFunc(time.Second, func() { u(c.t.Context()) })
 					})
 				}
-				// One connection to each node: the second would be the other's luck.
+				// Use only one connection of each client to each node: which of two connections
+				// sends a client's first command would be random.
 				c.all(func(i int, conn *Conn) {
 					if i%2 == 0 {
 						exchange(conn, "SET k v")
@@ -318,7 +320,7 @@ func TestWhatWaitsWhenTheGateClosesEndsInAFixedOrder(t *testing.T) {
 	}
 }
 
-// Several faults may be set on one place at one moment, in any order.
+// Several faults may be set at one moment of one command, in any order.
 func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
 	inBubble(t, true, func(w *gated) {
 		w.step("acquire")

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// armed is a point that waits to be reached. Gate.mu guards it.
+// armed is a point that has not been reached. Gate.mu guards it.
 type armed struct {
 	point testbed.Point
 	do    func(testbed.Hit)
@@ -18,10 +18,10 @@ type armed struct {
 
 // At implements testbed.Env. Cancel waits for a running do, so do must not call it.
 //
-// Do runs on the goroutine that reached the point, with no lock held, and may do anything
-// to this very client; a pause or crash takes effect before the client goes on. If a
-// command reaches several points at once, their functions run one after the other: by
-// Point.Turn, then in the order of At.
+// Do runs on the goroutine that reached the point, with no lock held. Do may pause or crash
+// this very client; that takes effect before the client goes on. If a command reaches
+// several points at once, their functions run one after the other: the greatest Point.Turn
+// first, equal ones in the order of the calls of At.
 func (g *Gate) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
 	a := &armed{point: p, do: do, skip: p.Skip, done: make(chan struct{})}
 	g.mu.Lock()
@@ -49,7 +49,7 @@ func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 	}
 	g.asleep(who) // other goroutines of this instant go on first
 	if w != testbed.Sent && who.conn != nil && who.conn.closed {
-		return // the command will not be sent, or its reply not let through
+		return // the command will not be sent, or its reply will not be let through
 	}
 	now := g.clock()
 	var due []*armed

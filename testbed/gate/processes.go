@@ -14,8 +14,8 @@ func (c *Client) Route() testbed.Route {
 	return w
 }
 
-// Connect connects the client through the gate to an address in Route or, with Sentinels, to
-// an address that they announce.
+// Connect connects the client through the gate to an address in Route or, if the client uses
+// Sentinels, to an address that the Sentinels announce.
 func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if c.exactly != nil {
 		return c.exactly(ctx, addr)

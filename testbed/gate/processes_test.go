@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// called notes what the gate asks of clients' processes.
+// called implements testbed.Processes. It records the gate's calls.
 type called struct {
 	did    []string
 	refuse error
@@ -54,10 +54,10 @@ func TestWhatComesForAFrozenProcessIsThereWhenItGoesOn(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		go io.WriteString(w.node, "+OK\r\n")
-		if err := replies(w.conn, 1); err != nil { // in the process's socket
+		if err := replies(w.conn, 1); err != nil { // the gate lets the reply through to the process's socket
 			t.Errorf("during the pause: %v", err)
 		}
-		w.node.Close() // even if the connection breaks then
+		w.node.Close() // the reply counts even if the connection then breaks
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		resumed := w.gate.clock()
@@ -110,7 +110,7 @@ func TestAKilledProcessSendsNothingAndItsConnectionsEnd(t *testing.T) {
 		if err := exchange(w.conn, "SET k v"); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("got %v, want %v", err, net.ErrClosed)
 		}
-		w.conn.Close() // as whoever carries it does
+		w.conn.Close() // as the code that forwards the connection does
 		if _, err := w.node.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("the node's end: got %v, want %v", err, io.ErrClosedPipe)
 		}

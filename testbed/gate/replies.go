@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Pusher may be implemented by the connection below the gate: it delivers messages instead
-// of being read. That saves a goroutine per connection and a goroutine switch per reply.
+// Pusher may be implemented by the connection below the gate. A Pusher delivers messages; the
+// gate does not read it. This saves a goroutine per connection and a goroutine switch per
+// reply.
 type Pusher interface {
 	net.Conn
 	// OnMessage sets the receiver: deliver is called with each message as soon as it is
@@ -19,7 +20,7 @@ type Pusher interface {
 	//
 	// Deliver does not block, and does not keep m. It takes the gate's lock. With that lock
 	// held, the gate calls no methods of the connection, so the Pusher may call deliver
-	// with its own locks held. After its Close, the Pusher may still call deliver or not.
+	// with its own locks held. The Pusher may still call deliver after its Close.
 	//
 	// The gate calls OnMessage once, before Gate.Dial returns. It never calls Read or
 	// SetReadDeadline.
@@ -53,8 +54,8 @@ func (c *Conn) receive(m resp.Message) {
 	c.admit(a)
 }
 
-// deliver is receive for a Pusher, for one message or the error after the last. A message
-// that cannot pass at once waits in a goroutine; later messages wait behind it.
+// deliver is receive for a Pusher. It takes one message, or the error after the last message.
+// A message that cannot pass at once waits in a goroutine; later messages wait behind it.
 func (c *Conn) deliver(m resp.Message, err error) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -88,7 +89,7 @@ type arrival struct {
 	answered *record // the command that m answers, nil if none
 }
 
-// admitAll admits the messages that have come, and those that come meanwhile, in order.
+// admitAll admits the messages in arrivals in order, including those that come meanwhile.
 func (c *Conn) admitAll() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -120,7 +121,7 @@ func (c *Conn) calm(r *record) bool {
 func (c *Conn) delay(a arrival) {
 	r := a.answered
 	for r != nil && r.leaving && !c.lost() {
-		c.wait(deadline{}) // functions of its Sent points run first
+		c.wait(deadline{}) // the functions of the command's Sent points run first
 	}
 	if r != nil && r.N > 0 && !c.lost() {
 		r.note(a.m)
@@ -150,7 +151,7 @@ func (c *Conn) admit(a arrival) {
 	c.signal()
 }
 
-// note records the reply, unless the node's side has done so.
+// note records the reply, unless the node's side has recorded it.
 func (r *record) note(m resp.Message) {
 	if !r.served {
 		r.Reply = m.Compact()

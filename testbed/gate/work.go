@@ -52,7 +52,7 @@ func (g *Gate) Work(ctx context.Context, client int) (prolonged <-chan struct{},
 	}
 	if cl.slowed {
 		cl.slowed = false
-		g.asleep(waiter{client: cl}) // the end of the fault goes first
+		g.asleep(waiter{client: cl}) // the goroutine that ended the fault goes on first
 	}
 	if err := g.proceed(ctx, waiter{client: cl}); err != nil || len(cl.work) == 0 {
 		return nil, err

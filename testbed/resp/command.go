@@ -30,8 +30,8 @@ func AppendCommand(b []byte, args ...string) []byte {
 
 var errNoCommand = fmt.Errorf("%w: a command is an array of bulk strings", ErrMalformed)
 
-// Cut parses the first command in b and returns its arguments and its length in b, 0 while
-// the command is incomplete. Memory comes from t, unless t is nil.
+// Cut parses the first command in b and returns its arguments and its length in b. The length
+// is 0 if the command is incomplete. Memory comes from t, unless t is nil.
 func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
 	count, n, err := bulk(b, '*')
 	if n == 0 || err != nil {
@@ -71,8 +71,8 @@ func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
 	return args, n, nil
 }
 
-// bulk parses the first line of b: kind, then a number. It returns the number as length and
-// the length of the line itself, 0 while the line is incomplete.
+// bulk parses the first line of b: kind, then a number. It returns the number as length, and
+// the length of the line itself as line; line is 0 if the line is incomplete.
 func bulk(b []byte, kind byte) (length, line int, err error) {
 	if len(b) == 0 {
 		return 0, 0, nil
@@ -95,14 +95,15 @@ func bulk(b []byte, kind byte) (length, line int, err error) {
 	return length, end + 1, nil
 }
 
-// Texts allocates many small strings, and lists of strings, in few pieces of memory. The
-// zero value is ready for use.
+// Texts allocates small strings and lists of strings. Many of them share one piece of memory.
+// The zero value is ready for use.
 type Texts struct {
 	chars strings.Builder
 	lists []history.Bytes
 }
 
-// Bounds of the pieces' sizes. Pieces grow with use, since most connections carry little.
+// Bounds of the size of a piece of memory. Pieces grow with use, since most connections carry
+// little.
 const (
 	leastText = 256
 	mostText  = 8 << 10
@@ -167,7 +168,7 @@ func classOf(args []history.Bytes) class {
 }
 
 // Counts reports whether a command is one of the recipe's own, and so has a number in its
-// step. Handshakes, PING and subscriptions have none.
+// step. Handshakes (also PING) and subscriptions have no number.
 func Counts(args []history.Bytes) bool { return classOf(args) == ordinary }
 
 // Name returns a command's name in upper case, "" if there are no arguments.

@@ -2,7 +2,7 @@
 // (redis.io, "Redis serialization protocol specification").
 //
 // It parses the bytes of a connection into messages, commands into arguments, and replies
-// into the compact form of histories. A message is one value, from either side. A command
-// counts if it is the tested code's own, unlike a library's handshakes. Replies matches
-// messages to the commands that they answer.
+// into the compact form of histories. A message is one RESP value, from either side. A
+// command counts if the tested code sends it; a library's handshakes do not count. Replies
+// matches messages to the commands that they answer.
 package resp

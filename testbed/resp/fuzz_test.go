@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// values draws a RESP value that Redis could send, with values in it up to depth.
+// values returns a generator of RESP values that Redis could send, nested up to depth.
 func values(depth int) *rapid.Generator[string] {
 	line := rapid.StringMatching(`[ -~]{0,20}`)
 	text := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 300), func(b []byte) string { return string(b) })
@@ -68,7 +68,7 @@ func TestMessagesAreReadAsWrittenHoweverTheyCome(t *testing.T) {
 
 func TestCommandsAreCutAsWritten(t *testing.T) {
 	arg := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 100), func(b []byte) history.Bytes { return history.Bytes(b) })
-	kept := new(Texts) // what was cut stays as it was
+	kept := new(Texts) // shared by all runs; earlier arguments must not change
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.SliceOfN(arg, 1, 40), 1, 5).Draw(t, "commands")
 		var b []byte
@@ -98,11 +98,11 @@ func TestCommandsAreCutAsWritten(t *testing.T) {
 	})
 }
 
-// refused matches bytes that RESP forbids but the library accepts, and lengths that make the
-// library allocate much memory.
+// refused matches bytes that the fuzz test leaves out: bytes that RESP forbids but the library
+// accepts, and lengths that make the library allocate much memory.
 var refused = regexp.MustCompile(`[0-9]{6}|[^\r]\n|^\n|[?](\r[^\n]|[^\r])|[*~>%|$=!;]([+]|-[^1]|-1[^\r])`)
 
-// What we read, the library reads, and the other way round.
+// FuzzRead checks that Read and radix's parser accept the same messages.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"+OK\r\n", ":1\r\n", "$4\r\ntext\r\n", "$-1\r\n", "*-1\r\n", "_\r\n", "*2\r\n+a\r\n*1\r\n$1\r\nb\r\n",
@@ -127,7 +127,7 @@ func FuzzRead(f *testing.F) {
 			}
 			t.Errorf("got %q, %v, want %q, %v", got, err, want, wantErr)
 		}
-		// The same for commands, which have a parser of their own.
+		// Cut, the parser of commands, must agree, too.
 		args, n, err := Cut(b, new(Texts))
 		if err == nil && n > 0 && (n != len(want) || len(args) == 0) {
 			t.Errorf("a command: got %d bytes %q, want %d", n, args, len(want))
@@ -138,7 +138,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// library reads a message with radix's parser, which trusts what it reads.
+// library reads a message with radix's parser, and recovers the parser's panics.
 func library(b []byte) (m []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

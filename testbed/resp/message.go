@@ -15,10 +15,10 @@ import (
 // Message is one complete RESP message, as on the wire.
 type Message []byte
 
-// ErrMalformed is wrapped by every error for bytes that are not RESP.
+// ErrMalformed is wrapped by every error about bytes that are not RESP.
 var ErrMalformed = errors.New("malformed RESP")
 
-// Limits of lengths. A message beyond them is malformed: no Redis sends or accepts it.
+// Limits of lengths. A message that exceeds them is malformed: no Redis sends or accepts it.
 const (
 	maxBulk     = 512 << 20
 	maxElements = 1 << 24
@@ -69,7 +69,7 @@ func readLong(r *bufio.Reader) (Message, error) {
 		if left += children; left > maxElements {
 			return nil, fmt.Errorf("%w: more than %d elements", ErrMalformed, maxElements)
 		}
-		for end := len(m) + body; len(m) < end; { // in pieces: the length may be false
+		for end := len(m) + body; len(m) < end; { // in pieces, since the length may be false
 			from := len(m)
 			m = append(m, make([]byte, min(end-from, readBuffer))...)
 			n, err := io.ReadFull(r, m[from:])
@@ -87,7 +87,7 @@ func readLong(r *bufio.Reader) (Message, error) {
 	return m, nil
 }
 
-// scan returns the length of the first message in b, 0 while the message is incomplete.
+// scan returns the length of the first message in b, 0 if the message is incomplete.
 func scan(b []byte) (n int, err error) {
 	for left := 1; left > 0; left-- {
 		end := bytes.IndexByte(b[n:], '\n') + 1
@@ -116,8 +116,8 @@ var (
 	errUnended = fmt.Errorf("%w: a string is longer than its length", ErrMalformed)
 )
 
-// element parses the first line of a value and returns what follows it: body bytes of text,
-// including CRLF, or children values.
+// element parses the first line of a value and returns the size of the rest: body is the
+// number of bytes of text, including CRLF, and children is the number of values.
 func element(line []byte) (body, children int, err error) {
 	if len(line) < 3 || line[len(line)-2] != '\r' {
 		return 0, 0, fmt.Errorf("%w: %.40q", ErrMalformed, line)
@@ -189,7 +189,7 @@ func (m Message) Compact() history.Bytes {
 	return history.Bytes(b.String())
 }
 
-// compact writes the first value in m to b and returns the rest of m.
+// compact writes the compact form of the first value in m to b and returns the rest of m.
 func compact(b *strings.Builder, m []byte) (rest []byte) {
 	kind, head, rest := header(m)
 	switch kind {
@@ -205,7 +205,7 @@ func compact(b *strings.Builder, m []byte) (rest []byte) {
 			return rest
 		}
 		if kind == '=' && len(text) >= 4 {
-			text = text[4:] // "txt:"
+			text = text[4:] // leaves out the format, "txt:"
 		}
 		b.WriteByte('"')
 		b.Write(text)
@@ -229,13 +229,14 @@ func compact(b *strings.Builder, m []byte) (rest []byte) {
 		b.WriteByte(']')
 	case '_':
 		b.WriteString("nil")
-	default: // + - : , # (
+	default: // the kinds + - : , # (
 		b.Write(head)
 	}
 	return rest
 }
 
-// header splits a message into its kind, the rest of its first line, and the other lines.
+// header splits a message into its kind, the rest of its first line, and all bytes after that
+// line.
 func header(m []byte) (kind byte, head, rest []byte) {
 	line, rest, found := bytes.Cut(m, []byte("\r\n"))
 	if !found || len(line) == 0 {

@@ -16,9 +16,9 @@ type Replies struct {
 }
 
 type awaited struct {
-	number   int    // of the command, from 1
-	confirms string // for a subscription, its name in upper case
-	left     int    // messages until the command is answered
+	number   int    // the command's number, from 1
+	confirms string // the name of a subscription command in upper case; "" for others
+	left     int    // number of messages until the command is answered
 }
 
 // Sent notes that a command was sent and returns its number on the
@@ -38,8 +38,9 @@ func (r *Replies) Sent(args []history.Bytes) int {
 // Idle reports whether every command was answered and no unrequested messages can come.
 func (r *Replies) Idle() bool { return !r.subscribed && len(r.waiting.Live()) == 0 }
 
-// Received notes a message from the node and returns the number of the command whose answer
-// it completes; 0 if there is none, for example for a published message.
+// Received notes a message from the node. If the message completes the answer to a command,
+// Received returns the number of the command; otherwise, for example for a published message,
+// it returns 0.
 func (r *Replies) Received(m Message) int {
 	if len(m) == 0 || len(r.waiting.Live()) == 0 {
 		return 0

@@ -77,7 +77,7 @@ func TestRepliesFindTheirCommands(t *testing.T) {
 	}
 }
 
-// wire is commands, one string each, as clients send them.
+// wire encodes commands, one string each, as clients send them.
 func wire(commands ...string) string {
 	var b []byte
 	for _, c := range commands {

@@ -11,10 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// body is what clients do in a trial.
+// body is the body of a trial.
 type body func(context.Context, testbed.Env) error
 
-// pings sends a command at a time until one fails.
+// pings sends PINGs one after the other, with rest between them, until one fails.
 func pings(rest time.Duration) body {
 	return func(ctx context.Context, env testbed.Env) error {
 		for {
@@ -26,7 +26,7 @@ func pings(rest time.Duration) body {
 	}
 }
 
-// lostReply is a client without timeouts that waits for a reply that is lost.
+// lostReply makes a client without timeouts wait for a reply that is lost.
 func lostReply(ctx context.Context, env testbed.Env) error {
 	undo, err := env.(testbed.Network).Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Downstream)
 	if err != nil {
@@ -116,8 +116,8 @@ func TestAnInterruptedTrialEnds(t *testing.T) {
 	}
 }
 
-// TestADeadClientsCodeAccusesNobody: the code of a crashed client may wait, for its contexts'
-// ends and longer, as a process does that nobody has killed.
+// The code of a crashed client may wait until its contexts end, or longer. That must not become
+// a finding about the lock.
 func TestADeadClientsCodeAccusesNobody(t *testing.T) {
 	dies := func(then func(env testbed.Env)) body {
 		return func(ctx context.Context, env testbed.Env) error {
@@ -131,7 +131,7 @@ func TestADeadClientsCodeAccusesNobody(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		body body
-		says string // "" = the trial comes to its end
+		says string // a part of the error; "" = the trial ends without an error
 	}{
 		"for the end of its context": {dies(func(env testbed.Env) { <-env.Client(0).Locks().Context.Done() }), ""},
 		"for ever":                   {dies(func(testbed.Env) { select {} }), "the code of a crashed client goes on"},

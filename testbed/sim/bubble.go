@@ -12,30 +12,31 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Prefixes of synctest's messages: all goroutines of a bubble are blocked for ever, or some
-// still are after its main function has returned.
+// Prefixes of synctest's panics. Synctest panics with blocked if all goroutines of a bubble are
+// blocked for ever, and with leaked if some goroutines are still blocked after the bubble's main
+// function has returned.
 const (
 	blocked = "deadlock: all goroutines in bubble are blocked"
 	leaked  = "deadlock: main bubble goroutine has exited"
 )
 
 // bubble runs f in a bubble of testing/synctest, whose clock advances only when all its
-// goroutines wait for something in the bubble. A panic of f and a deadlock of the bubble
-// become a *testbed.Breakdown, and a data race testbed.ErrRace; clean reports whether all of the
-// bubble's goroutines have ended. As everywhere in Go, a panic in a goroutine that f started
-// ends the process.
+// goroutines wait for something in the bubble. If f panics or the bubble deadlocks, the error
+// is a *testbed.Breakdown; after a data race it is testbed.ErrRace. clean reports whether all
+// goroutines of the bubble have ended. As everywhere in Go, a panic in a goroutine that f
+// started ends the process.
 //
-// Package testing is needed only to call synctest; nobody reads the zero testing.T.
+// Package testing is needed only to call synctest; the testing.T is zero and unused.
 func bubble(f func() error) (clean bool, err error) {
 	over := make(chan struct{})
-	// After a data race, synctest.Test ends its goroutine.
+	// After a data race, synctest.Test ends the goroutine that called it.
 	go func() {
 		defer close(over)
 		err = fmt.Errorf("sim testbed: %w", testbed.ErrRace)
 		clean, err = enclosed(func() error {
 			own := f()
 			var broken *testbed.Breakdown
-			if errors.As(own, &broken) { // counts in spite of a race
+			if errors.As(own, &broken) { // a breakdown counts even after a data race
 				err = own
 			}
 			return own
@@ -45,7 +46,7 @@ func bubble(f func() error) (clean bool, err error) {
 	return clean, err
 }
 
-// enclosed is bubble, in a goroutine that a data race ends.
+// enclosed does the work of bubble. A data race ends the goroutine that called enclosed.
 func enclosed(f func() error) (clean bool, err error) {
 	ended, id := false, ""
 	defer func() {
@@ -82,8 +83,8 @@ func enclosed(f func() error) (clean bool, err error) {
 	return true, err
 }
 
-// waitsIn tells, from a dump, where goroutines of the bubble wait in the code under test: the
-// end of a sentence.
+// waitsIn returns the end of a sentence that says where goroutines of the bubble wait in the
+// code under test, according to a dump of all goroutines.
 func waitsIn(dump, bubble string) string {
 	return goroutines.Where(goroutines.Lines(goroutines.Parse(dump, bubble)))
 }

@@ -22,21 +22,21 @@ type conn struct {
 	gc      *gate.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
-	joint   *joint // its group of dials; nil if none, or once the result is known
+	joint   *joint // its group of dials; nil if it has none or the dial's result is known
 	up      flow
 	down    flow
 
 	// The client's end.
-	deliver func(resp.Message, error) // nil until the gate asks for it
-	err     error                     // why the client can read nothing more
+	deliver func(resp.Message, error) // the gate's receiver; nil until OnMessage is called
+	err     error                     // why the client can read nothing more; nil if it can
 	closed  bool
-	sent    int // requests
+	sent    int // number of requests sent
 
 	// The node's end.
-	session   *node.Session // nil before the connection is made and after it ended
-	ended     bool          // the node runs no more of its requests
-	seen      uint64        // number of the node's writes after the last command, for WAIT
-	waiting   *waiting      // its WAIT in progress, or nil
+	session   *node.Session // nil until the node accepts the connection
+	ended     bool          // the node runs no more requests of the connection
+	seen      uint64        // the node's count of writes after the connection's last command, for WAIT
+	waiting   *waiting      // the connection's WAIT in progress, or nil
 	behind    []*packet     // requests that arrived during the WAIT
 	resetIdle *resets       // the reset that struck the connection while it was idle; nil if none
 }
@@ -173,7 +173,7 @@ func (c *conn) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(c.server.index+1)), Port: 6379}
 }
 
-// The gate handles deadlines: it reads ahead, and writes never block.
+// The gate handles deadlines, so these methods do nothing. Writes never block.
 
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(time.Time) error { return nil }

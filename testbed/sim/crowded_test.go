@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// There are more commands at once than go-redis has connections, in two simulations, one after the
-// other. go-redis's own wait for a connection would carry a timer from one bubble to the
-// next.
+// In two simulations, one after the other, a client sends more commands at once than go-redis's
+// pool has connections. If go-redis itself waited for a connection, it would carry a timer from
+// one bubble to the next.
 func TestMoreCommandsAtOnceThanConnections(t *testing.T) {
 	for range 2 {
 		tb := New()

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Dials outlive the commands that asked for them, and keep their place in go-redis's pool:
-// commands that give up while nobody answers their dials must not fill it.
+// Dials outlive the commands that asked for them, and keep their places in go-redis's pool.
+// Commands that give up while no node answers their dials must not fill the pool.
 func TestCommandsThatGiveUpWhileDialling(t *testing.T) {
 	for range 2 {
 		tb := New()

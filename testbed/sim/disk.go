@@ -8,24 +8,23 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// disk is the part of a node's append-only file that survives a kill: a prefix of its
-// writes.
+// disk is a node's append-only file. A kill keeps a prefix of its writes.
 type disk struct {
 	durability testbed.Durability
-	durable    node.Snapshot // as of the last fsync
+	durable    node.Snapshot // the data as of the last fsync
 	pending    []write       // writes since the last fsync, in order
-	began      time.Duration // start of the fsync period
-	lost       history.Lost  // reported at the next start
+	began      time.Duration // when the process started; fsyncs happen at whole seconds since then
+	lost       history.Lost  // what the last kill lost; the next start reports it
 }
 
 // write is the node's data after a change.
 type write struct {
 	at    time.Duration
 	after node.Snapshot
-	asked bool // a client asked for the change
+	asked bool // a client caused the change
 }
 
-// wrote notes a change of the data. Asked says whether a client caused it.
+// wrote notes a change of the data. Asked says whether a client caused the change.
 func (d *disk) wrote(s *server, asked bool) {
 	switch d.durability {
 	case testbed.EverySec:
@@ -36,7 +35,7 @@ func (d *disk) wrote(s *server, asked bool) {
 	}
 }
 
-// sync makes the writes before the last fsync durable.
+// sync makes durable the writes up to the last fsync before at.
 func (d *disk) sync(at time.Duration) {
 	last := testbed.LastFsync(d.began, at)
 	for len(d.pending) > 0 && d.pending[0].at <= last {
@@ -45,7 +44,7 @@ func (d *disk) sync(at time.Duration) {
 	}
 }
 
-// die notes the data that are lost when the process ends.
+// die notes in lost which data the kill of the process loses.
 func (d *disk) die() {
 	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {
@@ -63,7 +62,7 @@ func (d *disk) die() {
 	}
 }
 
-// load loads the durable data into a new process.
+// load loads the durable data into a restarted process and returns what the kill lost.
 func (d *disk) load(s *server) (lost history.Lost) {
 	d.began = now()
 	s.node.Reload(s.wall(), d.durable, s.serves())

@@ -1,8 +1,8 @@
 // Package sim runs trials in a deterministic simulation: no Redis, no network, no waiting.
 //
-// A testbed.Setup and a body come in; commands, changes of keys and the body's effects go out.
-// A trial is a pure function of its setup and body: its history and commands are the same on
-// any machine.
+// Testbed.Run takes a testbed.Setup and a body. The setup's functions receive commands and
+// changes of keys. A trial is a pure function of its setup and body: its history and commands
+// are the same on any machine.
 //
 // The words: a bubble of testing/synctest has a clock that advances when all its goroutines
 // wait; a link has two pipes, one for each direction, on which packets travel; an event is the
@@ -10,9 +10,9 @@
 // an instant of its own, so that goroutines that wake together do not race.
 //
 // A trial's body, its recipe and its Redis client run unmodified in a bubble. Connections are
-// in memory. Packets arrive in virtual time; their latencies are a hash of the seed and the
-// packet's identity. Redis nodes are miniredis (package node); the single goroutine that
-// delivers packets runs their commands.
+// in memory. Packets arrive in virtual time; a packet's latency is a hash of the seed and the
+// packet's identity. Redis nodes are based on miniredis (package node). A single goroutine
+// delivers packets and runs the nodes' commands.
 //
 // Limits: a bubble has one clock, so clock skew affects only code that uses the clock of
 // locks.Client. A pause stops a client's connections and steps, but not its timers.

@@ -35,7 +35,7 @@ func (w *simulation) Hold(_ context.Context, l testbed.Link, d testbed.Direction
 
 // shut blocks a link in one direction or both. Hits counts the recipe's commands and
 // replies that were stopped. If both directions are blocked, Hits also counts attempts to
-// connect, since clients may be able to do nothing else.
+// connect, since clients may be unable to do anything but connect.
 func (w *simulation) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,9 +87,9 @@ func (w *simulation) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) 
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }
 
-// link finds a client's link, nil if there is none. In a replicated topology a client's
-// only link matches the name of every node, after a promotion and while two primaries
-// serve.
+// link finds a client's link, nil if there is none. In a replicated topology a client has
+// only one link, which matches the name of every node: promotions and splits move the link
+// from node to node.
 func (w *simulation) link(l testbed.Link) *link {
 	for _, c := range w.clients {
 		if c.Locks().ID != l.From {
@@ -115,10 +115,10 @@ func (r *resets) refuse(c *conn) {
 	c.abort(errReset)
 }
 
-// Reset implements testbed.Network. Hits counts connections with a message in flight, now or
-// when the reset gets to them, those on which a client sends a command before it has noticed,
-// and refused connections, but not idle ones, whose loss harms nobody. The seed decides whether
-// a request in flight survives.
+// Reset implements testbed.Network. Hits counts refused connections, and reset connections
+// that were in use: a message was in flight when Reset was called or when the reset struck,
+// or the client sends a command before it has noticed the reset. Other idle connections do
+// not count. The seed decides whether a request in flight survives.
 func (w *simulation) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

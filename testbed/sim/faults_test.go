@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// in runs body in a simulation of that setup and returns the commands.
+// in runs body in a simulation with this setup and returns the commands.
 func in(t *testing.T, s testbed.Setup, body func(context.Context, *simulation) error) []history.Command {
 	t.Helper()
 	commands, err := trial(t, s, func(ctx context.Context, env testbed.Env) error { return body(ctx, env.(*simulation)) })
@@ -36,8 +36,8 @@ func want(what string, got, want any) error {
 	return nil
 }
 
-// A connection is a stream: once a message on it is lost, all later ones are lost too, even
-// after the cut is healed.
+// A connection is a stream: if it loses a message, it loses all later messages, too, even after
+// the end of the cut.
 func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
 	lost := 0
 	for after := time.Duration(0); after < 400*time.Microsecond; after += time.Microsecond {
@@ -47,7 +47,7 @@ func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
 				return err
 			}
 			time.AfterFunc(after, func() { undo(ctx) })
-			w.redis(0).Pipelined(ctx, func(p redis.Pipeliner) error { // fails, or not
+			w.redis(0).Pipelined(ctx, func(p redis.Pipeliner) error { // may fail
 				p.Do(ctx, "SET", "first", 1)
 				p.Do(ctx, "SET", "second", 1)
 				return nil
@@ -74,7 +74,7 @@ func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
 
 func TestWhatANodeCannotDoFailsTheTrial(t *testing.T) {
 	_, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
-		env.Client(0).Locks().Nodes[0].Do(ctx, "XADD", "k", "*", "f", "v") // the code under test goes on
+		env.Client(0).Locks().Nodes[0].Do(ctx, "XADD", "k", "*", "f", "v") // the error does not stop the code under test
 		return nil
 	})
 	var broken *testbed.Breakdown
@@ -138,8 +138,8 @@ func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
 	})
 }
 
-// A reset takes a moment to get to a connection, which is idle no more if a command is sent on
-// it meanwhile.
+// A reset strikes a connection a moment after Reset was called. If the client sends a command
+// on an idle connection meanwhile, the reset hits this command.
 func TestAResetHitsACommandThatIsSentWhenItStrikes(t *testing.T) {
 	for _, after := range []time.Duration{0, tick, 6 * tick} {
 		t.Run(after.String(), func(t *testing.T) { resetThenSend(t, after) })
@@ -175,14 +175,14 @@ func TestAnExpiryIsNoWriteThatASplitLoses(t *testing.T) {
 			return err
 		}
 		time.Sleep(time.Second)
-		w.redis(0).Get(ctx, "k") // the first on the old connections fails
+		w.redis(0).Get(ctx, "k")
 		hits, _ := undo(ctx)
 		return want("hits", hits, 0)
 	})
 }
 
-// Redis deletes expired keys by itself. When its clock is set back, they do not come back,
-// not even from the disk.
+// Redis deletes expired keys by itself. If its clock is then set back, the keys do not come
+// back, not even from the disk.
 func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
@@ -208,7 +208,7 @@ func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 	})
 }
 
-// Nobody looked while the clock was wrong, so nothing came of it.
+// The node did not look for expired keys while its clock was wrong, so the key must remain.
 func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
 		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {

@@ -18,13 +18,13 @@ func (w *stage) loaded() string {
 	return sha
 }
 
-// knows notes whether the node that clients use knows a script.
+// knows notes whether the node that clients use has a script in its cache.
 func (w *stage) knows(sha string) {
 	r := w.reply(w.node(0), "EVALSHA", sha, 1, "by-script", "v", 100000)
 	w.note("the loaded script: %s", r)
 }
 
-// subscribed listens to channel c and returns how to stop.
+// subscribed subscribes client 1 to the channel c and returns the subscription.
 func (w *stage) subscribed() *redis.PubSub {
 	p := w.node(1).Subscribe(w.ctx, "c")
 	_, err := p.Receive(w.ctx)
@@ -34,8 +34,8 @@ func (w *stage) subscribed() *redis.PubSub {
 
 const noScript = "the loaded script: error NOSCRIPT No matching script. Please use EVAL."
 
-// unsynced is more than a second, and far from the next whole one: writes before it are on
-// the disk.
+// unsynced is more than a second, and not close to a whole number of seconds. Writes that are
+// this old are on the disk.
 const unsynced = 2100 * time.Millisecond
 
 var restarts = []scenario{
@@ -73,7 +73,7 @@ var restarts = []scenario{
 			w.keys("n0", "by-eval=v with a life, h=f=1, k=v, lives=v with a life, n=2, persists=v")
 			w.life("lives", 60*time.Second-300*time.Millisecond)
 			w.knows(sha)
-			w.restart("n0", 0) // again, from what it kept
+			w.restart("n0", 0) // again, from the data that survived the first restart
 			w.see("GET", "k")
 		},
 		want: []string{
@@ -293,7 +293,7 @@ var waits = []scenario{
 			for _, replica := range []string{"n1", "n2"} {
 				w.must(w.Kill(w.ctx, replica, nil))
 			}
-			time.Sleep(300 * time.Millisecond) // until the primary has heard
+			time.Sleep(300 * time.Millisecond) // until the primary has noticed the kills
 			w.seeOf(c, "WAIT", 1, 100)
 		},
 		want: []string{"SET k v: OK", "WAIT 2 0: 2", "WAIT 1 100: 0"},
@@ -356,7 +356,7 @@ var lookings = []scenario{
 			w.note("%d commands waited", hits)
 			w.keys("n0", "waited=v with a life")
 			w.see("EXISTS", "ends")
-			w.life("waited", time.Minute) // counted from when it ran
+			w.life("waited", time.Minute) // the minute began when the command ran
 		},
 		want: []string{"SET waited v PX 60000: no reply", "1 commands waited", "n0 holds: waited=v with a life", "EXISTS ends: 0", "waited lives for 1m0s"},
 	},

@@ -18,13 +18,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// scenario is a trial's body that tells what it sees of the nodes. It must see
-// the same on real Redis and in the simulation.
+// scenario is the body of a trial that notes how nodes behave. The notes must be the same on
+// real Redis and in the simulation.
 type scenario struct {
 	name  string
 	setup testbed.Setup
 	body  func(*stage)
-	// want is what both must see, a line each.
+	// want lists the expected notes, one line each.
 	want []string
 }
 
@@ -61,7 +61,7 @@ func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, e
 		setup.Topology = testbed.Single
 	}
 	if setup.CommandTimeout == 0 {
-		setup.CommandTimeout = time.Minute // nothing times out because the machine is busy
+		setup.CommandTimeout = time.Minute // so long that a busy machine causes no timeouts
 	}
 	err = tb.Run(ctx, setup, func(ctx context.Context, e testbed.Env) (err error) {
 		w := &stage{ctx: ctx, env: e, Nodes: e.(testbed.Nodes)}
@@ -77,7 +77,7 @@ func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, e
 	return seen, err
 }
 
-// stage is what a scenario acts on.
+// stage is the environment of a scenario, with the notes in seen.
 type stage struct {
 	testbed.Nodes
 	ctx  context.Context
@@ -85,7 +85,7 @@ type stage struct {
 	seen []string
 }
 
-// stop ends a scenario.
+// stop is the panic that ends a scenario.
 type stop struct{ error }
 
 // must ends the scenario on an error.
@@ -95,17 +95,17 @@ func (w *stage) must(err error) {
 	}
 }
 
-// node is the pool of a client to the node that it uses now.
+// node returns a client's go-redis client of the node that it uses now.
 func (w *stage) node(client int) *redis.Client {
 	return w.env.Client(client).Locks().Nodes[0].(*redis.Client)
 }
 
-// processor is a connection or a pool of them.
+// processor is a connection or a pool of connections.
 type processor interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// see notes a command of client 0 with its reply.
+// see runs a command of client 0, and notes the command with its reply.
 func (w *stage) see(args ...any) { w.seeOf(w.node(0), args...) }
 
 func (w *stage) seeOf(c processor, args ...any) {
@@ -116,15 +116,15 @@ func (w *stage) note(format string, args ...any) {
 	w.seen = append(w.seen, fmt.Sprintf(format, args...))
 }
 
-// do is a command that must succeed.
+// do runs a command that must succeed.
 func (w *stage) do(args ...any) {
 	if r := w.reply(w.node(0), args...); strings.HasPrefix(r, "error") || r == "no reply" {
 		panic(stop{fmt.Errorf("%v: %s", args, r)})
 	}
 }
 
-// reply returns a command's reply in words. All errors of a lost connection are the same
-// word, because they depend on the network.
+// reply runs a command and returns the reply as text. If the connection is lost, the text is
+// always "no reply", because the error depends on the network.
 func (w *stage) reply(c processor, args ...any) string {
 	v, err := c.Do(w.ctx, args...).Result()
 	var answered redis.Error
@@ -139,7 +139,7 @@ func (w *stage) reply(c processor, args ...any) string {
 	return fmt.Sprint(v)
 }
 
-// life notes whether the key's remaining life is about want.
+// life notes the key's remaining life: as want if it is about want, otherwise as it is.
 func (w *stage) life(key string, want time.Duration) {
 	got, err := w.node(0).PTTL(w.ctx, key).Result()
 	w.must(err)
@@ -150,10 +150,11 @@ func (w *stage) life(key string, want time.Duration) {
 	w.note("%s lives for %v", key, want)
 }
 
-// tolerance bounds how late a scenario may look at the nodes, on a busy machine.
+// tolerance bounds how late a scenario on a busy machine may read a key's remaining life.
 const tolerance = 5 * time.Second
 
-// keys notes a node's keys once they are as awaited; a replica may need some time.
+// keys waits until a node's keys are as awaited, since a replica may need some time, and notes
+// the keys.
 func (w *stage) keys(node, awaited string) {
 	got := ""
 	w.await(func() bool {
@@ -173,14 +174,14 @@ func (w *stage) keys(node, awaited string) {
 	w.note("%s holds: %s", node, got)
 }
 
-// await gives a condition time to come true.
+// await waits until done returns true, but only for a limited time.
 func (w *stage) await(done func() bool) {
 	for end := w.env.Now() + 10*time.Second; !done() && w.env.Now() < end; {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// restart kills a node and brings it back, after a time.
+// restart kills a node and restarts it after the given time.
 func (w *stage) restart(node string, after time.Duration) {
 	w.must(w.Kill(w.ctx, node, nil))
 	time.Sleep(after)
@@ -189,7 +190,7 @@ func (w *stage) restart(node string, after time.Duration) {
 	w.settle()
 }
 
-// settle waits until the clients have noticed which connections broke.
+// settle waits until the clients have replaced their broken connections.
 func (w *stage) settle() {
 	for i := range 2 {
 		w.await(func() bool {
@@ -199,7 +200,7 @@ func (w *stage) settle() {
 	}
 }
 
-// promote makes a replica the primary and tells the clients.
+// promote makes a replica the primary and waits until the clients have moved to it.
 func (w *stage) promote(node string) {
 	w.must(w.Promote(w.ctx, node))
 	for i := range 2 {
@@ -208,14 +209,14 @@ func (w *stage) promote(node string) {
 	w.settle()
 }
 
-// holdReplication stops it and returns how to let it go on.
+// holdReplication stops replication. The undo lets replication go on.
 func (w *stage) holdReplication() testbed.Undo {
 	undo, err := w.StopReplication(w.ctx)
 	w.must(err)
 	return undo
 }
 
-// inSync waits until both replicas have all that there is.
+// inSync waits until both replicas have all data.
 func (w *stage) inSync() {
 	c := w.node(0).Conn()
 	defer c.Close()

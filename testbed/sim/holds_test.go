@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A link is held all the time, except for instants at which it delivers the held packets. The
-// cost of simulating that grows with the number of packets, not of holds.
+// A link is held all the time, except at some instants, when the held packets are released. The
+// number of events must grow with the number of packets, and not with the number of holds.
 func TestWhatAHoldReleasesArrivesThoughAnotherHoldFollowsAtOnce(t *testing.T) {
 	const (
 		requests = 20
@@ -70,8 +70,8 @@ func spent(w *simulation) int {
 	return w.events
 }
 
-// Three faults overlap. A released packet has to wait for another one that is still held; it
-// waits in that hold, and causes no event of its own meanwhile.
+// Three holds overlap. One of them releases a packet while another still holds an earlier packet.
+// The released packet must wait in that other hold, without causing events.
 func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(_ context.Context, w *simulation) error {
 		w.mu.Lock()
@@ -84,7 +84,7 @@ func TestAPacketThatIsReleasedTooEarlyWaitsInAHold(t *testing.T) {
 		y.arrive(late)
 		lift()
 		hold := y.block(&block{})
-		early.freed = y.placed // released from a third
+		early.freed = y.placed // as if a third hold had released the packet
 		y.arrive(early)
 		before := w.events
 		w.mu.Unlock()

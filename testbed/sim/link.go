@@ -20,16 +20,16 @@ type packet struct {
 	conn   *conn // nil on a replication link
 	seq    uint64
 	kind   kind
-	args   []string     // of a request
-	number int          // of a request on its connection, from 1
-	data   resp.Message // of a reply
+	args   []string     // a request's arguments
+	number int          // a request's number on its connection, from 1
+	data   resp.Message // a message to the client
 	// matters says that stopping the packet counts as a hit: it is a recipe's own command
 	// or reply, or replicates a client's write.
 	matters bool
 	copy    *state // data from a primary to its replica
-	offset  uint64 // of the primary's writes
+	offset  uint64 // the primary's count of writes that the packet carries or acknowledges
 	// freed is the number of the pipe's latest block when the packet was released from a
-	// hold; 0 = it was never held.
+	// hold; 0 = the packet was never held.
 	freed int
 }
 
@@ -38,7 +38,7 @@ type kind int
 const (
 	opening kind = iota // a connection is requested or accepted
 	message             // a request or a reply
-	closing             // an end will send nothing more
+	closing             // the sender will send nothing more
 	refusal             // the connection is refused
 	copying             // replication data or acknowledgement
 )
@@ -49,20 +49,20 @@ type pipe struct {
 	id      int // unique; decides the pipe's place within every tick
 	deliver func(*packet)
 	blocks  []*block
-	placed  int    // number of blocks so far
-	resume  func() // called after a drop; nil for a client's link
+	placed  int    // number of blocks placed so far
+	resume  func() // called when a block that dropped packets ends; nil for a client's link
 }
 
 // block is a fault in force on a pipe.
 type block struct {
 	number  int // among the pipe's blocks, from 1
 	drop    bool
-	conn    int     // only this connection; 0 = all
-	server  *server // node of conn: each node numbers its own connections
+	conn    int     // number of the only connection that is blocked; 0 = all
+	server  *server // the node of conn; each node numbers its own connections
 	dials   bool    // attempts to connect count as hits
 	held    []*packet
 	dropped bool
-	lost    []*conn // that lost data, in the order of their first loss
+	lost    []*conn // connections that lost data, in the order of their first loss
 	hits    int
 }
 
@@ -72,8 +72,8 @@ const (
 	spread = 150 * time.Microsecond
 )
 
-// send sends a packet. Its latency is a hash of the packet: goroutines would race for draws
-// from a random generator. The simulation's lock is held.
+// send sends a packet. The latency is a hash of the packet's identity, since goroutines would
+// race for the draws of a random generator. The simulation's lock is held.
 func (y *pipe) send(p *packet, f *flow) {
 	p.pipe, p.seq = y, f.sent
 	f.sent++
@@ -92,7 +92,7 @@ type flow struct {
 	sent     uint64        // number of packets
 	expected uint64        // number of the next packet to arrive
 	last     time.Duration // arrival time of the last packet sent
-	severed  bool          // a packet was lost: later ones do not arrive
+	severed  bool          // a packet was lost, so that later packets do not arrive
 }
 
 // mix hashes numbers as splitmix64 does: every bit of the result depends on every input
@@ -147,8 +147,8 @@ func (y *pipe) arrive(p *packet) {
 		}
 		return
 	}
-	if p.seq > f.expected { // held packets arrive first
-		if b := y.holding(p); b != nil { // perhaps not soon: the packet waits for them there
+	if p.seq > f.expected { // an earlier packet is held, and must arrive first
+		if b := y.holding(p); b != nil { // a hold may last: this packet is held, too
 			b.held = append(b.held, p)
 			return
 		}
@@ -159,14 +159,14 @@ func (y *pipe) arrive(p *packet) {
 	y.deliver(p)
 }
 
-// stops reports whether the block stops the packet. A hold that was placed after the
-// packet's release from another one does not: what a hold releases arrives, however soon the
-// next hold follows. Else a packet might be held, released and held again without end.
+// stops reports whether the block stops the packet. A packet that was released from a hold
+// is not stopped by holds that were placed after its release. Otherwise a packet might be
+// held and released without end.
 func (b *block) stops(p *packet) bool {
 	return b.concerns(p) && (b.drop || p.freed == 0 || b.number <= p.freed)
 }
 
-// concerns reports whether the packet is on the block's connection.
+// concerns reports whether the block applies to the packet's connection.
 func (b *block) concerns(p *packet) bool {
 	return b.conn == 0 || p.conn != nil && p.conn.number == b.conn && p.conn.server == b.server
 }
@@ -181,7 +181,7 @@ func (y *pipe) holding(p *packet) *block {
 	return nil
 }
 
-// block puts a fault in force; the returned function ends it. Held packets then arrive
+// block puts a fault in force. The returned function ends the fault: held packets arrive
 // soon, in order, and connections that lost data are closed.
 func (y *pipe) block(b *block) (lift func()) {
 	y.placed++
@@ -207,9 +207,9 @@ type link struct {
 	client   int
 	target   *server
 	up, down *pipe
-	conns    []*conn // not ended yet, in the order of dialling
+	conns    []*conn // connections that have not ended, in the order of dialling
 	resets   []*resets
-	joint    *joint // the latest dials that began at the same instant
+	joint    *joint // the latest group of dials that began at one instant
 }
 
 func (w *simulation) newLink(client int, target *server) *link {
@@ -228,13 +228,13 @@ func (w *simulation) newPipe(deliver func(*packet)) *pipe {
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	c, err := l.open(ctx, false)
 	if err != nil {
-		return nil, err // c would be a non-nil net.Conn
+		return nil, err // not c, which would be a nil pointer in a non-nil net.Conn
 	}
 	return c, nil
 }
 
-// open dials. Jointly makes the connection indistinguishable from others that are dialled
-// at the same instant.
+// open dials. If jointly is true, the connection is indistinguishable from other such
+// connections that are dialled at the same instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.sim.mu.Lock()
 	name := l.target.name
@@ -285,8 +285,8 @@ func (l *link) retarget(to *server) {
 	l.sim.abort(l.down, l.conns)
 }
 
-// abort closes connections soon, one after another: it must not wake all their clients at
-// the same instant.
+// abort closes connections soon, one after another, so that their clients do not wake at the
+// same instant.
 func (w *simulation) abort(y *pipe, conns []*conn) {
 	for i, c := range conns {
 		w.schedule.add(&event{

@@ -80,7 +80,7 @@ func (w *simulation) Restart(ctx context.Context, node string) (lost history.Los
 	lost = s.start()
 	switch {
 	case w.primary == nil:
-	case s == w.primary: // its replicas load its present data
+	case s == w.primary: // the replicas load the primary's present data
 		for _, st := range s.streams {
 			st.send(false)
 		}
@@ -96,7 +96,7 @@ const (
 	startSpread = 45 * time.Millisecond
 )
 
-// startUp returns how long the process takes to start; nobody can connect meanwhile.
+// startUp returns how long the process takes to start. Nobody can connect during the start.
 func (s *server) startUp() time.Duration {
 	h := mix(s.sim.setup.Seed, uint64(s.index), uint64(s.executed))
 	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
@@ -110,7 +110,7 @@ func (w *simulation) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // StopReplication implements testbed.Nodes: it holds back the primary's later writes from
-// its replicas. Hits counts the writes that at least one replica had to wait for.
+// its replicas. Hits is the greatest number of writes that any one replica had to wait for.
 func (w *simulation) StopReplication(context.Context) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,8 +135,8 @@ func (w *simulation) StopReplication(context.Context) (testbed.Undo, error) {
 }
 
 // Promote implements testbed.Nodes. Data that the replica has not received is lost,
-// including writes that StopReplication holds. The other replicas follow the new primary;
-// the old one, if it still runs, keeps neither replicas nor clients.
+// including writes that StopReplication holds. The other replicas and all clients move to
+// the new primary, even if the old primary still runs.
 func (w *simulation) Promote(_ context.Context, node string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,7 +162,7 @@ func (w *simulation) promote(node string) (*server, error) {
 	if old == nil || old == s {
 		return nil, fmt.Errorf("promote: node %s is not a replica", node)
 	}
-	s.expire() // a replica hides expired keys, but deletes none
+	s.expire() // deletes the expired keys that the replica had only hidden
 	s.leave()
 	s.node.SetReadOnly(false)
 	s.written = old.written

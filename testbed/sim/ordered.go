@@ -11,9 +11,9 @@ import (
 
 // Libraries that use our dialler choose a connection before the simulation sees their
 // command. If several goroutines of a client choose at the same instant, the Go scheduler
-// decides who gets which of several equal connections. So the simulation keeps such
-// connections equal: dials that begin at the same instant complete at the same instant, and
-// a connection gets its number only when all commands and their order are known.
+// decides which goroutine gets which connection. So the simulation makes such connections
+// interchangeable: dials that begin at the same instant complete at the same instant, and
+// settle numbers the connections when all commands and their order are known.
 
 // ordered is a connection whose writes go through a turnstile.
 type ordered struct {
@@ -48,8 +48,8 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// settle chooses the connection of mine, the turn that goes on now: among its own and those
-// of waiting turns that resemble it, the one with the lowest number. The two turns swap
+// settle gives mine, the turn that goes on now, the connection with the lowest number among
+// its own connection and those of waiting turns that resemble it. The two turns swap
 // connections. The simulation's lock is held.
 func (w *simulation) settle(mine *turn) {
 	if mine.conn == nil {
@@ -96,15 +96,15 @@ func (c *conn) idle() bool {
 		!c.up.severed && !c.down.severed && c.up.sent == c.up.expected && c.down.sent == c.down.expected
 }
 
-// joint is a client's dials to one node at the same instant. All results are delivered at
-// the same instant, when the last one is known.
+// joint is the group of a client's dials to one node that began at the same instant. All
+// their results are delivered at one instant, when the last result is known.
 type joint struct {
 	since time.Duration
-	open  int // number of unknown results
+	open  int // number of dials whose results are unknown
 	tell  []func()
 }
 
-// join adds a dial to the joint of its link at this instant.
+// join adds a dial to its link's joint of this instant.
 func (l *link) join(c *conn) {
 	if l.joint == nil || l.joint.since != now() {
 		l.joint = &joint{since: now()}
@@ -113,8 +113,8 @@ func (l *link) join(c *conn) {
 	c.joint.open++
 }
 
-// leave removes a dial from its joint, so that the others do not wait for its result: a
-// fault stopped the dial, or its caller gave up.
+// leave removes a dial from its joint, because a fault stopped the dial or its caller gave
+// up. The other dials of the joint do not wait for its result.
 func (c *conn) leave() {
 	if j := c.joint; j != nil {
 		c.joint = nil
@@ -122,8 +122,8 @@ func (c *conn) leave() {
 	}
 }
 
-// result calls tell, which delivers a dial's result, immediately or, in a joint, when all
-// results are known.
+// result delivers a dial's result by calling tell. If the dial is in a joint, this happens
+// when all results of the joint are known.
 func (c *conn) result(tell func()) {
 	j := c.joint
 	if j == nil {
@@ -135,7 +135,7 @@ func (c *conn) result(tell func()) {
 	j.less()
 }
 
-// less notes that one more result is known, and delivers all after the last.
+// less notes that one more result is known. After the last one, it delivers all results.
 func (j *joint) less() {
 	if j.open--; j.open > 0 {
 		return

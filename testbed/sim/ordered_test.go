@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// pool is a redigo pool of a client's, which dials what it lacks.
+// pool returns a redigo pool of a client. The pool dials with locks.Client.Dial.
 func (w *simulation) pool(client int) *redis.Pool {
 	c := w.Client(client).Locks()
 	return &redis.Pool{MaxIdle: 8, DialContext: func(ctx context.Context) (redis.Conn, error) {
@@ -27,7 +27,7 @@ func (w *simulation) pool(client int) *redis.Pool {
 	}}
 }
 
-// at once calls do for each of n at one instant, and returns when all have.
+// atOnce makes n calls of do at one instant, with i from 0, and returns when all have returned.
 func atOnce(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -38,8 +38,9 @@ func atOnce(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// crowded: goroutines of two clients send to one node at one instant, again and again, over
-// redigo's pools, first over new connections, then over idle ones.
+// crowded makes goroutines of two clients send commands to one node through redigo's pools, all
+// at one instant, in several rounds. The connections are new in the first round, and idle ones
+// later.
 func crowded(ctx context.Context, w *simulation) error {
 	const each, rounds = 4, 5
 	pools := []*redis.Pool{w.pool(0), w.pool(1)}
@@ -76,7 +77,7 @@ func TestWhoDialsForItselfIsServedInOrderToo(t *testing.T) {
 	}
 }
 
-// What a connection cannot be exchanged for shows in its session.
+// A connection must not be exchanged for one whose session differs.
 func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
 	in(t, testbed.Setup{Seed: 5}, func(ctx context.Context, w *simulation) error {
 		p := w.pool(0)
@@ -112,7 +113,7 @@ func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// A fault that stops one of several dials keeps nobody else waiting.
+// If a fault stops one of several dials, the other dials must not wait for it.
 func TestAStoppedDialKeepsTheOthersNot(t *testing.T) {
 	in(t, testbed.Setup{Seed: 5, CommandTimeout: time.Second}, func(ctx context.Context, w *simulation) error {
 		c := w.Client(0).Locks()

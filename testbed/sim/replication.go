@@ -10,10 +10,10 @@ import (
 
 // replication is a server's replication state.
 type replication struct {
-	primary *server   // of this replica; nil for a primary
-	written uint64    // changes of a primary's data, including its predecessors'
-	asked   uint64    // changes caused by clients
-	streams []*stream // to its replicas
+	primary *server   // the primary of this replica; nil for a primary
+	written uint64    // number of changes of a primary's data, those of earlier primaries included
+	asked   uint64    // number of changes that clients caused
+	streams []*stream // a primary's streams to its replicas
 	waits   []*waiting
 }
 
@@ -47,7 +47,7 @@ func (s *stream) flow(y *pipe) *flow {
 	return &s.toPrimary
 }
 
-// replicate makes replica follow primary, and sends it all data.
+// replicate makes replica follow primary, and sends the replica all data.
 func (w *simulation) replicate(replica, primary *server) {
 	replica.leave()
 	replica.primary = primary
@@ -83,7 +83,7 @@ func (st *stream) send(asked bool) {
 	}, &st.toReplica)
 }
 
-// wrote handles a change of the data. Asked says whether a client caused it.
+// wrote handles a change of the data. Asked says whether a client caused the change.
 func (s *server) wrote(asked bool) {
 	s.written++
 	if asked {
@@ -109,8 +109,8 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is the longest time that a primary keeps an expired key that no command
-// reads: Redis looks for such keys ten times a second.
+// activeExpiry is the maximum time for which a primary keeps an expired key that no command
+// reads. Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 
 // expireLater schedules the deletion of the next key to expire, within activeExpiry after
@@ -166,7 +166,8 @@ func (s *server) acknowledged(p *packet) {
 	s.heard(p)
 }
 
-// heard notes a replica's offset, and answers the WAITs that it satisfies.
+// heard notes the offset that a replica acknowledged, and answers the WAITs that now have
+// enough replicas.
 func (s *server) heard(p *packet) {
 	st := s.sim.streamOf(p.pipe)
 	st.acked, st.heard = max(st.acked, p.offset), true
@@ -193,12 +194,12 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
-	over     bool // it timed out while the node was frozen
+	over     bool // the WAIT timed out while the node was frozen
 }
 
 // wait runs WAIT: it answers when enough replicas have every write up to the connection's
-// last command, or after the command's timeout (https://redis.io/commands/wait). The node
-// itself refuses invalid arguments.
+// last command, or after WAIT's timeout (https://redis.io/commands/wait). Package node
+// refuses invalid arguments.
 func (s *server) wait(p *packet) {
 	reply, _ := s.run(p)
 	if reply[0] == '-' {
@@ -228,7 +229,7 @@ func (s *server) wait(p *packet) {
 // maxWait is more milliseconds than any trial lasts.
 const maxWait = 1 << 40
 
-// answer ends a WAIT, and runs the requests that its connection sent meanwhile.
+// answer answers a WAIT, and runs the requests that arrived on its connection meanwhile.
 func (s *server) answer(w *waiting) {
 	c := w.request.conn
 	if c.waiting != w || s.down {

@@ -8,17 +8,18 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// room limits how many commands and dials a client has under way to one node. So go-redis
-// never waits for a place in its own pool of testbed.PoolSize. A command takes a place in that
-// pool, and so does a dial, even after the command that asked for the dial has given up.
+// room limits the commands and dials that a client has under way to one node to
+// testbed.PoolSize. So go-redis never waits for a place in its connection pool, which has the
+// same size. Commands take places in the pool. Dials do, too, even after the command that
+// asked for the dial has given up.
 type room struct {
 	mu      sync.Mutex
-	taken   int             // by commands and dials
-	waiting []chan struct{} // commands, first come first served; closed when they may enter
+	taken   int             // number of commands and dials under way
+	waiting []chan struct{} // one for each waiting command, in order; closed when the command may enter
 }
 
-// enter waits until there is room for one more command, which leaves by leave. It returns the
-// error of ctx if ctx ends before.
+// enter waits until there is room for one more command. A command that has entered ends with
+// leave. If ctx ends first, enter returns ctx's error.
 func (r *room) enter(ctx context.Context) error {
 	r.mu.Lock()
 	if r.taken < testbed.PoolSize {
@@ -38,13 +39,14 @@ func (r *room) enter(ctx context.Context) error {
 	defer r.mu.Unlock()
 	i := slices.Index(r.waiting, mine)
 	if i < 0 {
-		return nil // let in at the same moment: a select would choose at random
+		return nil // the command may enter: if both cases were ready, select chose at random
 	}
 	r.waiting = slices.Delete(r.waiting, i, i+1)
 	return ctx.Err()
 }
 
-// dial adds a dial, which leaves by leave. It never waits, since its command is already in.
+// dial adds a dial, which ends with leave. Dial never waits, since the command that asked for
+// the dial has entered.
 func (r *room) dial() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

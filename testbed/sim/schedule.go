@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// epoch is the time at which every bubble begins (testing/synctest). It is the trial's
-// start, and the time of every unskewed wall clock then.
+// epoch is the wall-clock time at which every bubble of testing/synctest begins. The trial
+// starts at epoch.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // now returns the time since the trial's start. It works only in a bubble.
@@ -45,12 +45,12 @@ func (a *agenda) Pop() any {
 
 // tick is the unit of the network's time. Two events of the same pipe are at least a tick
 // apart, and each pipe has its own instant within every tick. So no two events share an
-// instant, and no event shares one with a timer that code woken by another pipe sets for
-// whole ticks.
+// instant. If code that a pipe woke sets a timer for a whole number of ticks, the timer does
+// not share an instant with another pipe's events.
 const tick = time.Microsecond
 
-// Places within a tick. Pipes have the first ones, with gaps for other events of clients,
-// such as their staggers. Turns have the rest.
+// Places are the nanoseconds within a tick. Pipes have the first placesOfPipes, apart from
+// each other by gaps for other events of clients, such as staggers. Turns have the rest.
 const (
 	apart         = 2
 	placesOfPipes = 100
@@ -75,7 +75,7 @@ func alignTo(at, place time.Duration) time.Duration {
 }
 
 // schedule makes events happen one by one, each at its own instant: all consequences of an
-// event are over before the next. The simulation's lock guards it.
+// event are over before the next event. The simulation's lock guards the schedule.
 type schedule struct {
 	events agenda
 	timer  *time.Timer
@@ -139,8 +139,8 @@ func (s *schedule) next(at time.Duration) *event {
 	return nil
 }
 
-// run is the scheduler's goroutine. Only it makes the simulation's events happen; it ends when
-// the schedule is closed.
+// run is the scheduler's goroutine, the only one that makes the simulation's events happen.
+// It ends when the schedule is closed.
 func (w *simulation) run() {
 	for {
 		select {
@@ -177,8 +177,8 @@ func (w *simulation) happen(e *event) {
 	e.do()
 }
 
-// interruptEvery is the number of events between two polls of the campaign's context, which
-// lives outside the bubble.
+// interruptEvery is the number of events between two polls of the campaign's context. The
+// context lives outside the bubble, so nothing in the bubble can wait for it.
 const interruptEvery = 64
 
 // close ends the scheduler. The simulation's lock is held.

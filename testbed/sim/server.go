@@ -20,12 +20,12 @@ type server struct {
 	node     *node.Node
 	down     bool
 	pauses   []*freeze
-	backlog  []*packet     // that came while frozen or catching up
-	catching bool          // working off the backlog after a pause
-	skew     time.Duration // by which the wall clock is ahead
-	executed int           // commands, including the running one
-	ran      int           // commands, without the running one
-	conns    []*conn       // with a session, in the order of connecting
+	backlog  []*packet     // packets that came while the node was frozen or catching up
+	catching bool          // the node works off the backlog after a pause
+	skew     time.Duration // lead of the wall clock
+	executed int           // number of commands, including the running one
+	ran      int           // number of commands, without the running one
+	conns    []*conn       // connections with a session, in the order of connecting
 	disk     disk
 	expiring time.Duration // time of the next deletion of an expired key; 0 = none
 	replication
@@ -95,7 +95,7 @@ func (s *server) execute(p *packet) {
 		s.wait(p)
 		return
 	}
-	s.expire() // before and apart from the command's changes
+	s.expire() // here, so that expiries do not count as the command's changes
 	before := s.node.Writes()
 	reply, pushes := s.run(p)
 	if s.node.Writes() != before {
@@ -133,7 +133,7 @@ func (s *server) reply(p *packet, data resp.Message) {
 	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
 }
 
-// replies answers an (UN)SUBSCRIBE command, with one message for each of its arguments.
+// replies answers a SUBSCRIBE or UNSUBSCRIBE command, with one message for each argument.
 func (s *server) replies(p *packet, data []byte) {
 	r := resp.NewReader(bytes.NewReader(data))
 	var all []resp.Message
@@ -200,12 +200,12 @@ func (s *server) start() (lost history.Lost) {
 // backlog.
 func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 
-// serving is the time that a node takes for each command of a backlog. So after a pause the
-// clients that it answers first go on before it serves the last ones.
+// serving is the time that a node takes for each command of a backlog. So after a pause, the
+// first clients to be answered go on before the node serves the last ones.
 const serving = 20 * tick
 
-// thaw ends a pause. The backlog then runs in order; each request sees the clock at its
-// execution.
+// thaw ends a pause. The backlog then runs in order. Each request sees the time at which it
+// runs, and not the time at which it arrived.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
@@ -218,8 +218,8 @@ func (s *server) thaw(f *freeze) {
 	}
 }
 
-// catchUp runs the first request of the backlog and schedules the next, until the backlog
-// is empty or the node is paused again.
+// catchUp handles the first packet of the backlog and schedules a call of itself for the next
+// one. It stops when the backlog is empty or the node is paused again.
 func (s *server) catchUp() {
 	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
 		s.catching = false

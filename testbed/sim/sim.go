@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Testbed runs trials; it is safe for concurrent use. It reuses nodes in later trials.
+// Testbed runs trials; it is safe for concurrent use. Trials reuse the nodes of earlier ones.
 type Testbed struct {
 	mu   sync.Mutex
 	idle []*node.Node
@@ -46,10 +46,11 @@ func (*Testbed) RealTime() bool { return false }
 // WatchesKeys returns true: the testbed records changes of nodes' keys.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. The body's context ends soon after ctx, or when the trial
-// exceeds its time limit: then the error is a *testbed.Breakdown. It also ends when the
-// trial exceeds its budget of events, or when a client sends a command that nodes do not
-// support; these errors are the testbed's own.
+// Run implements testbed.Testbed. The body's context ends soon after ctx ends, or when the
+// trial exceeds its time limit or its budget of events. The error for the time limit is a
+// *testbed.Breakdown, unless only the code of crashed clients goes on. The error for the
+// budget is the testbed's own, and so is the error if a client has sent a command that nodes
+// do not support.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	s, err := s.Complete()
 	if err != nil {
@@ -64,7 +65,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	}
 	var limit error
 	clean, err := bubble(func() error { return live(ctx, s, nodes, body, &limit) })
-	if limit != nil { // a bubble that is blocked in spite of it is no finding
+	if limit != nil { // the testbed cannot judge the trial, so a deadlock is no finding
 		err = limit
 	}
 	if clean {
@@ -73,7 +74,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// take returns n empty nodes. It creates them outside of bubbles.
+// take returns n empty nodes. Run calls take outside the bubble, where nodes must be created.
 func (t *Testbed) take(n int) ([]*node.Node, error) {
 	t.mu.Lock()
 	have := min(n, len(t.idle))

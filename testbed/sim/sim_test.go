@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// trial runs body in a simulation of that setup and returns the commands.
+// trial runs body in a simulation with this setup and returns the commands.
 func trial(t testing.TB, s testbed.Setup, body func(context.Context, testbed.Env) error) ([]history.Command, error) {
 	t.Helper()
 	tb := New()
@@ -96,7 +96,7 @@ func benchmarkClient(b *testing.B, do func(context.Context, *redis.Client) error
 	b.ReportMetric(elapsed.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
 }
 
-// BenchmarkSetUp is a trial of two clients in which nothing happens.
+// BenchmarkSetUp runs trials of two clients in which nothing happens.
 func BenchmarkSetUp(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	tb := New()

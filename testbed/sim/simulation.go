@@ -18,8 +18,8 @@ import (
 // simulation is the running simulation of one trial.
 type simulation struct {
 	setup  testbed.Setup
-	outer  context.Context // the campaign's, from outside the bubble
-	ctx    context.Context // the trial's
+	outer  context.Context // the campaign's context, from outside the bubble
+	ctx    context.Context // the trial's context
 	cancel context.CancelCauseFunc
 	gate   *gate.Gate
 
@@ -28,13 +28,13 @@ type simulation struct {
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
-	buried   bool          // the contexts of crashed clients were ended
-	limit    *error        // why the testbed cannot judge the trial
+	buried   bool          // whether end has ended the contexts of crashed clients
+	limit    *error        // set to the reason if the testbed cannot judge the trial
 	broken   error         // why the simulation ended the trial; nil if it did not
 	pipes    int
 	servers  []*server
 	streams  []*stream
-	primary  *server // of a replicated topology
+	primary  *server // the primary of a replicated topology; nil in other topologies
 	clients  []*client
 	turns    turns
 	changes  int // number of reported changes of keys
@@ -51,8 +51,8 @@ var (
 	_ testbed.SplitBrain = (*simulation)(nil)
 )
 
-// live runs a trial from beginning to end, in its bubble. limit gets the error of a trial that
-// the testbed ended because it cannot judge it.
+// live runs a trial from beginning to end, in its bubble. If the testbed cannot judge the
+// trial, it ends the trial and sets *limit to the error.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error, limit *error) error {
 	w := &simulation{setup: s, outer: outer, limit: limit, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
@@ -84,12 +84,12 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	return err
 }
 
-// aftermath is the time for goroutines of the code under test to notice the trial's end:
-// the bubble's clock stops when its main function returns.
+// aftermath is the time that goroutines of the code under test have to notice the trial's
+// end. After it the bubble's main function returns, and the bubble's clock stops.
 const aftermath = 10 * time.Second
 
-// bodyPlace is the place within a tick at which the body starts, and so the nemesis's
-// timers. No pipe has this place.
+// bodyPlace is the place within a tick at which the body starts. The nemesis's timers, which
+// start with the body, have this place, too. No pipe has it.
 const bodyPlace = placesOfPipes - apart/2
 
 // build makes the nodes and the clients with their links.
@@ -136,13 +136,13 @@ func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
 	d := time.Duration(turns) * tick
 	if place := now() % tick; place < placesOfPipes && place%apart != 0 {
-		return d // it has been staggered since its pipe woke it, and would come to another pipe's place
+		return d // the present instant lies between two pipes' places, and so does the result
 	}
-	return d + 1 // differs from the instants of the pipe that woke them
+	return d + 1 // leaves the place of the pipe that woke the goroutine
 }
 
-// clientsInTurn is the number of clients with distinct staggers. More clients are seldom
-// woken at the same instant, and long staggers would slow them down.
+// clientsInTurn is the number of clients with distinct staggers. More clients than that are
+// seldom woken at the same instant, and long staggers would slow clients down.
 const clientsInTurn = 16
 
 // serving returns the nodes that clients use now, in the order of
@@ -193,8 +193,8 @@ func (w *simulation) tearDown() {
 	w.gate.Flush()
 }
 
-// eventsPerClient is the budget of events in a trial of usual length: hundreds of times
-// more than a trial needs.
+// eventsPerClient is the budget of events for each client in a trial of at most usualLimit:
+// hundreds of times what a trial needs.
 const (
 	eventsPerClient = 300_000
 	usualLimit      = time.Minute
@@ -216,17 +216,18 @@ func (w *simulation) exhausted() {
 	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
 }
 
-// overdue ends a trial that has exceeded its time limit, beside the schedule: the gate must not
-// be asked while mu is held.
+// overdue starts end on a goroutine of its own: mu is held here, and end calls the gate, which
+// must not be called while mu is held.
 func (w *simulation) overdue() { go w.end() }
 
-// burial is how long the code of crashed clients may take to come to its end when its contexts
-// have ended.
+// burial is the time that the code of crashed clients has to end after its contexts have
+// ended.
 const burial = time.Minute
 
-// end ends a trial that has exceeded its time limit. If nothing but the code of crashed
-// clients keeps it from its end, no lock is to blame, since a dead process waits for nothing:
-// their contexts end first, and if that does not help, this is the testbed's limit.
+// end ends a trial that has exceeded its time limit. If only the code of crashed clients
+// still runs, no lock is to blame, since a dead process waits for nothing. In that case end
+// first ends the contexts of the crashed clients. If their code then still goes on, the
+// testbed cannot judge the trial.
 func (w *simulation) end() {
 	living, crashed := w.gate.InOperation()
 	w.mu.Lock()
@@ -246,7 +247,7 @@ func (w *simulation) end() {
 	}
 }
 
-// breakDown ends a trial because the code under test does not come to its end. Mu is held.
+// breakDown ends a trial because the code under test does not end. Mu is held.
 func (w *simulation) breakDown() {
 	b := &testbed.Breakdown{
 		Kind: history.FRunaway, Stack: goroutines.All(),
@@ -277,8 +278,8 @@ func (w *simulation) newClient(id int) *client {
 		l := w.newLink(id, s)
 		c.links = append(c.links, l)
 		o := testbed.RedisOptions(address(i), w.setup.CommandTimeout)
-		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one means none
-			o.DialTimeout = timeout // only faults delay a dial
+		if timeout := w.setup.CommandTimeout; timeout > 0 { // negative = no timeout
+			o.DialTimeout = timeout // shorter than RedisOptions' is safe: only faults delay a dial
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
 		stile := w.turnstile(id, i)

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// frozen: a client sends many commands at once to a frozen node, each over its own
-// connection, and one more when the first is answered. frozen calls during while the node
-// works off its backlog, and returns the commands that arrived, in order.
+// frozen makes a client send many commands to a frozen node, each over a connection of its own,
+// and one more command when the first is answered. It calls during while the node works off
+// its backlog, and returns the commands that arrived, in the order of execution.
 func frozen(t *testing.T, requests int, during func(context.Context, *simulation) error) []history.Command {
 	t.Helper()
 	commands := in(t, testbed.Setup{Seed: 3, CommandTimeout: 10 * time.Second}, func(ctx context.Context, w *simulation) error {
@@ -25,7 +25,7 @@ func frozen(t *testing.T, requests int, during func(context.Context, *simulation
 			return err
 		}
 		var asking sync.WaitGroup
-		var first atomic.Bool // no sync.Once: who waits for a mutex stops the clock
+		var first atomic.Bool // not sync.Once: a goroutine that waits for a mutex stops the clock
 		for i := range requests {
 			asking.Go(func() {
 				c.Do(ctx, "SET", fmt.Sprint("queued-", i), 1)

@@ -14,11 +14,11 @@ import (
 
 // turnstile guards a client's connections to one node. Commands that several goroutines
 // send at the same instant pass one by one, in an order that does not depend on the Go
-// scheduler: otherwise they would race for the connections of the pool. Equal commands of
-// one client to one node may swap places, since they are indistinguishable.
+// scheduler. Otherwise the goroutines would race for the connections of the pool. Equal
+// commands of one client to one node may swap places, since they are indistinguishable.
 //
 // A go-redis client passes the turnstile before it chooses a connection; other libraries
-// pass it when they write to one (ordered).
+// pass it when they write to a connection (ordered).
 type turnstile struct {
 	sim          *simulation
 	client, node int
@@ -32,10 +32,10 @@ func (w *simulation) turnstile(client, node int) turnstile {
 // turn is a goroutine that waits at a turnstile.
 type turn struct {
 	turnstile
-	text  func() string // of its commands
+	text  func() string // returns the text of its commands
 	conn  *gate.Conn    // its connection, if already chosen
 	since time.Duration
-	next  chan struct{} // closed when it may go on
+	next  chan struct{} // closed when the goroutine may go on
 }
 
 // turns are the turns of all clients.
@@ -81,9 +81,9 @@ func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// roomy makes the goroutine's stack large enough for what follows. Many commands run on a
-// goroutine of their own, whose stack would otherwise grow thirty calls deeper, where it takes
-// several times as long to copy: an eighth of the time of a RedLock's trials.
+// roomy makes the goroutine's stack large enough for the command that follows. Many commands
+// run on a goroutine of their own. Otherwise its stack would grow thirty calls deeper, where
+// copying the stack takes several times as long: an eighth of the time of Redlock's trials.
 //
 //go:noinline
 func roomy() byte {
@@ -99,7 +99,7 @@ func text(cmds ...redis.Cmder) string {
 	return text
 }
 
-// pass blocks until it is the caller's turn, or until ended is closed.
+// pass blocks until the caller's turn comes, or until ended is closed.
 func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	w := t.sim
 	w.mu.Lock()
@@ -124,12 +124,12 @@ func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 
 // callNext schedules the next waiting turn. The simulation's lock is held.
 func (w *simulation) callNext() {
-	// Timeouts count from here. Each turn has its own place, so that its timeouts do not
-	// coincide with other turns' events.
+	// A command's timeouts count from its turn. Each turn has a place of its own, so that
+	// the timeouts do not coincide with other turns.
 	w.turns.called++
 	place := placesOfPipes + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
-		// Skip turns that began at this instant: others may still be added.
+		// Skip turns that began at this instant: more turns may still be added.
 		all, first, instant := w.turns.waiting, -1, now()
 		for i, t := range all {
 			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {
@@ -152,7 +152,7 @@ func (t *turn) compare(o *turn) int {
 	if before := cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node)); before != 0 {
 		return before
 	}
-	return cmp.Compare(t.text(), o.text()) // is needed seldom, and dear
+	return cmp.Compare(t.text(), o.text()) // last, since making the texts is expensive and seldom needed
 }
 
 // dismiss lets all waiting turns go on: the trial is over.

@@ -9,7 +9,7 @@ import (
 
 var _ node.Witness = (*server)(nil)
 
-// serves reports whether clients use the node, or would if it were up.
+// serves reports whether clients use the node whenever it is up.
 func (s *server) serves() bool { return s.sim.primary == nil || s.sim.primary == s }
 
 // Ends implements node.Witness.

@@ -31,8 +31,8 @@ type nodeKey struct {
 	key  history.Bytes
 }
 
-// chained checks the invariants of a log of changes, and returns the keys' contents at its
-// end.
+// chained checks the invariants of a log of changes, and returns the keys' contents at the end
+// of the log.
 func chained(t *testing.T, commands []history.Command, changes []history.KeyChange) map[nodeKey]*history.KeyContent {
 	t.Helper()
 	have := map[nodeKey]*history.KeyContent{}
@@ -59,8 +59,8 @@ func chained(t *testing.T, commands []history.Command, changes []history.KeyChan
 	return have
 }
 
-// toldOf returns "node by key" for each change; consecutive changes on one node by one cause
-// are joined.
+// toldOf formats each change as "node cause key". It joins consecutive changes on one node that
+// have one cause: "node cause key key".
 func toldOf(changes []history.KeyChange) string {
 	var told []string
 	last := ""
@@ -73,7 +73,7 @@ func toldOf(changes []history.KeyChange) string {
 	return strings.Join(told, ", ")
 }
 
-// each is an error of any of these.
+// each calls the steps in order until one fails, and returns the error.
 func each(steps ...func() error) error {
 	for _, do := range steps {
 		if err := do(); err != nil {
@@ -83,7 +83,8 @@ func each(steps ...func() error) error {
 	return nil
 }
 
-// send sends commands, each written as words, and takes any answer.
+// send returns a step that sends a client's commands. Each command is given as words separated
+// by spaces. A nil reply is no error.
 func (w *simulation) send(ctx context.Context, client int, commands ...string) func() error {
 	return func() error {
 		for _, c := range commands {
@@ -92,7 +93,7 @@ func (w *simulation) send(ctx context.Context, client int, commands ...string) f
 				args = append(args, word)
 			}
 			err := w.redis(client).Do(ctx, args...).Err()
-			for broken := 0; err != nil && err != redis.Nil && broken < 3; broken++ { // connections, by a promotion
+			for broken := 0; err != nil && err != redis.Nil && broken < 3; broken++ { // a promotion breaks connections
 				err = w.redis(client).Do(ctx, args...).Err()
 			}
 			if err != nil && err != redis.Nil {
@@ -120,7 +121,7 @@ func wait(d time.Duration) func() error {
 
 var replicated = testbed.Setup{Topology: testbed.Replicated}
 
-// whatMakesChanges are trials with the changes that they make.
+// whatMakesChanges holds trials by name, with the changes that must be reported in each.
 var whatMakesChanges = map[string]struct {
 	setup testbed.Setup
 	body  func(ctx context.Context, w *simulation) error
@@ -209,7 +210,8 @@ func TestKeyChangesNameWhatMadeThem(t *testing.T) {
 	}
 }
 
-// TestKeyChangesMakeUpWhatTheNodesHave: a trial in which much happens, twice.
+// The reported changes of an eventful trial must add up to the nodes' keys. Two runs of the trial
+// must report the same.
 func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 	for _, topology := range []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent} {
 		var first []byte
@@ -253,8 +255,8 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 	}
 }
 
-// stir: clients write concurrently while the first node is paused and restarted, its clock is
-// set, and, if possible, another node is promoted.
+// stir makes clients write concurrently while the first node is paused and restarted, its clock
+// is set, and, if possible, another node is promoted.
 func stir(ctx context.Context, w *simulation) error {
 	writers := make(chan error, 2)
 	for client := range 2 {
@@ -263,7 +265,7 @@ func stir(ctx context.Context, w *simulation) error {
 			for i := 0; i < 200 && err == nil; i++ {
 				time.Sleep(time.Duration(7+client) * time.Millisecond)
 				k := fmt.Sprint("k", i%5)
-				w.redis(client).Set(ctx, k, client, time.Duration(i%4)*50*time.Millisecond) // fails, or not
+				w.redis(client).Set(ctx, k, client, time.Duration(i%4)*50*time.Millisecond) // may fail
 				w.redis(client).HSet(ctx, "h"+k, fmt.Sprint("f", client), i)
 				w.redis(client).Eval(ctx, `return redis.call("RENAME", KEYS[1], KEYS[2])`, []string{k, "r" + k})
 				err = ctx.Err()
@@ -297,7 +299,7 @@ func stir(ctx context.Context, w *simulation) error {
 	return faults
 }
 
-// TestUnwatchedTrialsAreTheSame: whether keys are watched does not influence a trial.
+// Watching keys must not influence a trial.
 func TestUnwatchedTrialsAreTheSame(t *testing.T) {
 	for _, topology := range []testbed.Topology{testbed.Single, testbed.Replicated} {
 		setup := testbed.Setup{Seed: 5, Topology: topology, Durability: testbed.EverySec}

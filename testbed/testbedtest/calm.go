@@ -14,10 +14,10 @@ import (
 // calmTries bounds how often calm repeats a body on a machine that stalls.
 const calmTries = 5
 
-// calm runs body as run does, and again in a new environment if the last one reported an election
-// that no fault explains. Then the machine was too busy to schedule a server, and failures
-// say nothing about the testbed. The last try always counts: a testbed with such an
-// election every time is broken.
+// calm runs body as run does. If the environment reports an election that no fault explains,
+// the machine was too busy to schedule a server, and failures say nothing about the testbed.
+// In that case calm repeats body in a new environment. The last try always counts: a testbed
+// that has such an election in every try is broken.
 func (s suite) calm(setup testbed.Setup, body func(*testEnv, *election)) []history.Command {
 	s.Helper()
 	for try := 1; ; try++ {
@@ -32,7 +32,8 @@ func (s suite) calm(setup testbed.Setup, body func(*testEnv, *election)) []histo
 	}
 }
 
-// hearing runs body once in a new environment and records the elections that it reports.
+// hearing runs body once in a new environment. It collects the failures in found and the
+// environment's elections in elected.
 func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*testEnv, *election)) []history.Command {
 	s.Helper()
 	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())

@@ -16,15 +16,15 @@ const (
 	jump = time.Minute
 )
 
-// skewNode sets a key that expires and one that does not, and makes the node's clock jump.
+// skewNode sets a key with an expiry and a key without one, and makes the node's clock jump.
 func (w *testEnv) skewNode(by time.Duration) {
 	w.mustSet(0, "lasting", "1")
 	w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
 	w.jump(by, 1)
 }
 
-// jump makes the node's clock jump, and checks the number of moved expiries and the time
-// that the node shows.
+// jump makes the node's clock jump. It checks that lives expiries moved, and that the node's
+// TIME shows the jump.
 func (w *testEnv) jump(to time.Duration, lives int) {
 	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)
@@ -38,7 +38,8 @@ func (w *testEnv) jump(to time.Duration, lives int) {
 	}
 }
 
-// lives checks which keys the node still has.
+// lives checks whether the key with an expiry "lives" or has "ended", and that the other key
+// still exists.
 func (w *testEnv) lives(want string) {
 	w.Helper()
 	got, err := w.redis(0, 0).Exists(w.ctx, "brief").Result()
@@ -53,9 +54,9 @@ func nodeForward(s suite) {
 	s.run(single, func(w *testEnv) {
 		w.skewNode(jump)
 		w.lives("ended")
-		w.jump(jump, 0) // it has that offset already
+		w.jump(jump, 0) // the clock has that offset already
 		w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
-		w.lives("lives") // passing time is not affected
+		w.lives("lives") // the clock's speed has not changed
 		time.Sleep(life + time.Second)
 		w.lives("ended")
 		if _, err := w.NodeClocks().SkewNode(w.ctx, "n9", jump, nil); err == nil {
@@ -74,7 +75,7 @@ func nodeBack(s suite) {
 		if want := jump - time.Second; ttl > want || ttl < want-patience {
 			w.Errorf("its remaining life: got %v, want %v", ttl, want)
 		}
-		w.jump(0, 1) // back to the right time
+		w.jump(0, 1) // the clock jumps back to the right time
 		w.lives("ended")
 	})
 }

@@ -54,7 +54,7 @@ func (w *testEnv) put(client int, key, value string) {
 	w.must(w.shared(client).Set(w.ctx, key, value, time.Hour).Err())
 }
 
-// masters checks which nodes have the slots.
+// masters checks which nodes are the masters.
 func (w *testEnv) masters(want ...string) {
 	w.Helper()
 	if got := w.List(); !slices.Equal(got, want) {
@@ -62,7 +62,8 @@ func (w *testEnv) masters(want ...string) {
 	}
 }
 
-// ran returns the nodes that executed commands of that name, in order.
+// ran returns the nodes that executed the commands with this name without an error, in the
+// order of the commands.
 func ran(commands []history.Command, name string) []string {
 	var nodes []string
 	for _, c := range named(commands, name) {
@@ -179,7 +180,7 @@ func restartedMaster(s suite) {
 		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
-		// On a slow machine, n3 has replaced n0 or is just doing so: it has the key's copy.
+		// On a slow machine, n3 may replace n0, and n3 has a copy of the key.
 		got, err := w.shared(0).Get(w.ctx, first).Result()
 		replaced := w.List()[0] != "n0"
 		for end := w.Now() + patience; got == "1" && !replaced && w.Now() < end; time.Sleep(10 * time.Millisecond) {
@@ -220,9 +221,9 @@ func migration(s suite) {
 		if len(told) != 1 || told[0].Key != first || told[0].Value != "1" {
 			w.Errorf("told: got %+v, want %s with its value", told, first)
 		}
-		w.gets(0, first, "1") // redirected by ASK
+		w.gets(0, first, "1") // the client is redirected by ASK
 		moving.liftAfter(1)
-		w.gets(0, first, "1") // redirected by MOVED, or knows the new master
+		w.gets(0, first, "1") // the client is redirected by MOVED, or knows the new master already
 		if got, err := script.Run(w.ctx, w.shared(0), []string{first}).Text(); got != "1" || err != nil {
 			w.Errorf("script at the new master: got %q, %v, want 1", got, err)
 		}
@@ -262,7 +263,8 @@ func halfway(s suite) {
 }
 
 func unrepeated(s suite) {
-	// With a long timeout: all commands but one, and requests for the slots, must succeed.
+	// The timeout is long, since all commands but one, and all requests for the slots, must
+	// succeed.
 	commands := s.calm(clustered, func(w *testEnv, _ *election) {
 		w.put(0, first, "1")
 		cut := w.cut(c0n0, testbed.Downstream)

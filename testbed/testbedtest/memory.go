@@ -23,7 +23,7 @@ func eviction(s suite) {
 		w.must(w.redis(0, 0).HSet(w.ctx, "a", "f", "1").Err())
 		for _, want := range [][]history.KeyState{
 			{{Key: "a", Type: "hash", TTL: -1, Value: "f=1"}, {Key: "b", Type: "string", TTL: -1, Value: "1"}},
-			nil, // no keys are left
+			nil, // the node has no more keys
 		} {
 			if got, err := w.evict("n0"); !slices.Equal(got, want) || err != nil {
 				w.Errorf("got %+v, %v, want %+v", got, err, want)

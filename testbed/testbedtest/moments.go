@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// moments checks that events of a node are reported at the moment at which they happen:
-// while clients send commands all the time, no command runs on the wrong side of the
-// report.
+// moments holds the promises that events of a node are reported at the moment at which they
+// happen. The tests send commands all the time. Each command must run either before the event
+// and the report, or after both.
 var moments = []promise{
 	{name: "nothing runs after a node is told to be down", test: toldKill, needs: testbed.CanNodes},
 	{name: "nothing runs between an eviction and the word of it", test: toldEviction, needs: testbed.CanMemory},
@@ -22,8 +22,9 @@ var moments = []promise{
 // hammered is a key that clients increment all the time.
 const hammered = "hammered"
 
-// hammer calls strike on n0 while clients increment the key. It returns the increments that
-// ran, in the order of execution, and when strike called told.
+// hammer calls strike, which injects a fault into n0, while clients increment the key. It
+// returns the increments that ran, in the order of execution, and the time at which strike
+// called told.
 func (s suite) hammer(strike func(w *testEnv, told func() error) error) (ran []history.Command, told time.Duration) {
 	const clients = 3
 	calls := 0
@@ -93,8 +94,9 @@ func toldJump(s suite) {
 	})
 }
 
-// toldLoss checks when strike calls told: the node has answered every increment of the lost
-// key before the call, and every increment of the new key arrives after the call.
+// toldLoss checks the moment at which strike calls told, which reports the loss of the key.
+// The node must have answered every increment of the lost key before that moment. Every
+// increment of the new key must arrive after it.
 func (s suite) toldLoss(strike func(w *testEnv, told func() error) error) {
 	ran, told := s.hammer(strike)
 	anew := 0

@@ -125,7 +125,7 @@ func heldReplies(s suite) {
 }
 
 func heldConnection(s suite) {
-	const tries = 4 // more than there are connections in the pool
+	const tries = 4 // more than the pool has connections
 	first := c0n0
 	first.Conn = 1
 	commands := s.run(brief, func(w *testEnv) {
@@ -142,7 +142,7 @@ func heldConnection(s suite) {
 		}
 		w.mustSet(0, "k", "2")
 		hold.liftAfter(1)
-		w.await("n0", "k", "late") // the SET that overtook it is overwritten
+		w.await("n0", "k", "late") // the held SET overwrites the SET that overtook it
 	})
 	var ghost, rival history.Command
 	for _, c := range named(commands, "SET") {

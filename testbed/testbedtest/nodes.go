@@ -71,8 +71,8 @@ func killedInPause(s suite) {
 	})
 }
 
-// unsynced is longer than the period that appendfsync everysec may lose, and not close to a
-// whole second.
+// unsynced is longer than the period whose writes appendfsync everysec may lose, and not close
+// to a whole number of seconds.
 const unsynced = 2100 * time.Millisecond
 
 func restarts(s suite) {
@@ -87,7 +87,7 @@ func restarts(s suite) {
 		s.Run(string(c.durability), func(t *testing.T) {
 			setup := testbed.Setup{Topology: testbed.Single, Durability: c.durability}
 			suite{t, s.open}.run(setup, func(w *testEnv) {
-				for round := range 2 { // a second restart finds the files, too
+				for round := range 2 { // the second restart must find the files, too
 					w.mustSet(0, "old", "1")
 					if c.durability == testbed.EverySec {
 						time.Sleep(unsynced)
@@ -162,7 +162,7 @@ func failovers(s suite) {
 				}
 				_, err := w.Restart(w.ctx, "n0")
 				w.must(err)
-				w.inSync(2)               // the old primary, too
+				w.inSync(2)               // n2 and the old primary
 				w.check("n0", "late", "") // the old primary's own write is gone
 				w.check("n0", "after", "1")
 			})
@@ -179,7 +179,7 @@ func failovers(s suite) {
 func (w *testEnv) promote(kill bool) {
 	stopped := w.stopReplication()
 	w.mustSet(0, "late", "1")
-	time.Sleep(hasty) // until the write reaches the hold
+	time.Sleep(hasty) // until the write to the replicas is held
 	if kill {
 		w.must(w.Kill(w.ctx, "n0", nil))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// failedMove checks that slots are where their keys are after a failed move: either the new
-// master refused the keys, or the report of the move failed.
+// failedMove checks that each slot is where its keys are after a move that failed, because the
+// new master refused the keys or because the report of the move failed.
 func failedMove(s suite) {
 	for name, refused := range map[string]bool{"keys refused": true, "not told": false} {
 		s.Run(name, func(t *testing.T) {

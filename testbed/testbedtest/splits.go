@@ -55,7 +55,7 @@ func split(s suite) {
 		w.sees(0, "old", "")
 		w.mustSet(0, "after", "1")
 		w.inSync(testbed.Replicas)
-		w.check("n0", "both", "new") // it has discarded its own writes
+		w.check("n0", "both", "new") // n0 has discarded its own writes
 		w.check("n0", "old", "")
 		w.check("n0", "after", "1")
 	})
@@ -85,8 +85,8 @@ func splitAndKilled(s suite) {
 	})
 }
 
-// warm gives a client two connections to its primary, so that the next fault hits a
-// command, not a dial.
+// warm gives a client two connections to its primary, so that the next fault hits a command
+// and not a dial.
 func (w *testEnv) warm(client int) {
 	for range 2 {
 		c := w.redis(client, 0).Conn()

@@ -20,7 +20,7 @@ var storms = []promise{
 }
 
 const (
-	stormLasts   = 500 * time.Millisecond // in each environment
+	stormLasts   = 500 * time.Millisecond // the length of the storm in each environment
 	stormWorlds  = 9
 	stormClients = 3
 )
@@ -92,7 +92,7 @@ func (w *testEnv) storm(rng *rand.Rand, replicas bool) error {
 	return err
 }
 
-// keepBusy sends single commands and pipelines until the client ends. They may fail.
+// keepBusy sends single commands and pipelines, which may fail, until the client ends.
 func (w *testEnv) keepBusy(ctx context.Context, client int) {
 	for i := 0; w.Client(client).Step(ctx, "busy") == nil; i++ {
 		for _, r := range w.Client(client).Locks().Nodes {
@@ -106,8 +106,8 @@ func (w *testEnv) keepBusy(ctx context.Context, client int) {
 	}
 }
 
-// disturb injects one random fault. If mustUndo, a client is paused: without the undo, the
-// client never ends.
+// disturb injects one random fault. mustUndo says that the fault pauses a client, which would
+// never end without the undo.
 func (w *testEnv) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
 	names := w.List()
 	node := names[rng.IntN(len(names))]
@@ -131,7 +131,8 @@ func (w *testEnv) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mus
 	return undo, mustUndo, err
 }
 
-// lose kills a node, and then restarts it or fails over.
+// lose kills a node, and then restarts it. With replicas, if the node is n0, lose stops
+// replication before the kill and then promotes n1; undo lets replication go on.
 func (w *testEnv) lose(node string, replicas bool) (undo testbed.Undo, err error) {
 	failover := replicas && node == "n0"
 	if failover {

@@ -16,12 +16,13 @@ type promise struct {
 	test func(suite)
 	// needs is the capability that this test needs; "" = none.
 	needs testbed.Capability
-	// where is the topology that this test needs; "" = one that all testbeds have.
+	// where is the topology that this test needs; "" = the test needs only topologies that
+	// all testbeds have.
 	where testbed.Topology
 }
 
-// Run tests each promise for which the testbed has the capability and topology, in a
-// subtest.
+// Run tests in a subtest each promise for which the testbed has the capability and the
+// topology.
 func Run(t *testing.T, open Open) {
 	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// hasty is the clients' command timeout in tests in which commands are to time out.
+// hasty is the clients' command timeout in tests in which commands must time out. Tests also
+// wait for hasty until a fault has taken effect.
 const hasty = 500 * time.Millisecond
 
 // patience bounds the wait for something that must happen, on a busy machine.
@@ -57,7 +58,7 @@ func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []h
 		setup.Clients = 2
 	}
 	if setup.CommandTimeout == 0 {
-		setup.CommandTimeout = time.Minute // a busy machine causes no timeouts
+		setup.CommandTimeout = time.Minute // so long that a busy machine causes no timeouts
 	}
 	setup.Clock = tb.Clock()
 	var mu sync.Mutex
@@ -77,7 +78,7 @@ func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []h
 			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),
 			Clocks: e.(testbed.Clocks), Clients: e.(testbed.Clients), ctx: ctx,
 		}
-		w.Nodes, _ = e.(testbed.Nodes) // may be nil; then no test uses it
+		w.Nodes, _ = e.(testbed.Nodes) // may be nil; in that case no test uses Nodes
 		defer func() {
 			if p := recover(); p != nil {
 				var ok bool
@@ -123,7 +124,7 @@ func (w *testEnv) must(err error) {
 	}
 }
 
-// redis returns a client's connection pool to its node of that index.
+// redis returns a client's go-redis client of the node with this index in locks.Client.Nodes.
 func (w *testEnv) redis(client, node int) *redis.Client {
 	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }
@@ -172,8 +173,8 @@ func (w *testEnv) check(node, key, want string) {
 	}
 }
 
-// await waits until a key has that value on a node, and then a little longer, so that the
-// reply to the SET has travelled as far as it can.
+// await waits until a key has the value want on a node. It then waits a little longer, so that
+// the reply to the SET has travelled as far as it can.
 func (w *testEnv) await(node, key, want string) {
 	got := ""
 	for end := w.Now() + patience; w.Now() < end; time.Sleep(time.Millisecond) {
@@ -185,7 +186,7 @@ func (w *testEnv) await(node, key, want string) {
 	w.must(fmt.Errorf("%s on %s: got %q to the end, want %q", key, node, got, want))
 }
 
-// inSync waits until that many replicas have all writes of the primary.
+// inSync waits until this number of replicas have all writes of the primary.
 func (w *testEnv) inSync(replicas int) {
 	c := w.redis(1, 0).Conn()
 	defer c.Close()
@@ -197,7 +198,8 @@ func (w *testEnv) inSync(replicas int) {
 	}
 }
 
-// fault is a fault in force. A fault may be made in any goroutine.
+// fault is a fault in force, or the error with which its injection failed. Any goroutine may
+// inject faults: lift, not the injection, checks the error.
 type fault struct {
 	*testEnv
 	undo testbed.Undo
@@ -254,8 +256,8 @@ func (f fault) liftAfter(hits int) {
 	}
 }
 
-// restart kills a node, checks that it is down, restarts it, and checks that it reports the
-// losses of that durability.
+// restart kills a node, checks that the node is down, restarts it, and checks that Restart
+// reports the losses of this durability.
 func (w *testEnv) restart(node string, d testbed.Durability) {
 	w.must(w.Kill(w.ctx, node, nil))
 	w.mustNotSet(0, "down", "on a killed node")
@@ -266,7 +268,7 @@ func (w *testEnv) restart(node string, d testbed.Durability) {
 	}
 }
 
-// named returns the commands of that name.
+// named returns the commands with this name.
 func named(commands []history.Command, name string) []history.Command {
 	var some []history.Command
 	for _, c := range commands {

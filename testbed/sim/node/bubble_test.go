@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A node is made once and serves many bubbles: nothing in it may belong to one.
+// A node is created once and serves many bubbles, so that nothing in it may belong to a bubble.
 func TestNodeServesOneBubbleAfterAnother(t *testing.T) {
 	n := newNode(t)
 	for range 3 {

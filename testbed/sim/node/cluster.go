@@ -1,7 +1,7 @@
 package node
 
-// The node is not part of a cluster. Clients that support clusters find out with these
-// commands.
+// The node is not part of a cluster. Clients that support clusters use these commands to find
+// that out.
 
 // clusterCommands returns the subcommands of CLUSTER. Redis checks a subcommand's name and
 // its number of arguments before it refuses the subcommand.

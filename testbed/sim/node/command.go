@@ -11,26 +11,27 @@ type traits uint16
 
 const (
 	write           traits = 1 << iota
-	readonly               // reads keys: tracking remembers them
+	readonly               // reads keys, which client-side caching then tracks
 	noScript               // refused in scripts
 	typed                  // run by miniredis
 	zeroIsNothing          // the reply 0 means that nothing changed
 	overwrites             // replaces the whole key and its expiry
 	unordered              // the reply is a set in random order and must be sorted
 	whileSubscribed        // allowed to a RESP2 client with subscriptions
-	immediate              // not queued by MULTI
+	immediate              // runs at once even in a transaction
 	random                 // draws from miniredis's generator
 )
 
-// command is a Redis command. The node does not support one without run and typed.
+// command is a Redis command. The node does not support a command that has neither run nor
+// the trait typed.
 type command struct {
 	name              string
 	arity             int // including the name; -n means at least n
 	traits            traits
 	first, last, step int // key positions, as in COMMAND INFO
-	numkeys           int // position of the number of keys, or 0
+	numkeys           int // position of the argument that counts the keys; 0 = there is none
 	run               handler
-	subs              []command // such as CLIENT ID
+	subs              []command // subcommands, such as CLIENT ID
 	bySub             map[string]*command
 }
 
@@ -78,8 +79,9 @@ func (c *command) written(args []string) []string {
 	return c.keys(args)
 }
 
-// lookup finds a command and its subcommand by their names, in any case. c is nil if Redis
-// has none; if only the subcommand is unknown, container is its command.
+// lookup finds the command or subcommand that args name, in upper, lower or mixed case. For a
+// subcommand, container is its command; otherwise container is nil. If Redis has no such
+// command or subcommand, c is nil.
 func lookup(args []string) (c, container *command) {
 	if c = commands[args[0]]; c == nil {
 		if c = commands[strings.ToLower(args[0])]; c == nil {

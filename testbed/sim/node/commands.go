@@ -2,8 +2,8 @@ package node
 
 import "slices"
 
-// commands are the commands of Redis 7.0, and some newer ones, by name. The table is filled in init, since
-// handlers of scripts and transactions look commands up in it.
+// commands are the commands of Redis 7.0, and some newer ones, by name. The function init fills
+// this table, since an initial value would cause an initialization cycle: handlers read the table.
 var commands map[string]*command
 
 func init() {
@@ -98,7 +98,7 @@ func otherCommands() []command {
 	}
 }
 
-// typedCommands are the commands that miniredis runs, except KEYS.
+// typedCommands are the commands that miniredis runs, and KEYS, which the node runs itself.
 var typedCommands = []command{
 	// strings
 	{"append", 3, write | typed, 1, 1, 1, 0, nil, nil, nil},
@@ -198,8 +198,8 @@ var typedCommands = []command{
 	{"zunionstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
 }
 
-// missingCommands are Redis commands that the node does not support: they block, their data
-// cannot be snapshotted, or no lock needs them.
+// missingCommands are Redis commands that the node does not support, because they block,
+// their data cannot be snapshotted, or no lock needs them.
 var missingCommands = []command{
 	{name: "acl", arity: -2},
 	{name: "bgrewriteaof", arity: 1},
@@ -285,8 +285,8 @@ var missingCommands = []command{
 	{name: "zrangestore", arity: -5},
 }
 
-// newerCommands are commands on data that Redis or Valkey got after Redis 7.0. The node says
-// that it does not support them: a lock that uses them is not to be judged as if its server
+// newerCommands are data commands that Redis or Valkey got after Redis 7.0. The node reports
+// them as not supported, since a lock that uses them must not be judged as if the server had
 // refused them.
 var newerCommands = []command{
 	{name: "delex", arity: -2},

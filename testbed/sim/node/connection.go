@@ -23,7 +23,7 @@ func (n *Node) cmdPing(s *Session, args []string) {
 
 func (n *Node) cmdEcho(_ *Session, args []string) { n.bulk(args[1]) }
 
-// cmdQuit only answers: the owner of the connection closes it.
+// cmdQuit only replies. The owner of the connection closes the connection.
 func (n *Node) cmdQuit(_ *Session, _ []string) { n.ok() }
 
 func (n *Node) cmdReset(s *Session, _ []string) {
@@ -151,7 +151,7 @@ func clientCommands() []command {
 	return subs
 }
 
-// clientNoEvict has nothing to do: the node evicts no clients.
+// clientNoEvict changes nothing, since the node evicts no clients.
 func (n *Node) clientNoEvict(_ *Session, args []string) {
 	if !strings.EqualFold(args[2], "ON") && !strings.EqualFold(args[2], "OFF") {
 		n.fail(syntax)
@@ -196,7 +196,7 @@ func (n *Node) cmdRole(_ *Session, _ []string) {
 	n.array(0)
 }
 
-// cmdInfo gives only the fields that clients look for.
+// cmdInfo replies with only those fields that clients look for.
 func (n *Node) cmdInfo(_ *Session, args []string) {
 	wanted := args[1:]
 	var b strings.Builder

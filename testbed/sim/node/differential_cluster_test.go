@@ -8,13 +8,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// ofClusters are the subcommands of CLUSTER.
+// ofClusters returns the subcommands of CLUSTER that the node knows.
 func ofClusters() []string {
 	return slices.DeleteFunc(node.CommandNames(), func(name string) bool { return !strings.HasPrefix(name, "CLUSTER ") })
 }
 
-// A client may ask any node whether it is one of a cluster, from a script or in a
-// transaction, too.
+// Clients use these commands to find out whether a node belongs to a cluster. The node must
+// refuse the commands as Redis does, also in scripts and transactions.
 func TestANodeWithoutAClusterRefusesAsRedisDoes(t *testing.T) {
 	var steps []step
 	for _, name := range append(ofClusters(), "CLUSTER", "CLUSTER NOSUCH", "READONLY", "READWRITE", "ASKING") {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The pools that arguments are drawn from are small, for commands to meet on the
+// Arguments are drawn from these pools. The pools are small, so that commands often use the
 // same keys, owners and channels.
 var (
 	keyPool     = []string{"k1", "k2", "h1", "h2", "", "b\x00\xff\r\n"}
@@ -22,8 +22,8 @@ var (
 	channelPool = []string{"c1", "c2", "redisson_lock__channel:{k1}", ""}
 	patternPool = []string{"c*", "c?", "c[12]", "redisson*", "*"}
 	messagePool = []string{"0", "m", "", "\x00\xff"}
-	// lives are long enough to outlast any script of commands: what happens at a
-	// life's end has tests of its own.
+	// Expiries in the future outlast any script of commands. The fragment short and the test
+	// edges compare what happens when a key expires.
 	milliPool  = []string{"100000", "60000", "100499", "100500", "1", "0", "-1", "-100000"}
 	secondPool = []string{"100", "60", "0", "-1", "-100"}
 	oddLives   = []string{"abc", "", "1.5", "9223372036854775807", "9223372036854775", "-9223372036854775808", "9223372036854775808", "99999999999999"}
@@ -31,10 +31,11 @@ var (
 	atSeconds  = []string{"@s100", "@s+60", "@s-10", "0", "-1", "1"}
 )
 
-// gen draws some arguments.
+// gen is a generator of arguments.
 type gen func(*rapid.T) []string
 
-// from draws one argument from a pool, rarely one of odd ones.
+// from returns a generator that draws one argument from pool or, in one of ten cases, from
+// odd.
 func from(pool []string, odd ...string) gen {
 	return func(t *rapid.T) []string {
 		if len(odd) > 0 && rapid.IntRange(0, 9).Draw(t, "odd") == 9 {
@@ -44,7 +45,7 @@ func from(pool []string, odd ...string) gen {
 	}
 }
 
-// all draws from one after the other.
+// all returns a generator that draws from each of gens, in this order.
 func all(gens ...gen) gen {
 	return func(t *rapid.T) []string {
 		var args []string
@@ -55,7 +56,7 @@ func all(gens ...gen) gen {
 	}
 }
 
-// some draws least to most times.
+// some returns a generator that draws from g several times: from least to most times.
 func some(g gen, least, most int) gen {
 	return func(t *rapid.T) []string {
 		var args []string
@@ -66,12 +67,12 @@ func some(g gen, least, most int) gen {
 	}
 }
 
-// oneOf draws from one of several.
+// oneOf returns a generator that draws from one of gens.
 func oneOf(gens ...gen) gen {
 	return func(t *rapid.T) []string { return gens[rapid.IntRange(0, len(gens)-1).Draw(t, "which")](t) }
 }
 
-// word is an argument that is always there, in either case.
+// word returns a generator of the argument w, sometimes in lower case.
 func word(w string) gen { return from([]string{w, w, strings.ToLower(w)}) }
 
 func none(*rapid.T) []string { return nil }
@@ -86,13 +87,13 @@ var (
 	atMs    = from(atMillis, oddLives...)
 	atS     = from(atSeconds, oddLives...)
 	channel = from(channelPool)
-	// which are EXPIRE's conditions.
+	// which draws conditions of EXPIRE, valid and invalid ones.
 	which = oneOf(none, none, word("NX"), word("XX"), word("GT"), word("LT"), all(word("NX"), word("GT")), all(word("GT"), word("LT")), all(word("XX"), word("GT")), word("BAD"))
 	life  = oneOf(all(word("EX"), seconds), all(word("PX"), millis), all(word("EXAT"), atS), all(word("PXAT"), atMs))
 )
 
-// arguments are the commands that are compared, with their arguments. What
-// recipes send beside them is found by running the recipes.
+// arguments holds the commands that single draws, with generators of their arguments. Recipes
+// may send other commands; recordRecipes finds these by running the recipes.
 var arguments = map[string]gen{
 	"SETNX":  all(key, value1),
 	"SET":    all(key, value1, some(oneOf(life, life, word("NX"), word("NX"), word("XX"), word("GET"), word("KEEPTTL"), word("BAD")), 0, 3)),
@@ -163,21 +164,23 @@ var arguments = map[string]gen{
 	"PUBSUB NUMPAT":   none,
 }
 
-// Those that are not drawn as single commands, but in fragments of their own.
+// inFragments lists the commands that are not drawn as single commands, but in fragments of
+// their own.
 var inFragments = []string{
 	"MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "EVAL", "EVALSHA",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "HELLO",
 }
 
-// neverSucceed are compared by their errors alone.
+// neverSucceed lists the commands that always fail. Only their errors are compared.
 var neverSucceed = []string{
 	"NOSUCHCOMMAND", "CLIENT NOSUCH", "SCRIPT NOSUCH", "CLIENT SETINFO", "SCRIPT KILL", "CLUSTER", "READONLY", "READWRITE", "ASKING",
 }
 
-// elsewhere is compared on whole testbeds, by the test that is named.
+// elsewhere lists the commands that other tests compare on whole testbeds, with the package of
+// these tests and the reason.
 var elsewhere = map[string]string{"WAIT": "testbed/sim: it needs replicas"}
 
-// optionsOf are the options whose comparison is counted one by one.
+// optionsOf lists the options for which the coverage has counts of their own, by command.
 var optionsOf = map[string][]string{
 	"SET":       {"EX", "PX", "EXAT", "PXAT", "NX", "XX", "GET", "KEEPTTL"},
 	"GETEX":     {"EX", "PX", "EXAT", "PXAT", "PERSIST"},
@@ -187,7 +190,8 @@ var optionsOf = map[string][]string{
 	"PEXPIREAT": {"NX", "XX", "GT", "LT"},
 }
 
-// declared are all names that must be compared with success at least once.
+// declared returns the names of all commands and options for which at least one successful
+// reply must be compared.
 func declared() []string {
 	names := slices.Concat(slices.Collect(maps.Keys(arguments)), otherNames, inFragments)
 	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(neverSucceed, n) })
@@ -200,10 +204,10 @@ func declared() []string {
 	return names
 }
 
-// names are those of arguments, in order.
+// names lists the commands in arguments, sorted.
 var names = slices.Sorted(maps.Keys(arguments))
 
-// command draws one command, rarely with an argument too few or too many.
+// command draws one command of arguments, sometimes with one argument too few or too many.
 func command(t *rapid.T) []string {
 	return commandOf(t, rapid.SampledFrom(names).Draw(t, "command"))
 }

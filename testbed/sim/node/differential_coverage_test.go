@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// tally is what was compared of one command.
+// tally counts the comparisons of one command: all replies, those of them that were errors,
+// and the listed differences.
 type tally struct{ replies, errors, listed int }
 
 // coverage counts comparisons by command, by option and by script.
 type coverage struct {
 	tallies    map[string]*tally
-	exceptions map[string]int // by id
-	heard      int            // messages that came unasked
-	scripts    int
+	exceptions map[string]int // number of differences by the exception's ID
+	heard      int            // number of pushed messages that were compared
+	scripts    int            // number of scripts of commands
 }
 
 func newCoverage() *coverage {
@@ -29,7 +30,7 @@ func (c *coverage) of(name string) *tally {
 	return c.tallies[name]
 }
 
-// compared counts a comparison by what Redis answered.
+// compared counts a comparison, as an error if Redis replied with an error.
 func (c *coverage) compared(name string, reply value) {
 	t := c.of(name)
 	t.replies++
@@ -57,7 +58,7 @@ func (c *coverage) add(more *coverage) {
 	c.scripts++
 }
 
-// missing names what was never compared, or only when it failed.
+// missing returns the declared names that were never compared, or only with errors.
 func (c *coverage) missing(declared []string) []string {
 	var missing []string
 	for _, name := range declared {
@@ -68,7 +69,7 @@ func (c *coverage) missing(declared []string) []string {
 	return missing
 }
 
-// String is a table of the coverage.
+// String returns the coverage as a table.
 func (c *coverage) String() string {
 	var b strings.Builder
 	total := 0

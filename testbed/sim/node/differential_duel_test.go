@@ -13,10 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// step is one thing that a script of commands does: a command of a session, or a
-// pause if there are no arguments. An argument "@ms+5" or "@s-1" is the server's
-// time, in milliseconds or seconds, and an offset. The command "@replica" with
-// "yes" or "no" makes the node a replica or a primary.
+// step is one step of a script of commands: a command of a session or, if args is empty, a
+// pause. An argument such as "@ms+5" or "@s-1" stands for the server's time plus an offset, in
+// milliseconds or seconds. The command "@replica" makes the nodes replicas ("yes") or primaries
+// ("no").
 type step struct {
 	session int
 	args    []string
@@ -34,7 +34,7 @@ func (s step) String() string {
 	return fmt.Sprintf("s%d %s", s.session, strings.Join(quoted, " "))
 }
 
-// GoString is what rapid prints of a step.
+// GoString returns the form in which rapid prints a step.
 func (s step) GoString() string { return s.String() }
 
 func transcript(steps []step) string {
@@ -47,28 +47,29 @@ func transcript(steps []step) string {
 
 const replicaOrder = "@replica"
 
-// errStraddled: a millisecond ended while a command ran, so that its instant is uncertain.
+// errStraddled says that a millisecond ended while a command ran, so that the command's time is
+// uncertain.
 var errStraddled = errors.New("the millisecond changed during a command")
 
-// errDiverged ends a script after a listed difference that leaves the two nodes
+// errDiverged ends a script of commands after a listed difference that leaves the two nodes
 // with different data.
 var errDiverged = errors.New("listed: the nodes now differ")
 
-// sessions is how many sessions a script has.
+// sessions is the number of sessions on each node.
 const sessions = 3
 
-// duel runs scripts of commands on the real node and on the simulated one.
+// duel runs scripts of commands on a real node and on a simulated node, and compares them.
 type duel struct {
 	real     *realNode
 	sim      *node.Node
 	sessions []*node.Session
-	queued   [][][]string // by session, what its MULTI holds
-	heard    [][]resp.Message
-	scripts  map[string]string // names of the recipes' scripts by SHA1, and by source
-	now      time.Time         // the server's, when it was last looked at
-	tracking bool              // a session may be told of any write
-	typed    bool              // keys of other types may be there
-	count    *coverage         // of this attempt
+	queued   [][][]string      // by session: the commands queued since MULTI
+	heard    [][]resp.Message  // by session: pushes of the simulated node that are not compared yet
+	scripts  map[string]string // names of the recipes' scripts, by SHA1 and by source
+	now      time.Time         // the server's time after the last command
+	tracking bool              // CLIENT TRACKING was used, so that any write may push a message
+	typed    bool              // keys of typedPool may exist
+	count    *coverage         // the coverage of this attempt
 }
 
 func newDuel(t testing.TB) *duel {
@@ -80,13 +81,13 @@ func newDuel(t testing.TB) *duel {
 	return &duel{real: connectReal(t, sessions), sim: sim}
 }
 
-// attempts bounds how often a script starts again because a millisecond ended during a
-// command.
+// attempts limits how often a script of commands starts again because a millisecond ended
+// during a command.
 const attempts = 2000
 
-// run runs a script on both, from the beginning, until no millisecond ended
-// during a command, and returns the first difference that is not listed. Only
-// the last attempt counts as compared.
+// run runs a script of commands on both nodes and returns the first difference that is not
+// listed. If a millisecond ends during a command, run starts again from the beginning. Only the
+// last attempt counts in total.
 func (d *duel) run(steps []step, total *coverage) error {
 	for range attempts {
 		d.count = newCoverage()
@@ -139,7 +140,7 @@ func (d *duel) reset() error {
 	return err
 }
 
-// finish ends open transactions and compares what was published and what is left.
+// finish ends open transactions, and compares pushed messages and the data of both nodes.
 func (d *duel) finish() error {
 	for i, s := range d.real.sessions {
 		if s.multi || s.caching {
@@ -161,7 +162,7 @@ func (d *duel) finish() error {
 	return d.look(looker, typedPool, "TYPE", "PEXPIRETIME", "LLEN", "SMEMBERS", "ZCARD")
 }
 
-// look asks for each key with each command.
+// look runs each of the commands on each of the keys.
 func (d *duel) look(session int, keys []string, commands ...string) error {
 	for _, key := range keys {
 		for _, c := range commands {
@@ -173,8 +174,8 @@ func (d *duel) look(session int, keys []string, commands ...string) error {
 	return nil
 }
 
-// step runs one command on the real and on the simulated node, and compares replies and
-// published messages.
+// step runs one command on the real and on the simulated node, and compares replies and pushed
+// messages.
 func (d *duel) step(s step) error {
 	if s.args[0] == replicaOrder {
 		yes := s.args[1] == "yes"
@@ -217,18 +218,18 @@ func (d *duel) step(s step) error {
 
 var publishes = map[string]bool{"PUBLISH": true, "EVAL": true, "EVALSHA": true, "EXEC": true}
 
-// early is the first part of a millisecond. A command that is sent in it ends in the same
+// early is the part of a millisecond in which commands are sent, so that they end in the same
 // millisecond.
 const early = 600 * time.Microsecond
 
-// align waits until a millisecond has just begun (early). The server is on this machine and
-// has the same clock.
+// align returns in the early part of a millisecond; if necessary, it waits for the next
+// millisecond. The server runs on this machine and so has the same clock.
 func (d *duel) align() {
 	for time.Duration(time.Now().Nanosecond())%time.Millisecond > early {
 	}
 }
 
-// resolve puts the server's time where it belongs.
+// resolve replaces arguments such as "@ms+5" by times, based on the server's time.
 func (d *duel) resolve(args []string) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -243,11 +244,11 @@ func (d *duel) resolve(args []string) []string {
 	return out
 }
 
-// compareHeard compares the messages that the server pushed to a session. cause is the
-// command that published them, if it is known.
+// compareHeard compares the messages that the two nodes pushed to a session. cause is the
+// command that caused the messages, if it is known.
 func (d *duel) compareHeard(session int, cause []string) error {
 	if s := d.real.sessions[session]; s.multi || s.caching {
-		return nil // it cannot be asked now; later
+		return nil // PING is impossible now; a later call compares the messages
 	}
 	want, err := d.real.sessions[session].drain()
 	if err != nil {
@@ -262,7 +263,8 @@ func (d *duel) compareHeard(session int, cause []string) error {
 	return nil
 }
 
-// compareReply compares the replies to one command, or to those of a transaction.
+// compareReply compares the replies to one command. It compares the elements of EXEC's reply as
+// replies to the queued commands.
 func (d *duel) compareReply(session int, args []string, real []resp.Message, sim []byte, at interval) error {
 	queue := d.followQueue(session, args, real)
 	got := messages(sim)
@@ -290,7 +292,7 @@ func (d *duel) compareReply(session int, args []string, real []resp.Message, sim
 	return nil
 }
 
-// followQueue keeps what a transaction has queued and returns it at EXEC.
+// followQueue notes the commands that a transaction has queued. For EXEC it returns them.
 func (d *duel) followQueue(session int, args []string, reply []resp.Message) [][]string {
 	switch name := strings.ToUpper(args[0]); {
 	case len(reply) == 1 && string(reply[0]) == "+QUEUED\r\n":
@@ -305,7 +307,8 @@ func (d *duel) followQueue(session int, args []string, reply []resp.Message) [][
 	return nil
 }
 
-// compareValue compares one reply with one; same says that its bytes are the same.
+// compareValue compares a reply of the real node with the simulated node's. same says that
+// their bytes are equal.
 func (d *duel) compareValue(args []string, real, sim value, at interval, same bool) error {
 	name := commandName(args)
 	d.count.compared(name, real)
@@ -337,8 +340,8 @@ func (d *duel) compareValue(args []string, real, sim value, at interval, same bo
 	return difference(args, show(real), show(sim))
 }
 
-// variants are the parts of the coverage beside the command's own name: its
-// options, and a recipe's script.
+// variants returns the further names under which the coverage counts a command: one for each
+// of its options, and one for a recipe's script.
 func (d *duel) variants(args []string) []string {
 	name := commandName(args)
 	if name == "EVAL" || name == "EVALSHA" {
@@ -356,7 +359,7 @@ func (d *duel) variants(args []string) []string {
 	return all
 }
 
-// timely says that the simulated node's TIME is the time it was given.
+// timely checks that the simulated node's TIME is the time at which it ran the command.
 func timely(v value, at interval) error {
 	sec, usec := at.from.Unix(), at.from.Nanosecond()/1000
 	if len(v.elems) == 2 && v.elems[0].text == strconv.FormatInt(sec, 10) && v.elems[1].text == strconv.Itoa(usec) {
@@ -369,7 +372,7 @@ func difference(args []string, real, sim string) error {
 	return fmt.Errorf("%v\nredis %s\nnode  %s", step{args: args}, real, sim)
 }
 
-// show writes a value for a person.
+// show formats a value for a human reader.
 func show(v value) string {
 	if v.null {
 		return string(v.kind) + "null"

@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// exception is a difference between the two nodes that is known and listed in
-// docs/fidelity.md. A difference that matches none fails the tests, and so does
-// an exception whose example shows no difference any more.
+// exception is a known difference between the two nodes, which docs/fidelity.md lists. The
+// tests fail if a difference matches no exception, or if the example of an exception no longer
+// shows a difference.
 type exception struct {
 	ID       string
 	Commands []string // names, as in the coverage
-	// Real and Sim match the whole of what show writes of the two replies.
+	// Real and Sim match the two replies, each as a whole and in the form that show gives.
 	Real, Sim *regexp.Regexp
-	// When, if set, says of which calls of the commands alone this holds.
+	// When, if set, reports whether the exception applies to a call with these arguments.
 	When func(args []string) bool
-	// Diverges: the data differ afterwards, so the script ends there.
+	// Diverges says that the two nodes have different data afterwards. The script of
+	// commands then ends.
 	Diverges    bool
-	Differs     string // in one sentence
-	Consequence string // for verdicts
+	Differs     string // the difference, in a sentence
+	Consequence string // the consequence for verdicts
 	Example     []step
 }
 
-// exceptions are the listed differences.
+// exceptions lists all known differences.
 var exceptions = []exception{
 	{
 		ID: "lua-error-text", Commands: scripting,
@@ -91,15 +92,15 @@ var exceptions = []exception{
 	},
 }
 
-// repeatsMember says that two of a ZADD's last arguments, its members, are equal.
+// repeatsMember reports whether the last two members of a ZADD are equal.
 func repeatsMember(args []string) bool {
 	return len(args) > 5 && args[len(args)-1] == args[len(args)-3]
 }
 
-// scripting are the commands that run scripts.
+// scripting lists the commands that run scripts.
 var scripting = []string{"EVAL", "EVALSHA"}
 
-// calls are commands of one session.
+// calls returns commands as steps of session 0.
 func calls(commands ...[]string) []step {
 	var steps []step
 	for _, args := range commands {
@@ -108,7 +109,7 @@ func calls(commands ...[]string) []step {
 	return steps
 }
 
-// listed finds the exception for a difference.
+// listed returns the exception that matches a difference, if there is one.
 func listed(args []string, real, sim value) (exception, bool) {
 	for _, e := range exceptions {
 		if slices.Contains(e.Commands, commandName(args)) && (e.When == nil || e.When(args)) && e.Real.MatchString(show(real)) && e.Sim.MatchString(show(sim)) {
@@ -118,10 +119,10 @@ func listed(args []string, real, sim value) (exception, bool) {
 	return exception{}, false
 }
 
-// whole compiles a pattern for a whole reply.
+// whole compiles a pattern that must match a whole reply.
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?s:` + pattern + `)$`) }
 
-// exceptionsTable is the table in docs/fidelity.md.
+// exceptionsTable returns the table of exceptions, as docs/fidelity.md must contain it.
 func exceptionsTable() string {
 	var b strings.Builder
 	b.WriteString("| id | command | what differs | consequence for verdicts |\n|---|---|---|---|\n")

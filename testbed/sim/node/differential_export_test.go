@@ -2,8 +2,8 @@ package node
 
 import "strings"
 
-// CommandNames are the commands that the node runs, with those that have
-// subcommands by these, for the test that compares them.
+// CommandNames returns the names of all commands and subcommands that the node supports, such
+// as "GET" and "CLIENT ID".
 func CommandNames() []string {
 	var names []string
 	for _, c := range commands {

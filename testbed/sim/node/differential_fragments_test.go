@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fragment is some steps that belong together.
+// fragment draws a few steps that belong together.
 type fragment func(*rapid.T) []step
 
-// scriptOf joins fragments to a script of commands.
+// scriptOf returns a generator of scripts of commands, which consist of such fragments.
 func scriptOf(fragments ...fragment) *rapid.Generator[[]step] {
 	one := rapid.Custom(func(t *rapid.T) []step {
 		return fragments[rapid.IntRange(0, len(fragments)-1).Draw(t, "fragment")](t)
@@ -24,11 +24,11 @@ func scriptOf(fragments ...fragment) *rapid.Generator[[]step] {
 
 func session(t *rapid.T) int { return rapid.IntRange(0, sessions-1).Draw(t, "session") }
 
-// single is one command.
+// single draws one command.
 func single(t *rapid.T) []step { return []step{{session: session(t), args: command(t)}} }
 
-// transaction is a MULTI, most often with all that belongs to it, and sometimes
-// with another session's write to what is watched.
+// transaction draws a transaction of one session. Parts such as WATCH and MULTI may be missing,
+// and another session may send commands meanwhile.
 func transaction(t *rapid.T) []step {
 	s := session(t)
 	other := (s + 1) % sessions
@@ -69,7 +69,7 @@ func transaction(t *rapid.T) []step {
 	return steps
 }
 
-// subscription is a command of a session that listens, and messages for it.
+// subscription draws a command of a subscriber, and messages that another session publishes.
 func subscription(t *rapid.T) []step {
 	s := session(t)
 	var steps []step
@@ -92,7 +92,8 @@ func subscription(t *rapid.T) []step {
 	return steps
 }
 
-// short is a key with a short life that is looked at around its end.
+// short draws commands that create a key with a short expiry, and commands on this key around
+// the time at which it expires.
 func short(t *rapid.T) []step {
 	var steps []step
 	do := func(args ...string) { steps = append(steps, step{session: session(t), args: args}) }
@@ -117,8 +118,8 @@ func short(t *rapid.T) []step {
 	return steps
 }
 
-// replica turns the node into a replica, with keys that may end meanwhile, and
-// back.
+// replica draws steps that make the node a replica with keys that may expire, run commands on
+// it, and may make it a primary again.
 func replica(t *rapid.T) []step {
 	order := func(yes string) step { return step{args: []string{replicaOrder, yes}} }
 	steps := short(t)
@@ -129,7 +130,7 @@ func replica(t *rapid.T) []step {
 	return append(steps, order(rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "end")))
 }
 
-// aimed is a command at one key.
+// aimed draws a command on the given key.
 func aimed(t *rapid.T, key string) []string {
 	name := rapid.SampledFrom(keyed).Draw(t, "command")
 	args := commandOf(t, name)
@@ -139,13 +140,13 @@ func aimed(t *rapid.T, key string) []string {
 	return args
 }
 
-// keyed are the commands whose first argument is a key.
+// keyed lists the commands whose first argument is a key.
 var keyed = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 	return strings.Contains(n, " ") || slices.Contains([]string{"PUBLISH", "PING", "ECHO", "TIME", "SELECT", "NOSUCHCOMMAND"}, n)
 })
 
-// recipeScript is a call of a recipe's script, by source, by digest, or by
-// digest after it was loaded, with arguments like those that recipes send.
+// recipeScript returns a fragment that calls a recipe's script: by source, by digest, or by
+// digest after SCRIPT LOAD. Its arguments resemble those that recipes send.
 func recipeScript(scripts []*script) fragment {
 	return func(t *rapid.T) []step { return rapid.SampledFrom(scripts).Draw(t, "script").call(t) }
 }
@@ -161,7 +162,7 @@ func (s *script) call(t *rapid.T) []step {
 		args = append(args, s.argument(t, i))
 	}
 	switch how := rapid.IntRange(0, 19).Draw(t, "how"); {
-	case how == 0: // the node may not know it
+	case how == 0: // the nodes may not know the script
 		return []step{{session: who, args: args}}
 	case how == 1:
 		return []step{{session: who, args: args[:len(args)-1]}}
@@ -173,7 +174,8 @@ func (s *script) call(t *rapid.T) []step {
 	}
 }
 
-// everyRecipeScript calls each script, so that none is compared by chance alone.
+// everyRecipeScript returns scripts of commands that call every recipe's script, so that
+// comparing it does not depend on chance.
 func everyRecipeScript(scripts []*script) [][]step {
 	var all [][]step
 	for _, s := range scripts {
@@ -190,7 +192,8 @@ func everyRecipeScript(scripts []*script) [][]step {
 	return all
 }
 
-// argument draws the i-th of ARGV: a value that a recipe sent, or a value of the same kind.
+// argument draws the i-th element of ARGV: a value that a recipe sent, a value of the same
+// kind, or rarely any value.
 func (s *script) argument(t *rapid.T, i int) string {
 	seen := rapid.SampledFrom(s.calls).Draw(t, "call")
 	sent := ""
@@ -207,7 +210,7 @@ func (s *script) argument(t *rapid.T, i int) string {
 	case 4:
 		return rapid.SampledFrom(valuePool).Draw(t, "value")
 	}
-	if number { // a time or a life, most often long enough to outlast the script
+	if number { // a time or a lifetime; most outlast the script of commands
 		return rapid.SampledFrom([]string{"100000", "100", "60000", aTime, "@ms+100"}).Draw(t, "number")
 	}
 	return rapid.SampledFrom([]string{"t1", "t2", "read", "write"}).Draw(t, "owner")
@@ -218,7 +221,7 @@ func sha(source string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hello3 switches a session's protocol.
+// hello3 draws a HELLO, which may switch a session's protocol.
 func hello3(t *rapid.T) []step {
 	args := rapid.SampledFrom([][]string{
 		{"HELLO", "3"}, {"HELLO", "3"}, {"HELLO", "3"}, {"HELLO"}, {"HELLO", "2"}, {"HELLO", "4"}, {"HELLO", "x"},
@@ -227,8 +230,8 @@ func hello3(t *rapid.T) []step {
 	return []step{{session: session(t), args: args}}
 }
 
-// tracking is a session that keeps what it reads, while others write. No key expires
-// meanwhile, because Redis does not define when it notices an expiry.
+// tracking draws commands of a session that uses client-side caching, and writes of all
+// sessions. No key expires meanwhile, because Redis does not define when it notices an expiry.
 func tracking(t *rapid.T) []step {
 	var steps []step
 	do := func(session int, args ...string) { steps = append(steps, step{session: session, args: args}) }

@@ -11,8 +11,8 @@ const (
 	luaSet = `return redis.call("SET", KEYS[1], ARGV[1])`
 )
 
-// luaScripts try what scripts can see of Redis: conversions both ways, errors,
-// the sandbox and the libraries. Each gets two keys and two arguments.
+// luaScripts tests all that scripts see of Redis: conversions from and to Lua, errors, the
+// sandbox and the libraries. Each script gets two keys and two arguments.
 var luaScripts = []string{
 	// Lua to RESP.
 	luaOne, luaSet, "return 0", "return -1", "return 3.99", "return -3.99", "return 2^53", "return 1/3", "return -0.0",
@@ -75,7 +75,8 @@ var luaScripts = []string{
 	"goto done ::done:: return 1", "return 7 // 2", "return 1 & 3",
 }
 
-// luaCall is a call of one of luaScripts, or one with a wrong number of keys.
+// luaCall draws a call of one of luaScripts, rarely with a wrong number of keys or without
+// arguments.
 func luaCall(t *rapid.T) []step {
 	source := rapid.SampledFrom(luaScripts).Draw(t, "lua")
 	s := step{session: session(t), args: []string{
@@ -96,8 +97,8 @@ func luaCall(t *rapid.T) []step {
 	return []step{s}
 }
 
-// everyLua calls each of luaScripts once, on no keys, on right ones and on keys
-// of the wrong type.
+// everyLua returns scripts of commands that call each of luaScripts: without existing keys,
+// with keys of the right types, and with keys of the wrong types.
 func everyLua() [][]step {
 	var all [][]step
 	for _, source := range luaScripts {

@@ -22,26 +22,27 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// script is a recipe's Lua script with the calls that recipes were seen to make.
+// script is a recipe's Lua script, with the calls of it that recordRecipes recorded.
 type script struct {
 	name, source, sha1 string
 	calls              []scriptCall
 }
 
-// scriptCall is a call with this number of keys. Arguments that differ from run to run are
-// replaced by their kinds.
+// scriptCall is a call of a script: the number of keys, and the other arguments. Arguments that
+// differ from run to run are replaced by anOwner or aTime.
 type scriptCall struct {
 	keys int
 	argv []string
 }
 
-// kinds of arguments that differ from run to run.
+// Replacements for arguments that differ from run to run.
 const (
 	anOwner = "t1"
 	aTime   = "@ms+0"
 )
 
-// byKind replaces an argument that differs from run to run.
+// byKind returns the replacement for an argument that differs from run to run, and other
+// arguments unchanged.
 func byKind(arg string) string {
 	_, err := strconv.ParseInt(arg, 10, 64)
 	switch {
@@ -53,7 +54,7 @@ func byKind(arg string) string {
 	return arg
 }
 
-// sent is what recipes send: the names of their commands and their scripts.
+// sent records what recipes send: the names of their commands, and their scripts.
 type sent struct {
 	mu       sync.Mutex
 	commands map[string]bool
@@ -62,12 +63,12 @@ type sent struct {
 
 var recorded = sync.OnceValue(func() *sent { return &sent{commands: map[string]bool{}, scripts: map[string]*script{}} })
 
-// recipesTTL is the lease time of the recorded recipes: short, for their
-// watchdogs to show themselves.
+// recipesTTL is the lease time of the recorded recipes. It is short, so that their watchdogs
+// extend leases during the recording.
 const recipesTTL = 240 * time.Millisecond
 
-// recordRecipes runs every registered recipe on redis-servers and records what
-// goes out, so that a new recipe's commands are compared without being listed.
+// recordRecipes runs every registered recipe on redis-servers and records the commands. So the
+// commands of a new recipe are compared although no table lists them.
 func recordRecipes(t *testing.T) *sent {
 	t.Helper()
 	r := recorded()
@@ -142,7 +143,8 @@ func (r *sent) play(ctx context.Context, recipe locks.Recipe, addrs []string) er
 	return nil
 }
 
-// modes are the pairs of handles that differ in what they send.
+// modes returns the pairs of handles that send different commands: for a reader-writer lock,
+// each combination with a writer.
 func modes(h [2]locks.Lock) [][2]locks.Lock {
 	pairs := [][2]locks.Lock{h}
 	if a, ok := h[0].(locks.RWLocker); ok {
@@ -152,8 +154,8 @@ func modes(h [2]locks.Lock) [][2]locks.Lock {
 	return pairs
 }
 
-// exercise makes one pair of handles acquire, be refused, extend and release. Their results
-// do not matter here. D0's releases panic if there is nothing to release.
+// exercise makes one pair of handles acquire, be refused, extend and release. It ignores
+// results and panics: the releases of recipe D0 panic if there is nothing to release.
 func exercise(ctx context.Context, a, b locks.Lock) {
 	la, _ := a.TryLock(ctx)
 	_, _ = a.TryLock(ctx)
@@ -166,7 +168,7 @@ func exercise(ctx context.Context, a, b locks.Lock) {
 		lb, _ = w.Lock(waiting)
 		cancel()
 	}
-	time.Sleep(recipesTTL) // watchdogs
+	time.Sleep(recipesTTL) // gives watchdogs time to extend
 	unlock := func(l locks.Lock, lease locks.Lease) {
 		defer func() { _ = recover() }()
 		_ = l.Unlock(ctx, lease)
@@ -176,7 +178,7 @@ func exercise(ctx context.Context, a, b locks.Lock) {
 	unlock(b, lb)
 }
 
-// dial connects, and records what is written.
+// dial connects. The connection records the commands that are written to it.
 func (r *sent) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 	if err != nil {

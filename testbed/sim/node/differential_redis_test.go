@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// redisServer is the real node of this package's tests: one redis-server for
-// all of them, since each case empties it. It is volatile and local.
+// redisServer is the real node of this package's tests, a local redis-server without
+// persistence. All tests share the server, since each test case empties it first.
 var redisServer *redisserver.Server
 
 func TestMain(m *testing.M) {
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// realAddr starts the server if no test has yet; without redis-server the test
-// fails, for then nothing is compared.
+// realAddr returns the server's address, and starts the server if no test has started it.
+// Without redis-server the test fails, because it would compare nothing.
 func realAddr(t testing.TB) string {
 	t.Helper()
 	if redisServer == nil {
@@ -46,10 +46,10 @@ func realAddr(t testing.TB) string {
 	return redisServer.Addr()
 }
 
-// realNode is the real server with one plain connection and the sessions of the
-// case that runs.
+// realNode is the real server, with the sessions of the running test case and one more
+// connection.
 type realNode struct {
-	clock    *wire // asks for the time, beside the sessions
+	clock    *wire // the connection that asks for the time if a session cannot
 	sessions []*realSession
 	readOnly bool
 }
@@ -63,7 +63,7 @@ func connectReal(t testing.TB, sessions int) *realNode {
 	return n
 }
 
-// reset makes the server and the sessions as new.
+// reset empties the server and resets the sessions.
 func (n *realNode) reset() error {
 	for _, s := range n.sessions {
 		if err := s.reset(); err != nil {
@@ -81,8 +81,8 @@ func (n *realNode) reset() error {
 	return nil
 }
 
-// setReadOnly makes the server a replica, of a primary that it never reaches, or
-// a primary again.
+// setReadOnly makes the server a replica of a primary that it can never reach, or a primary
+// again.
 func (n *realNode) setReadOnly(yes bool) error {
 	switch {
 	case yes == n.readOnly:
@@ -96,7 +96,7 @@ func (n *realNode) setReadOnly(yes bool) error {
 	}
 }
 
-// order is a command that must be answered by OK.
+// order sends a command whose reply must be OK.
 func (n *realNode) order(args ...string) error {
 	if m, err := n.clock.ask(args); err != nil || !bytes.HasPrefix(m, []byte("+OK")) {
 		return fmt.Errorf("%v: %q, %v", args, m, err)
@@ -107,37 +107,38 @@ func (n *realNode) order(args ...string) error {
 // interval is the server's time just before and just after it ran a command.
 type interval struct{ from, to time.Time }
 
-// exact says that the command can have seen one millisecond only: all that
-// Redis computes from the time is then known.
+// exact reports whether the interval lies in one millisecond. Then the time at which Redis ran
+// the command is known in milliseconds.
 func (i interval) exact() bool { return i.from.UnixMilli() == i.to.UnixMilli() }
 
-// realSession is a connection. It tracks the part of the connection's state that decides how
-// to ask for the time.
+// realSession is a connection to the real server. It tracks the part of the connection's state
+// that decides how to ask for the time.
 type realSession struct {
 	*wire
 	clock         *wire
 	multi         bool
 	subscriptions int
-	three         bool // speaks RESP3
-	caching       bool // CLIENT CACHING said something about the next command that is not CLIENT
+	three         bool // the session speaks RESP3
+	caching       bool // CLIENT CACHING applies to the next command, unless that is CLIENT
 	pings         int
-	pushes        []resp.Message
+	pushes        []resp.Message // pushed messages that drain has not returned yet
 }
 
-// subscribed says that Redis takes hardly any command on this session: it has
-// subscriptions and speaks RESP2.
+// subscribed reports whether the session has subscriptions and speaks RESP2. Redis then refuses
+// most commands on the session.
 func (s *realSession) subscribed() bool { return s.subscriptions > 0 && !s.three }
 
-// sideways are the commands around which TIME cannot be sent on the same connection.
+// sideways lists the commands around which TIME cannot be sent on the same connection.
 var sideways = map[string]bool{
 	"MULTI": true, "EXEC": true, "DISCARD": true,
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true,
 	"HELLO": true,
 }
 
-// do runs one command and returns the messages that answer it, and when it ran.
-// TIME, the command and TIME go out in one write, which Redis works off without
-// a pause. Where that cannot be, another connection asks for the time.
+// do runs one command and returns the messages that answer it, and the interval in which it
+// ran. TIME, the command and TIME go out in one write, so that Redis runs them without a pause.
+// If the session cannot send TIME, the connection clock asks for the time before and after the
+// command.
 func (s *realSession) do(args []string) (reply []resp.Message, at interval, err error) {
 	name := strings.ToUpper(args[0])
 	wasCaching := s.caching
@@ -184,13 +185,14 @@ func (s *realSession) doAlone(name string, args []string) ([]resp.Message, error
 		s.three = m[0] == '%'
 	case name == "MULTI" && m[0] == '+':
 		s.multi = true
-	case name == "EXEC" || name == "DISCARD" && len(args) == 1: // EXEC aborts even if it is wrong
+	case name == "EXEC" || name == "DISCARD" && len(args) == 1: // an EXEC with arguments ends the transaction, too
 		s.multi = false
 	}
 	return []resp.Message{m}, nil
 }
 
-// confirmations reads all answers to a subscription, up to a PING's.
+// confirmations reads all replies to a SUBSCRIBE or similar command: the messages before the
+// reply to a PING that it sends.
 func (s *realSession) confirmations() ([]resp.Message, error) {
 	replies, err := s.untilPing()
 	if err != nil || len(replies) == 0 {
@@ -204,8 +206,7 @@ func (s *realSession) confirmations() ([]resp.Message, error) {
 	return replies, nil
 }
 
-// drain returns the messages that the server has sent to this session so far, and removes
-// them.
+// drain returns the messages that the server has pushed to this session since the last drain.
 func (s *realSession) drain() ([]resp.Message, error) {
 	replies, err := s.untilPing()
 	switch {
@@ -237,7 +238,7 @@ func (s *realSession) untilPing() (replies []resp.Message, err error) {
 	}
 }
 
-// readReply reads the next message that is a reply and keeps the others.
+// readReply reads the next message that is a reply, and puts the messages before it in pushes.
 func (s *realSession) readReply() (resp.Message, error) { return s.readReplyOr("") }
 
 func (s *realSession) readReplyOr(mark string) (resp.Message, error) {
@@ -285,7 +286,7 @@ func dial(t testing.TB) *wire {
 	return &wire{conn: conn, in: resp.NewReader(conn)}
 }
 
-// replyTimeout is how long the server may take for a reply on a busy machine.
+// replyTimeout limits the wait for a reply. It is long because the machine may be busy.
 const replyTimeout = 30 * time.Second
 
 func (w *wire) send(commands ...[]string) error {

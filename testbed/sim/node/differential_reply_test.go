@@ -9,16 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// value is a RESP message, taken apart.
+// value is a parsed RESP message.
 type value struct {
 	kind  byte
-	text  string // of a scalar
+	text  string // the text of a scalar
 	null  bool
 	elems []value
 }
 
-// parse takes a message apart. It was read by resp.Read, or written by
-// the simulated node: then nonsense yields an empty value, which equals nothing.
+// parse parses a message, which resp.Read read or the simulated node wrote. For malformed bytes
+// of the simulated node it returns the zero value, which equals no valid message.
 func parse(m []byte) value {
 	v, _ := parseValue(m)
 	return v
@@ -55,8 +55,8 @@ func parseValue(b []byte) (value, []byte) {
 	return v, rest
 }
 
-// messages splits the simulated node's answer into messages. Bytes that cannot be split are
-// one message.
+// messages splits the simulated node's answer into messages. Malformed bytes become one
+// message.
 func messages(b []byte) []resp.Message {
 	var all []resp.Message
 	for len(b) > 0 {
@@ -71,7 +71,7 @@ func messages(b []byte) []resp.Message {
 	return all
 }
 
-// isPush tells messages that come unasked from replies.
+// isPush reports whether a message is pushed and not a reply.
 func isPush(m resp.Message) bool {
 	if m[0] != '*' && m[0] != '>' {
 		return false
@@ -87,9 +87,10 @@ func isPush(m resp.Message) bool {
 	return false
 }
 
-// normalisers rewrite what may differ between two nodes that do the same.
+// normalisers remove differences that are allowed between the replies of the two nodes, such as
+// the order of a set.
 var normalisers = map[string]func(value) value{
-	"TIME":      blank, // compared with the interval it must lie in, see timely
+	"TIME":      blank, // timely checks the simulated node's time
 	"CLIENT ID": blank,
 	"HELLO":     hello,
 	"HGETALL":   pairs,
@@ -101,7 +102,7 @@ var normalisers = map[string]func(value) value{
 	"PUBSUB CHANNELS": sorted,
 }
 
-// blank keeps the shape alone.
+// blank removes all texts, except errors, and keeps the structure.
 func blank(v value) value {
 	if len(v.elems) == 0 {
 		if v.kind != '-' {
@@ -116,7 +117,7 @@ func blank(v value) value {
 	return v
 }
 
-// hello blanks what names this server and this connection.
+// hello removes the version of the server and the ID of the connection.
 func hello(v value) value {
 	v.elems = slices.Clone(v.elems)
 	for i := 0; i+1 < len(v.elems); i += 2 {
@@ -128,14 +129,14 @@ func hello(v value) value {
 	return v
 }
 
-// sorted orders the elements: a hash has no order.
+// sorted sorts the elements of a reply whose order is arbitrary.
 func sorted(v value) value {
 	v.elems = slices.Clone(v.elems)
 	slices.SortFunc(v.elems, func(a, b value) int { return strings.Compare(a.text, b.text) })
 	return v
 }
 
-// pairs orders fields with their values.
+// pairs sorts the fields of a hash, together with their values.
 func pairs(v value) value {
 	var fields [][2]value
 	for i := 0; i+1 < len(v.elems); i += 2 {
@@ -154,7 +155,8 @@ func equal(a, b value) bool {
 	return a.kind == b.kind && a.text == b.text && a.null == b.null && slices.EqualFunc(a.elems, b.elems, equal)
 }
 
-// commandName is a command's name, with that of the subcommand where there are some.
+// commandName returns a command's name in upper case. For CLIENT, SCRIPT and PUBSUB, it
+// includes the subcommand.
 func commandName(args []string) string {
 	name := strings.ToUpper(args[0])
 	if len(args) > 1 && (name == "CLIENT" || name == "SCRIPT" || name == "PUBSUB") {
@@ -163,9 +165,9 @@ func commandName(args []string) string {
 	return name
 }
 
-// patternsSorted takes messages apart and puts those of one publication that
-// several patterns caught in order: Redis keeps patterns in a hash table whose
-// order changes from process to process.
+// patternsSorted parses pushed messages. If several patterns match one published message,
+// patternsSorted sorts the messages for these patterns: Redis keeps patterns in a hash table,
+// whose order differs between processes.
 func patternsSorted(all []resp.Message) []value {
 	var values []value
 	for _, m := range all {
@@ -187,12 +189,14 @@ func samePublication(a, b value) bool {
 		slices.EqualFunc(a.elems[2:], b.elems[2:], equal)
 }
 
-// leavesAll says that a session leaves all its channels: in no order.
+// leavesAll reports whether a command ends all subscriptions of a session. Redis confirms the
+// channels in an arbitrary order.
 func leavesAll(args []string) bool {
 	return len(args) == 1 && strings.HasSuffix(strings.ToUpper(args[0]), "UNSUBSCRIBE")
 }
 
-// sortedLeaving sorts the unsubscribed channels and leaves the counts where they are.
+// sortedLeaving sorts the channels in the confirmations of an unsubscription, and leaves the
+// remaining counts in their order.
 func sortedLeaving(all []resp.Message) []resp.Message {
 	var names, counts []string
 	for _, m := range all {

@@ -1,5 +1,5 @@
-// The differential test: scripts of commands on a simulated node and on a real
-// redis-server, at the same instants, must get the same replies.
+// The differential test runs scripts of commands on a simulated node and on a real
+// redis-server, at the same instants. Both must give the same replies.
 package node_test
 
 import (
@@ -18,15 +18,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// fidelityDoc holds the listed differences for people.
+// fidelityDoc is the document that lists the known differences for users.
 const fidelityDoc = "../../../docs/fidelity.md"
 
-// defaultChecks is how many scripts each part draws without -rapid.checks.
+// defaultChecks is the number of scripts of commands that each part draws without
+// -rapid.checks.
 const defaultChecks = "60"
 
-// defaultSeed makes a run without -rapid.seed compare what the last one did: an
-// unrelated change must not meet a new difference. With -rapid.seed=0 each run
-// draws other scripts.
+// defaultSeed makes all runs without -rapid.seed draw the same scripts of commands, so that an
+// unrelated change does not uncover a new difference. With -rapid.seed=0 each run draws
+// different scripts.
 const defaultSeed = "20260101"
 
 func check(t *testing.T, d *duel, total *coverage, fragments ...fragment) {
@@ -40,7 +41,7 @@ func check(t *testing.T, d *duel, total *coverage, fragments ...fragment) {
 	})
 }
 
-// setDefaults sets the flags of rapid that were not given.
+// setDefaults sets rapid's seed and number of checks, unless the command line sets them.
 func setDefaults(t *testing.T) {
 	t.Helper()
 	given := map[string]bool{}
@@ -55,7 +56,7 @@ func setDefaults(t *testing.T) {
 	}
 }
 
-// runEach runs scripts of commands that are not drawn.
+// runEach runs the given scripts of commands.
 func runEach(t *testing.T, d *duel, total *coverage, scripts ...[]step) {
 	t.Helper()
 	for _, steps := range scripts {
@@ -102,12 +103,13 @@ func TestSimulatedNodeAnswersAsRedis(t *testing.T) {
 	t.Run("every script", func(t *testing.T) { ran++; runEach(t, d, total, everyLua()...) })
 	t.Run("edges", func(t *testing.T) { ran++; edges(t, d, total) })
 	t.Log(total)
-	if ran == len(parts)+4 { // else -run asked for some of them
+	if ran == len(parts)+4 { // not if -run selected only some parts
 		covered(t, total, sent)
 	}
 }
 
-// covered fails the test for what was never compared.
+// covered fails the test for each command, option and recipe's script for which no successful
+// reply was compared.
 func covered(t *testing.T, total *coverage, sent *sent) {
 	for _, name := range total.missing(declared()) {
 		t.Errorf("%s was never compared with success", name)
@@ -138,7 +140,7 @@ func TestListedDifferencesAreThere(t *testing.T) {
 	for _, e := range exceptions {
 		t.Run(e.ID, func(t *testing.T) {
 			total := newCoverage()
-			for try := 0; try < 5 && total.exceptions[e.ID] == 0; try++ { // Redis may sweep expired keys away at any time
+			for try := 0; try < 5 && total.exceptions[e.ID] == 0; try++ { // several tries, since Redis may delete expired keys at any time
 				if err := d.run(e.Example, total); err != nil {
 					t.Fatal(err)
 				}
@@ -160,12 +162,12 @@ func TestDocumentListsTheDifferences(t *testing.T) {
 	}
 }
 
-// edgeTries is how often each edge is looked at.
+// edgeTries is the minimum number of tries for each command and each distance to the deadline.
 const edgeTries = 4
 
-// edges looks at keys in the last millisecond of their life, in the one of their
-// deadline and in the next: Redis lets a key live until its deadline's
-// millisecond is over.
+// edges runs commands on a key in the millisecond before its deadline, in the millisecond of
+// the deadline, and in the next millisecond. In Redis a key exists until the end of its
+// deadline's millisecond.
 func edges(t *testing.T, d *duel, total *coverage) {
 	looks := [][]string{
 		{"GET", "k1"}, {"PTTL", "k1"}, {"TTL", "k1"}, {"EXISTS", "k1"}, {"SET", "k1", "t2", "NX"}, {"SETNX", "k1", "t2"}, {"DEL", "k1"}, {"PERSIST", "k1"},
@@ -188,8 +190,8 @@ func edges(t *testing.T, d *duel, total *coverage) {
 	}
 }
 
-// edge runs one command when left milliseconds of a key's life are left, as far
-// as it can be aimed, and notes when it was.
+// edge runs one command on a key and aims at the instant that is left milliseconds before the
+// key's deadline. It notes in seen how many milliseconds before the deadline the command ran.
 func (d *duel) edge(look []string, left int64, total *coverage, seen map[int64]bool) error {
 	for range attempts {
 		d.count = newCoverage()

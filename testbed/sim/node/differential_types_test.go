@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Keys of other types than strings and hashes, and one string. Numbers are well
-// formed: miniredis, which keeps these types, checks arguments in its own order.
+// Arguments of commands on lists, sets and sorted sets. The keys include one string, for wrong
+// types. Most numbers are well formed, since miniredis, which runs these commands, checks
+// arguments in another order than Redis.
 var (
 	typedPool  = []string{"l1", "l2", "s1", "s2", "z1", "z2", "k1"}
 	list       = from([]string{"l1", "l1", "l1", "l2", "k1"})
@@ -21,8 +22,8 @@ var (
 	numbers    = from([]string{"1", "1.5", "-0.1", "3.0e3"}, "abc", "")
 )
 
-// others are commands that no recipe sends, but that locks are built of
-// elsewhere: on lists, sets and sorted sets, and on several keys at once.
+// others holds commands that no recipe sends but that other locks may use, such as commands on
+// lists, sets and sorted sets, with generators of their arguments.
 var others = map[string]gen{
 	"SETEX":       all(key, seconds, value1),
 	"PSETEX":      all(key, millis, value1),
@@ -87,8 +88,8 @@ var others = map[string]gen{
 	"EVALSHA_RO": all(from([]string{sha(luaOne), sha(luaSet)}), from([]string{"1"}), key, value1),
 }
 
-// notCompared are commands that the node has from miniredis, or for the
-// convenience of clients, and that no test compares.
+// notCompared lists the commands that no test compares. Miniredis runs them, or the node has
+// them only for the convenience of clients.
 var notCompared = []string{
 	"AUTH", "BITCOUNT", "BITOP", "BITPOS", "GETBIT", "HRANDFIELD", "HSCAN", "INFO", "LINSERT", "LMPOP", "LPOS", "QUIT", "RANDOMKEY",
 	"RESET", "ROLE", "SCAN", "SDIFF", "SDIFFSTORE", "SETBIT", "SINTER", "SINTERCARD", "SINTERSTORE", "SMOVE", "SPOP", "SRANDMEMBER",
@@ -96,10 +97,10 @@ var notCompared = []string{
 	"ZREMRANGEBYLEX", "ZREVRANGE", "ZREVRANGEBYLEX", "ZREVRANGEBYSCORE", "ZSCAN", "ZUNION", "ZUNIONSTORE",
 }
 
-// otherNames are those of others, in order.
+// otherNames lists the commands in others, sorted.
 var otherNames = slices.Sorted(maps.Keys(others))
 
-// typed is a command of others, or one that asks about keys of any type.
+// typed draws a command of others, or a command of keyed on a key of typedPool.
 func typed(t *rapid.T) []step {
 	if rapid.IntRange(0, 5).Draw(t, "any type") == 0 {
 		args := aimed(t, rapid.SampledFrom(typedPool).Draw(t, "key"))
@@ -108,11 +109,12 @@ func typed(t *rapid.T) []step {
 	return []step{{session: session(t), args: commandOf(t, rapid.SampledFrom(otherNames).Draw(t, "command"))}}
 }
 
-// examples is how often everyCommand calls each.
+// examples is the number of calls of each command in everyCommand, and of each script in
+// everyRecipeScript.
 const examples = 60
 
-// everyCommand calls each command, so that none is compared by chance alone, on
-// keys of all types.
+// everyCommand returns scripts that call each command on keys of all types, so that comparing
+// a command does not depend on chance.
 func everyCommand() [][]step {
 	var scripts [][]step
 	for _, name := range slices.Concat(names, otherNames) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// keyspace holds the expiry times of keys and other state that miniredis, which holds the
-// values, does not know.
+// keyspace holds the state of keys that miniredis does not hold, such as their expiry times.
+// Miniredis holds the values.
 type keyspace struct {
 	deadlines map[string]int64      // when keys expire: Unix milliseconds of the node's clock
 	earliest  int64                 // lower bound of all deadlines
@@ -32,8 +32,8 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 	k.earliest = min(k.earliest, ms)
 }
 
-// expire removes the keys whose deadline has passed. As in Redis, a key still exists in its
-// deadline's millisecond.
+// expire removes the keys whose deadline has passed. As in Redis, a key still exists in the
+// millisecond of its deadline.
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
 		n.unhide()
@@ -63,8 +63,8 @@ func (n *Node) expire() {
 	n.tell(history.ByExpiry)
 }
 
-// Expire deletes the keys that have expired by now, as Redis does without a command, and
-// returns the messages to sessions about them. A replica only hides the keys.
+// Expire deletes the keys that have expired by now, as Redis does even without a command. It
+// returns the invalidations for sessions that track these keys. A replica only hides the keys.
 func (n *Node) Expire(now time.Time) []Push {
 	n.tick(now)
 	if len(n.tracking.bcast) > 0 {
@@ -91,8 +91,8 @@ func (n *Node) hide(key string) {
 	n.touchWatched(key)
 }
 
-// unhide restores hidden keys that are no longer expired because the clock went back. It
-// deletes the others if the node is no longer a replica.
+// unhide restores hidden keys that are no longer expired because the clock went back. If the
+// node is no longer a replica, unhide deletes the other hidden keys.
 func (n *Node) unhide() {
 	for _, key := range slices.Sorted(maps.Keys(n.keys.hidden)) {
 		e := n.keys.hidden[key]
@@ -110,7 +110,7 @@ func (n *Node) unhide() {
 	}
 }
 
-// remove deletes a key.
+// remove deletes a key and reports whether the key existed.
 func (n *Node) remove(key string) bool {
 	if !n.db.Del(key) {
 		return false
@@ -119,7 +119,7 @@ func (n *Node) remove(key string) bool {
 	return true
 }
 
-// touch accounts for a change or removal of a key, and informs sessions that cached it.
+// touch accounts for a change or removal of a key, and informs sessions that cached the key.
 func (n *Node) touch(key string) {
 	n.account(key)
 	n.invalidate(key)

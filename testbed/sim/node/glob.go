@@ -1,7 +1,7 @@
 package node
 
 // matches reports whether s matches a glob pattern as Redis reads it: * ? [a-z] [^a] and
-// backslashes. As in Redis 7.0, no pattern but the empty one matches "".
+// backslashes. As in Redis 7.0, only the empty pattern matches the empty s.
 func matches(pattern, s string) bool {
 	for pattern != "" && s != "" {
 		switch pattern[0] {

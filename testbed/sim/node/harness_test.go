@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// start is when the tests' nodes begin: a bubble's first instant.
+// start is the time at which tests begin: the first instant of every synctest bubble.
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newNode(tb testing.TB) *Node {
@@ -20,11 +20,11 @@ func newNode(tb testing.TB) *Node {
 	return n
 }
 
-// at is so many milliseconds after start.
+// at returns the instant ms milliseconds after start.
 func at(ms float64) time.Time { return start.Add(time.Duration(ms * float64(time.Millisecond))) }
 
-// do runs a command written as words, where underscores stand for spaces, and
-// returns the reply with its line ends as spaces.
+// do runs a command and returns the reply. Spaces separate the command's arguments; an
+// underscore stands for a space in an argument. In the reply, spaces replace the line ends.
 func do(s *Session, ms float64, command string) string {
 	reply, _ := pushed(s, ms, command)
 	return reply
@@ -43,7 +43,8 @@ func line(message []byte) string {
 	return strings.TrimSpace(strings.ReplaceAll(string(message), "\r\n", " "))
 }
 
-// step of a test: a command at a time, and its reply.
+// step is a step of a test: a command, the time at which it runs, and the reply that it must
+// get.
 type step struct {
 	ms      float64
 	command string

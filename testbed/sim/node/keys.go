@@ -61,7 +61,8 @@ func (o *expireOptions) parse(args []string) (refusal string) {
 	return ""
 }
 
-// allow reports whether the deadline ms may replace old, which counts only if mortal.
+// allow reports whether the deadline ms may replace the present one. If mortal is true, the
+// present deadline is old; otherwise the key has no deadline.
 func (o *expireOptions) allow(ms, old int64, mortal bool) bool {
 	switch {
 	case o.nx && mortal, o.xx && !mortal:
@@ -176,7 +177,7 @@ func (n *Node) moveKey(args []string) bool {
 	return true
 }
 
-// copyKey makes to a copy of from, which exists. The caller accounts for it.
+// copyKey makes to a copy of the existing key from. The caller accounts for the change.
 func (n *Node) copyKey(from, to string) {
 	n.db.Del(to)
 	delete(n.keys.deadlines, to)
@@ -219,7 +220,8 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 	}
 }
 
-// onlyDatabase returns why a database cannot be selected; "" for database 0, the only one.
+// onlyDatabase returns the error reply for a database that cannot be selected; "" for database
+// 0, the only one.
 func onlyDatabase(index string) string {
 	v, ok := parseInt(index)
 	switch {
@@ -285,7 +287,8 @@ func (n *Node) cmdTime(_ *Session, _ []string) {
 	n.bulk(strconv.FormatInt(int64(n.now.Nanosecond())/1000, 10))
 }
 
-// cmdWait answers WAIT for a node without replicas; the simulation answers for others.
+// cmdWait answers WAIT for a node without replicas. For a node with replicas, the simulation
+// answers WAIT.
 func (n *Node) cmdWait(_ *Session, args []string) {
 	_, ok := parseInt(args[1])
 	timeout, isInt := parseInt(args[2])
@@ -330,7 +333,7 @@ func (n *Node) cmdHincrby(_ *Session, args []string) {
 	n.int(old + by)
 }
 
-// hasField reports whether a hash has a field, which may be empty.
+// hasField reports whether a hash has a field, even if the field's value is empty.
 func (n *Node) hasField(key, field string) bool {
 	fields, _ := n.db.HKeys(key) // an error means that there are none
 	for _, f := range fields {

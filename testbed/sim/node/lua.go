@@ -20,14 +20,14 @@ type scripting struct {
 
 	state   *lua.LState
 	fixed   []fixedTable                // tables that no script may change
-	shields map[*lua.LTable]*lua.LTable // from the tables that scripts see to the real ones
+	shields map[*lua.LTable]*lua.LTable // the real tables, by the tables that scripts see
 	strict  *lua.LTable                 // the environment of scripts that assign to globals
 	budget  budget
 
 	// State of the running script.
 	running  *script
-	readOnly bool // it may not write, as with EVAL_RO
-	line     int  // where the last error was raised; 0 = unknown
+	readOnly bool // the script may not write, as with EVAL_RO
+	line     int  // the line in which the last error was raised; 0 = unknown
 	args     []string
 }
 
@@ -36,10 +36,10 @@ type script struct {
 	sha, source string
 	proto       *lua.FunctionProto
 	refused     string // the compile error; "" if it compiles
-	noWrites    bool   // has the flag no-writes
-	flagged     bool   // has a shebang line
-	harmless    bool   // its instructions cannot change the Lua state
-	assigns     bool   // assigns to globals
+	noWrites    bool   // the script has the flag no-writes
+	flagged     bool   // the script has a shebang line
+	harmless    bool   // the script's instructions cannot change the Lua state
+	assigns     bool   // the script assigns to globals
 }
 
 // maxCompiled limits the number of compiled scripts in the cache.
@@ -57,8 +57,9 @@ func (l *scripting) draw() int64 {
 	return int64(l.random >> 17)
 }
 
-// maxInstructions limits a script's run. Redis would let an endless script run until SCRIPT
-// KILL; no lock's script needs a thousandth of the limit.
+// maxInstructions is the number of instructions after which the node ends a script. Redis
+// would let an endless script run until SCRIPT KILL. No lock's script needs a thousandth of
+// the limit.
 const maxInstructions = 5_000_000
 
 // budget is a context that is done after a number of calls of Done: the Lua machine calls
@@ -131,8 +132,8 @@ func (n *Node) evalsha(s *Session, args []string, readOnly bool) {
 	n.script(s, sc, readOnly, keys, argv)
 }
 
-// scriptArgs splits the arguments of EVAL into keys and other arguments. It replies with an
-// error if ok is false.
+// scriptArgs splits the arguments of EVAL into keys and other arguments. If they are invalid,
+// it replies with an error and ok is false.
 func (n *Node) scriptArgs(args []string) (keys, argv []string, ok bool) {
 	count, isInt := parseInt(args[2])
 	switch rest := args[3:]; {
@@ -160,7 +161,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	}
 	state := l.state
 	l.running, l.readOnly, l.line, l.budget.left = sc, readOnly || sc.noWrites, 0, maxInstructions
-	n.resp3 = false // scripts start in RESP2, until redis.setresp
+	n.resp3 = false // scripts use RESP2 until they call redis.setresp
 	globals := state.G.Global
 	globals.RawSetString("KEYS", stringTable(state, keys))
 	globals.RawSetString("ARGV", stringTable(state, argv))
@@ -187,7 +188,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	}
 }
 
-// stringTable returns the table KEYS or ARGV.
+// stringTable returns a Lua table of strings, for KEYS or ARGV.
 func stringTable(state *lua.LState, items []string) *lua.LTable {
 	t := state.CreateTable(len(items), 0)
 	for _, item := range items {

@@ -99,7 +99,7 @@ func TestScriptCache(t *testing.T) {
 	play(t, s, steps)
 }
 
-// What one script does to the Lua state, the next must not see.
+// No script may see a change that an earlier script made to the Lua state.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
 	const probe = `local t = {}
 for k, v in pairs(_G) do t[#t+1] = k .. type(v) if type(v) == 'table' and k ~= '_G' then for f, x in pairs(v) do t[#t+1] = k .. '.' .. f .. type(x) end end end
@@ -123,7 +123,7 @@ return table.concat(t, ' ')`
 
 func TestRandomNumbersAreRedisOwnAndBeginAnewWithTheNode(t *testing.T) {
 	n := newNode(t)
-	// The first numbers of a fresh redis-server 7.0.15.
+	// The first random numbers of a fresh redis-server 7.0.15.
 	const first = "*3 $16 0.39646477363839 $16 0.84048536971234 :36"
 	for range 2 {
 		got := eval(n.Connect(), "return {tostring(math.random()), tostring(math.random()), math.random(100)}")

@@ -53,7 +53,8 @@ func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
 	return args, ""
 }
 
-// callFromScript runs a script's command, or returns why it refuses.
+// callFromScript runs a command of a script, or returns the error with which the command is
+// refused.
 func (n *Node) callFromScript(args []string) (refusal string) {
 	c, _ := lookup(args)
 	switch {
@@ -184,7 +185,7 @@ func (r *replyReader) wrapped(field string, v lua.LValue) *lua.LTable {
 	return t
 }
 
-// Limits of a script's return value: a table can contain itself.
+// Limits of a script's return value, which may be endless: a table can contain itself.
 const (
 	maxReplyDepth = 1000
 	maxReplyBytes = 64 << 20

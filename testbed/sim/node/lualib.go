@@ -9,7 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// globals lists the globals of Redis's Lua that gopher-lua implements alike. It excludes
+// globals lists the globals that gopher-lua implements as Redis's Lua does. The list excludes
 // coroutines, which would escape a script's budget.
 var globals = []string{
 	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "rawequal", "select", "type", "unpack", "xpcall",
@@ -65,7 +65,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 	g := sortedTable(state, global)
 	state.G.Global, state.Env = g, g
-	for _, f := range global { // functions created by these get the same environment
+	for _, f := range global { // functions that one of these creates get the same environment
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}
@@ -105,7 +105,7 @@ func (n *Node) luaError(state *lua.LState) int {
 	level := state.OptInt(2, 1)
 	if caller, ok := state.GetStack(1); ok {
 		if _, err := state.GetInfo("S", caller, lua.LNil); err == nil && caller.What == "G" {
-			level = 0 // called by pcall, which has no line
+			level = 0 // the caller is pcall, which has no line
 		}
 	}
 	state.Error(state.Get(1), level)
@@ -142,7 +142,8 @@ func caught(err error) lua.LValue {
 	return api.Object
 }
 
-// luaConcatenable converts a number to its text in Lua 5.1.
+// luaConcatenable implements textGlobal: it converts a number to text as Lua 5.1 does, and
+// leaves other values alone.
 func luaConcatenable(state *lua.LState) int {
 	if v, ok := state.Get(1).(lua.LNumber); ok {
 		state.Push(lua.LString(formatNumber(float64(v), 14)))
@@ -203,7 +204,7 @@ func luaTonumber(state *lua.LState) int {
 	return 1
 }
 
-// number parses text that C's strtod accepts as a whole, and hexadecimal integers.
+// number parses hexadecimal integers, and texts that C's strtod accepts in full.
 func number(s string) (float64, bool) {
 	if strings.Contains(s, "_") {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redisLibrary returns the library "redis".
+// redisLibrary returns the fields of the Lua library "redis".
 func (n *Node) redisLibrary(state *lua.LState) map[string]lua.LValue {
 	library := map[string]lua.LValue{
 		"LOG_DEBUG": lua.LNumber(0), "LOG_VERBOSE": lua.LNumber(1), "LOG_NOTICE": lua.LNumber(2), "LOG_WARNING": lua.LNumber(3),

@@ -7,7 +7,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format. It formats tables and similar values like tostring.
+// format implements string.format. It formats values other than strings and numbers as
+// tostring does.
 func (n *Node) format(original lua.LValue) lua.LGFunction {
 	return func(state *lua.LState) int {
 		for i := 2; i <= state.GetTop(); i++ {

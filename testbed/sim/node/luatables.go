@@ -44,7 +44,7 @@ func (l *scripting) changed() bool {
 		i, same := 0, true
 		each(f.table, func(k, v lua.LValue) {
 			if k == lua.LString("KEYS") || k == lua.LString("ARGV") {
-				return // each script has its own
+				return // every script has its own KEYS and ARGV
 			}
 			same = same && i < len(f.fields) && f.fields[i] == field{k, v}
 			i++
@@ -97,7 +97,7 @@ func missingGlobal(state *lua.LState) int {
 	return 0
 }
 
-// luaRawset implements rawset; like luaSetmetatable it refuses tables that Redis protects.
+// luaRawset implements rawset. Like luaSetmetatable, it refuses tables that Redis protects.
 func (n *Node) luaRawset(state *lua.LState) int {
 	t := state.CheckTable(1)
 	n.checkWritable(state, t)

@@ -19,7 +19,7 @@ const Version = "7.0.15"
 // Node is one simulated Redis node. It is not safe for concurrent use.
 type Node struct {
 	types  *server.Server     // miniredis, for the commands of the data types
-	db     *miniredis.RedisDB // its only database
+	db     *miniredis.RedisDB // the node's only database
 	store  *miniredis.Miniredis
 	peer   *server.Peer // writes to out
 	writer *bufio.Writer
@@ -30,10 +30,10 @@ type Node struct {
 	keys     keyspace
 	readOnly bool
 	writes   uint64
-	drew     bool   // miniredis's generator was used since its seeding
+	drew     bool   // miniredis's random generator was used since it was seeded
 	lacking  string // see Lacking
 
-	sessions []*Session // open ones, in the order of their numbers
+	sessions []*Session // open sessions, in the order of their numbers
 	lastID   int
 	channels subscriptions
 	patterns subscriptions
@@ -50,16 +50,16 @@ type Node struct {
 	pushes  []Push
 }
 
-// Push is a message to a session that is not the reply to a command: a published message or
-// an invalidation. Messages about changes between commands (by Load, Evict, or an expiry
-// during Keys) come with the next command.
+// Push is a message that answers no command: a published message or an invalidation. Messages
+// about changes between commands (by Load, Evict, or an expiry during Keys) are returned with
+// the next command.
 type Push struct {
 	To      *Session
 	Message []byte
 }
 
-// New returns a new node. This is slow compared to all other operations: create a node
-// once, outside any bubble, and then Reset it.
+// New returns a new node. New is slow compared to all other operations: create a node once,
+// outside any bubble, and Reset it before each use.
 func New() (*Node, error) {
 	n := &Node{store: miniredis.NewMiniRedis()}
 	// Dialling starts miniredis without a listener. The connection is not used.
@@ -77,7 +77,7 @@ func New() (*Node, error) {
 	n.writer = bufio.NewWriter((*replyWriter)(n))
 	n.peer = server.NewPeer(n.writer)
 	n.drew = true
-	n.lua.budget.ended = make(chan struct{}) // outside bubbles: a channel belongs to its bubble
+	n.lua.budget.ended = make(chan struct{}) // made here, since a channel made in a bubble belongs to the bubble
 	close(n.lua.budget.ended)
 	n.Reset()
 	n.openLua()
@@ -102,7 +102,7 @@ func (n *Node) Reset() {
 	n.out, n.resp3, n.pushes = n.out[:0], false, nil
 }
 
-// forget drops all of a node's state except its data.
+// forget drops subscriptions, tracking, watches and scripts.
 func (n *Node) forget() {
 	n.channels, n.patterns = subscriptions{}, subscriptions{}
 	n.tracking = tracking{}
@@ -110,8 +110,8 @@ func (n *Node) forget() {
 	n.lua.flush()
 }
 
-// Restarted drops the state, besides data, that a process loses in a restart: scripts, and
-// all state of sessions, whose connections break.
+// Restarted drops the state that a process loses in a restart, except data: scripts, and all
+// state of sessions, whose connections break.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
@@ -120,9 +120,9 @@ func (n *Node) Restarted() {
 	n.forget()
 }
 
-// SetReadOnly makes the node a replica or a primary. A replica refuses clients' writes; it
-// hides expired keys, but does not delete them. The witness is told the data of a new
-// primary.
+// SetReadOnly makes the node a replica (on) or a primary. A replica refuses clients' writes.
+// It hides expired keys, but does not delete them. When a replica becomes a primary, the
+// witness is told the node's data.
 func (n *Node) SetReadOnly(on bool) {
 	n.readOnly = on
 	if on {

@@ -94,8 +94,8 @@ func (n *Node) cmdPublish(_ *Session, args []string) {
 	n.int(n.publish(args[1], args[2]))
 }
 
-// publish sends a message to the subscribers of the channel, then to those of each matching
-// pattern, in the order of the patterns. It returns the number of messages.
+// publish sends a message to the subscribers of the channel, then to the subscribers of each
+// matching pattern, in the order of the patterns. It returns the number of messages sent.
 func (n *Node) publish(channel, message string) (receivers int64) {
 	for _, s := range n.channels[channel] {
 		receivers++

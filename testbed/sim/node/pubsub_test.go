@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// heard writes pushes as "2: message", by session number.
+// heard formats each push as "2: message", where 2 is the number of the session.
 func heard(pushes []Push) (all []string) {
 	for _, p := range pushes {
 		all = append(all, fmt.Sprintf("%d: %s", p.To.id, line(p.Message)))

@@ -10,7 +10,7 @@ import (
 
 // Witness receives the changes of a node's keys while the node serves clients.
 type Witness interface {
-	// Ends converts an instant of the node's wall clock to the history's clock, by the
+	// Ends converts an instant of the node's wall clock to the history's clock, using the
 	// present offset of the node's clock.
 	Ends(deadline time.Time) time.Duration
 	// Changed receives one change, after it has happened. The contents are immutable; nil
@@ -21,20 +21,21 @@ type Witness interface {
 // record is the state of the reports to a witness.
 type record struct {
 	witness Witness // nil = no reports
-	// on says that changes are reported: not for a replica or a node that is down.
+	// on says that changes are reported. It is false for a replica and for a node that is
+	// down.
 	on      bool
 	touched []string                       // keys changed since the last report
-	last    map[string]*history.KeyContent // as last reported; a key not in it is absent
+	last    map[string]*history.KeyContent // contents as last reported; a missing key does not exist
 }
 
-// Watch reports every change to w until Reset. The node must be empty, or a replica: then
-// the reports begin with its data at its promotion.
+// Watch reports every change to w until Reset. The node must be empty or a replica. The
+// reports about a replica begin at its promotion, with its data.
 func (n *Node) Watch(w Witness) {
 	n.record = record{witness: w, on: !n.readOnly, last: map[string]*history.KeyContent{}}
 }
 
-// Unwatch stops reports until the node serves again. It is called when the node's process
-// ends.
+// Unwatch stops reports until the node serves clients again. Call Unwatch when the node's
+// process ends.
 func (n *Node) Unwatch() { n.record.on, n.record.touched = false, nil }
 
 // ClockSet reports the keys' new expiry times to the witness after the clock was set.
@@ -45,7 +46,8 @@ func (n *Node) ClockSet() {
 	}
 }
 
-// serve starts the reports, with the node's present data as changes by the given cause.
+// serve starts the reports. It reports the difference between the last reported contents and
+// the node's present data as changes by the given cause.
 func (n *Node) serve(by history.ChangedBy) {
 	r := &n.record
 	if r.witness == nil || r.on {

@@ -2,7 +2,7 @@ package node
 
 import "github.com/lockstorm/lockstorm/history"
 
-// Contents are what a watched node has under its keys, read anew.
+// Contents returns the contents of a watched node's keys, without using the node's cache.
 func (n *Node) Contents() map[string]*history.KeyContent {
 	clear(n.keys.entries)
 	all := map[string]*history.KeyContent{}

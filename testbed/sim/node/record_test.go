@@ -14,15 +14,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// onRecord is a watched node with what it told.
+// onRecord is a watched node, and the witness to which it reports changes.
 type onRecord struct {
 	*node.Node
 	t       rapid.TB
 	s       *node.Session
-	now     time.Duration // on the history's clock
-	skew    time.Duration // of the node's clock
-	have    map[string]*history.KeyContent
-	changes []history.KeyChange // since the last step
+	now     time.Duration                  // on the history's clock
+	skew    time.Duration                  // of the node's clock
+	have    map[string]*history.KeyContent // the node's contents according to the reports
+	changes []history.KeyChange            // changes reported during the last step
 }
 
 var recordEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -40,8 +40,8 @@ func (r *onRecord) wall() time.Time { return recordEpoch.Add(r.now + r.skew) }
 // Ends implements node.Witness.
 func (r *onRecord) Ends(deadline time.Time) time.Duration { return deadline.Sub(recordEpoch) - r.skew }
 
-// Changed implements node.Witness. It checks that a change starts from the content that the
-// previous one left.
+// Changed implements node.Witness. It checks that each change starts from the content that the
+// previous change of the key left.
 func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
 	if was := r.have[key]; !was.Same(before) {
 		r.t.Errorf("%q by %s: it found %+v, and was left as %+v", key, by, before, was)
@@ -55,7 +55,8 @@ func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *hist
 	}
 }
 
-// step calls do, and returns the recorded changes: "by key …" for each cause.
+// step calls do, and returns the changes that the node reports meanwhile, as "cause key …" for
+// each run of changes with one cause.
 func (r *onRecord) step(do func()) string {
 	r.changes = nil
 	do()
@@ -75,7 +76,7 @@ func (r *onRecord) do(args ...string) string {
 	return r.step(func() { r.s.Exec(r.wall(), args) })
 }
 
-// complete checks that what was told is what the node has.
+// complete checks that the reported changes add up to the node's contents.
 func (r *onRecord) complete(after string) {
 	got := r.Contents()
 	if !maps.EqualFunc(r.have, got, (*history.KeyContent).Same) {
@@ -92,7 +93,7 @@ func shown(all map[string]*history.KeyContent) string {
 	return string(b)
 }
 
-// Commands that no test compares with Redis, and a script with many writes.
+// uncompared holds commands that no test compares with Redis, and scripts with several writes.
 var uncompared = map[string]gen{
 	"SETBIT":      all(key, from([]string{"0", "9"}), from([]string{"0", "1"})),
 	"BITOP":       all(word("OR"), key, key, key),
@@ -112,7 +113,7 @@ redis.pcall("HSET", KEYS[2], ARGV[1], ARGV[2])
 return redis.call("LPUSH", KEYS[3], ARGV[1])`, `return redis.call("DEL", unpack(KEYS))`}), word("3"), key, key, list, value1, value1),
 }
 
-// drawn draws a command as of now.
+// drawn draws one of the commands. Its times are relative to the node's present time.
 func (r *onRecord) drawn(t *rapid.T, commands []string) []string {
 	name := rapid.SampledFrom(commands).Draw(t, "command")
 	g := uncompared[name]
@@ -122,7 +123,8 @@ func (r *onRecord) drawn(t *rapid.T, commands []string) []string {
 	return append([]string{name}, g(t)...)
 }
 
-// resolved puts instants in for offsets from now.
+// resolved replaces arguments such as "@ms+5" and "@s-1" by instants, relative to the node's
+// present time.
 func (r *onRecord) resolved(args []string) []string {
 	for i, a := range args {
 		for prefix, now := range map[string]int64{"@ms": r.wall().UnixMilli(), "@s": r.wall().Unix()} {
@@ -135,8 +137,8 @@ func (r *onRecord) resolved(args []string) []string {
 	return args
 }
 
-// TestWhatIsToldIsWhatTheNodeHas: after random commands, clock jumps, evictions, restarts and
-// times as a replica, the recorded changes add up to the node's keys, and each has its cause.
+// After random commands, clock jumps, evictions, restarts and times as a replica, the reported
+// changes must add up to the node's keys, and each change must have the right cause.
 func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 	setDefaults(t)
 	n, err := node.New()
@@ -177,12 +179,12 @@ func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 	})
 }
 
-// only checks that the recorded changes have exactly these causes, in this order.
+// only checks that the reported changes have no other causes than these, in this order.
 func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	last := 0
 	for _, c := range r.changes {
 		if c.By == history.ByClock && c.Before == nil {
-			continue // a replica had it out of sight, and then was promoted
+			continue // a replica had hidden the expired key; now the clock has gone back
 		}
 		i := slices.Index(by, c.By)
 		if i < last {
@@ -198,7 +200,7 @@ func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	}
 }
 
-// recordStep is one step of a script, with the changes that the node must report.
+// recordStep is one step of a test, and the changes that the node must report in it.
 type recordStep struct {
 	do   func(r *onRecord) string
 	want string
@@ -212,7 +214,8 @@ func toldAfter(d time.Duration, args ...string) func(*onRecord) string {
 	return func(r *onRecord) string { r.now += d; return r.do(args...) }
 }
 
-// whatIsTold is one case of each cause, by what it was and in which order.
+// whatIsTold holds test cases by name: for each cause of changes, steps and the changes that
+// the node must report.
 var whatIsTold = map[string][]recordStep{
 	"commands": {
 		{told("SET", "k", "v"), "command k"}, {told("GET", "k"), ""}, {told("SET", "k", "v"), ""}, {told("SET", "k", "w", "NX"), ""},
@@ -295,8 +298,8 @@ func TestEachCauseIsTold(t *testing.T) {
 	}
 }
 
-// TestContentsAreWrittenAsRedisWritesThem checks contents of each type: in a fixed order,
-// with their life by the history's clock.
+// TestContentsAreWrittenAsRedisWritesThem checks the contents of keys of each type. Their parts
+// have a fixed order, and expiry times are on the history's clock.
 func TestContentsAreWrittenAsRedisWritesThem(t *testing.T) {
 	n, err := node.New()
 	if err != nil {

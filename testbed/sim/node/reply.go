@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// replyWriter is a Node as the io.Writer of miniredis.
+// replyWriter is the io.Writer through which miniredis writes replies to a Node.
 type replyWriter Node
 
 // Write implements io.Writer.
@@ -30,7 +30,8 @@ func (n *Node) ok()           { n.line('+', "OK") }
 func (n *Node) int(v int64)   { n.number(':', v) }
 func (n *Node) array(len int) { n.number('*', int64(len)) }
 
-// fail replies with an error. It replaces line breaks, which a client's text may contain.
+// fail replies with an error. It replaces the line breaks in text, which may come from a
+// client.
 func (n *Node) fail(text string) {
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
@@ -101,7 +102,7 @@ func (n *Node) bigNumber(digits string) {
 	n.bulk(digits)
 }
 
-// message calls write and returns its output, in the protocol of session to.
+// message calls write and returns the output, in the protocol of session to.
 func (n *Node) message(to *Session, write func()) []byte {
 	mark, resp3 := len(n.out), n.resp3
 	n.resp3 = to.resp3

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// run executes a checked command.
+// run runs a command that has been checked.
 func (n *Node) run(s *Session, c *command, args []string) {
 	if c.run != nil {
 		c.run(n, s, args)
@@ -45,7 +45,8 @@ func (n *Node) runTyped(c *command, args []string) {
 	}
 }
 
-// nothingChanged reports, by its reply, whether a write command changed nothing.
+// nothingChanged reports whether a write command changed nothing, judging by its reply, which
+// starts at mark.
 func (n *Node) nothingChanged(c *command, mark int) bool {
 	reply := n.out[mark:]
 	switch reply[0] {
@@ -61,7 +62,7 @@ func (n *Node) nothingChanged(c *command, mark int) bool {
 	return false
 }
 
-// dispatch runs a command on miniredis, whose panics become errors.
+// dispatch runs a command on miniredis. If miniredis panics, the reply is an error.
 func (n *Node) dispatch(args []string) {
 	mark := len(n.out)
 	defer func() {

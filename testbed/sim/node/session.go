@@ -19,11 +19,11 @@ type Session struct {
 	subscribed  map[string]bool // channels
 	psubscribed map[string]bool // patterns
 
-	queue   [][]string // commands since MULTI
+	queue   [][]string // commands queued since MULTI
 	inMulti bool
-	aborted bool // a queued command was refused
+	aborted bool // a command was refused since MULTI, so that EXEC will fail
 	watches map[string]bool
-	dirty   bool // a watched key was touched
+	dirty   bool // a watched key was touched, so that EXEC will do nothing
 
 	track trackingMode
 }
@@ -55,7 +55,7 @@ func (s *Session) Close() {
 	s.node.sessions = slices.DeleteFunc(s.node.sessions, func(o *Session) bool { return o == s })
 }
 
-// reset restores the state that Connect returned, except the number.
+// reset makes the session as new, but keeps its number.
 func (s *Session) reset() {
 	n := s.node
 	n.channels.dropAll(s, s.subscribed)
@@ -65,9 +65,9 @@ func (s *Session) reset() {
 	*s = Session{node: n, id: s.id}
 }
 
-// Exec runs one command at now on the node's wall clock. reply holds all messages that
-// answer the command, in RESP, and is never empty; pushes are messages to sessions, in the
-// order of the sessions' numbers. The caller may keep both.
+// Exec runs one command at the time now of the node's wall clock. reply holds all messages
+// that answer the command, in RESP, and is never empty. pushes are messages to sessions, in
+// the order of the sessions' numbers. The caller may keep both.
 func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Push) {
 	n := s.node
 	n.tick(now)
@@ -110,7 +110,8 @@ func (s *Session) command(args []string) {
 	}
 }
 
-// refusal returns why a command is not run at all; it checks in Redis's order.
+// refusal returns the error reply to a command that must not run, and "" for other commands.
+// It makes its checks in Redis's order.
 func (s *Session) refusal(c, container *command, args []string) string {
 	switch {
 	case c == nil && container != nil:
@@ -142,8 +143,8 @@ func unknown(args []string) string {
 	return b.String()
 }
 
-// cut shortens a client's text to n bytes, or up to a zero byte, as C does in error
-// messages.
+// cut shortens a client's text for an error message as C does: it ends before the first zero
+// byte, and after at most n bytes.
 func cut(s string, n int) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s[:min(len(s), n)]
@@ -161,14 +162,14 @@ func (n *Node) unsupported(name string) string {
 	return "ERR " + text
 }
 
-// unsupportedOption is unsupported, of an option.
+// unsupportedOption is like unsupported, but for an option of a command.
 func (n *Node) unsupportedOption(command, option string) string {
 	text := "the simulated node does not support the option '" + option + "' of the command '" + command + "'"
 	n.lacks(text)
 	return "ERR " + text
 }
 
-// lacks notes a deviation from Redis, if it is the first.
+// lacks notes a deviation from Redis for Lacking, unless an earlier one is noted.
 func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
 
 // Lacking returns a line about the first operation since New or Reset that the node could

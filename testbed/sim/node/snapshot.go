@@ -11,7 +11,7 @@ import (
 // Snapshot is the data of a node at one time. It is immutable, and shares equal keys
 // with other snapshots. The zero Snapshot is empty.
 type Snapshot struct {
-	keys []*storedKey // by key
+	keys []*storedKey // sorted by key
 }
 
 // Keys lists the snapshot's keys that have not expired at now, sorted by key.
@@ -41,7 +41,7 @@ func (n *Node) storedKey(key string) *storedKey {
 		return e
 	}
 	e := &storedKey{key: key, kind: n.db.Type(key)}
-	// The errors are all "no such key" or "wrong type".
+	// The errors below can only be "no such key" or "wrong type". The switch excludes both.
 	switch e.kind {
 	case "string":
 		e.text, _ = n.db.Get(key)
@@ -109,15 +109,15 @@ func (n *Node) Snapshot(now time.Time) Snapshot {
 	return s
 }
 
-// Load replaces all data of the node by a snapshot, possibly of another node. Sessions and
+// Load replaces all data of the node with a snapshot of this or another node. Sessions and
 // scripts stay.
 func (n *Node) Load(now time.Time, s Snapshot) {
 	n.load(now, s)
 	n.expire()
 }
 
-// Reload is Load for a restarted process. If the node serves clients, the witness is told
-// the data that the restart lost.
+// Reload is Load for a restarted process. If the node serves clients, Reload tells the witness
+// which data the restart lost.
 func (n *Node) Reload(now time.Time, s Snapshot, serves bool) {
 	n.Unwatch()
 	n.load(now, s)

@@ -117,7 +117,7 @@ func TestEvictTakesAllKeysAndTellsThem(t *testing.T) {
 	}
 }
 
-// A node is reused by other trials: after Reset, nothing depends on what happened before.
+// Later trials reuse a node. After Reset, its replies must not depend on earlier commands.
 func TestResetNodeIsAsNew(t *testing.T) {
 	trial := []string{
 		"HELLO 3", "CLIENT ID", "SET k v PX 50", "SADD s a b c d e", "SPOP s", "SRANDMEMBER s", "RANDOMKEY", "SUBSCRIBE c", "PUBLISH c m",

@@ -9,8 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// text returns a string's value. If the key has another type, it replies with an error, and
-// ok is false.
+// text returns the value of a string key. If the key has another type, text replies with an
+// error and ok is false.
 func (n *Node) text(key string) (value string, exists, ok bool) {
 	value, err := n.db.Get(key)
 	if errors.Is(err, miniredis.ErrWrongType) {
@@ -24,7 +24,7 @@ func (n *Node) text(key string) (value string, exists, ok bool) {
 func (n *Node) overwrite(key, value string) {
 	if err := n.db.Set(key, value); err != nil {
 		n.db.Del(key)
-		_ = n.db.Set(key, value) // now it cannot hold another type
+		_ = n.db.Set(key, value) // cannot fail now: the key holds no other type
 	}
 	delete(n.keys.deadlines, key)
 	n.touch(key)
@@ -44,14 +44,14 @@ func (n *Node) cmdGet(_ *Session, args []string) {
 // setOptions are the options of SET and GETEX.
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
-	newer                         string // an option that the node lacks, if there is one
+	newer                         string // a newer option, which the node does not support; "" = none
 
 	unit     string // EX, PX, EXAT or PXAT
 	lifetime string
 }
 
-// parse parses the options; GETEX has fewer than SET. If an option comes twice, the last
-// one counts.
+// parse parses the options of SET or, if getex is true, the fewer options of GETEX. If an
+// option comes twice, the last value counts. parse returns false on a syntax error.
 func (o *setOptions) parse(args []string, getex bool) bool {
 	for i := 0; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
@@ -88,7 +88,8 @@ func (o *setOptions) parse(args []string, getex bool) bool {
 	return !o.persist
 }
 
-// deadline converts a lifetime in a unit to an absolute time, or replies with an error.
+// deadline converts a lifetime in a unit to Unix milliseconds of the node's clock, or replies
+// with an error.
 func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
 	v, ok := parseInt(lifetime)
 	if !ok {
@@ -102,8 +103,8 @@ func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
 	return ms, true
 }
 
-// absolute converts a lifetime to Unix milliseconds of the node's clock. ok is false if it
-// is out of range.
+// absolute converts a lifetime to Unix milliseconds of the node's clock. ok is false if the
+// lifetime is out of range.
 func (n *Node) absolute(unit string, v int64) (ms int64, ok bool) {
 	if unit == "EX" || unit == "EXAT" {
 		if v > math.MaxInt64/1000 || v < math.MinInt64/1000 {

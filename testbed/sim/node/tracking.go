@@ -8,7 +8,7 @@ import (
 
 // tracking is the node's side of client-side caching: which sessions track which keys.
 type tracking struct {
-	readers map[string][]*Session // by key: sessions that have read it since their last invalidation
+	readers map[string][]*Session // by key: sessions that have read the key since its last invalidation
 	bcast   []*Session            // sessions that track all keys with a prefix, by number
 }
 
@@ -21,7 +21,7 @@ type trackingMode struct {
 	changed  map[string]bool // keys to announce to a broadcasting session
 }
 
-// remember notes that a session has read these keys, if it tracks them.
+// remember notes that a session has read these keys, if the session's mode tracks this read.
 func (n *Node) remember(s *Session, keys []string) {
 	if s.track.optin && s.track.caching != "yes" || s.track.optout && s.track.caching == "no" {
 		return
@@ -114,8 +114,9 @@ func (n *Node) broadcast() {
 	}
 }
 
-// untrack ends a session's tracking. As in Redis, the node still remembers the keys that
-// the session has read, and announces their changes if it tracks again.
+// untrack ends a session's tracking. As in Redis, the node still remembers the keys that the
+// session has read. If the session starts to track again, the node announces changes of these
+// keys.
 func (n *Node) untrack(s *Session) {
 	s.track = trackingMode{}
 	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
@@ -174,7 +175,7 @@ func (n *Node) clientTracking(s *Session, args []string) {
 	n.ok()
 }
 
-// redirection returns why invalidations cannot be redirected.
+// redirection returns the error reply to the option REDIRECT, which the node does not support.
 func (n *Node) redirection(args []string) (refusal string) {
 	if len(args) == 0 {
 		return syntax
@@ -225,7 +226,7 @@ func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 		}
 	}
 	if len(mode.prefixes) == 0 {
-		mode.prefixes = []string{""} // replaces no earlier prefixes
+		mode.prefixes = []string{""} // all keys; earlier prefixes stay
 	}
 	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
 	slices.Sort(mode.prefixes)

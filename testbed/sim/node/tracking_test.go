@@ -9,9 +9,9 @@ func TestTracking(t *testing.T) {
 	const told = "1: >2 $10 invalidate *1 $1 k"
 	for _, test := range []struct {
 		name   string
-		before []string // by the tracking session, after HELLO 3
-		write  string   // by another session
-		own    bool     // or by itself
+		before []string // commands of the tracking session, after HELLO 3
+		write  string   // a command of the other session or, if own is set, of the tracking session
+		own    bool
 		want   []string
 	}{
 		{name: "a key that was read", before: []string{"CLIENT TRACKING ON", "GET k"}, write: "SET k v", want: []string{told}},

@@ -37,7 +37,7 @@ func (n *Node) cmdExec(s *Session, _ []string) {
 		n.fail(execAborted + readOnlyError)
 	default:
 		queue := s.queue
-		s.unwatch() // the transaction's own writes do not touch this session's watches
+		s.unwatch() // so that the transaction's own writes do not touch this session's watches
 		n.array(len(queue))
 		for _, args := range queue {
 			c, _ := lookup(args)
@@ -94,7 +94,7 @@ func (s *Session) unwatch() {
 	s.watches, s.dirty = nil, false
 }
 
-// touchWatched makes transactions fail that watch the key.
+// touchWatched makes the transactions that watch the key fail.
 func (n *Node) touchWatched(key string) {
 	if len(n.watched) == 0 {
 		return

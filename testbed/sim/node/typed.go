@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Checks of commands before miniredis runs them: miniredis's own checks are less strict
-// than those of Redis, or in another order.
+// Checks of commands before miniredis runs them. They are needed because miniredis's own
+// checks are less strict than Redis's, or come in another order.
 
 // integers lists, by command, the positions of integer arguments that Redis checks before
 // it reads the key.
@@ -46,11 +46,11 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 	return true
 }
 
-// maxSize limits strings, and numbers of elements that one argument can request, so that no
-// command exhausts the memory.
+// maxSize limits the length of strings and the number of elements that one argument can
+// request, so that no command exhausts the memory.
 const maxSize = 64 << 20
 
-// checkedElement checks the index of a list element, after the list itself.
+// checkedElement checks that the key holds a list, and then that the index is an integer.
 func (n *Node) checkedElement(c *command, args []string) bool {
 	switch n.db.Type(args[1]) {
 	case "":
@@ -99,8 +99,8 @@ func (n *Node) checkedOffset(offset string) bool {
 	return false
 }
 
-// checkedIncrement refuses an infinite increment. Redis checks it last for a string and
-// first for a hash.
+// checkedIncrement refuses an increment that is not a finite number. For a string, Redis
+// checks the key's value first; for a hash, it checks the increment first.
 func (n *Node) checkedIncrement(c *command, args []string) bool {
 	by, infinite := args[len(args)-1], "ERR value is NaN or Infinity"
 	if c.name == "incrbyfloat" {
