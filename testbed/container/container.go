@@ -21,7 +21,7 @@ const ImageVariable = "LOCKSTORM_REDIS_IMAGE"
 // DefaultImage is the image to run if no other is named.
 const DefaultImage = "redis:8"
 
-// Options are those of the testbed. The zero value is usable.
+// Options configure the testbed. The zero value is usable.
 type Options struct {
 	// Image is the image to run, as docker run takes it: Redis 6.2 or later, or
 	// Valkey; "" = $LOCKSTORM_REDIS_IMAGE, or DefaultImage.
@@ -125,7 +125,7 @@ func (p *provider) close() error {
 	return s.close()
 }
 
-// place implements live.Place with a part of the session's network.
+// place implements live.Place for one trial, on the session's network.
 type place struct{ *session }
 
 var _ live.Hosted = place{}
@@ -138,7 +138,7 @@ func (p place) ListenIP() string {
 	return p.gateway.String()
 }
 
-// Host implements live.Hosted. In Docker Desktop's virtual machine, the name stands for
+// Host implements live.Hosted. In Docker Desktop's virtual machine, host.docker.internal stands for
 // this machine's loopback interface.
 func (p place) Host() string {
 	if p.engine.facts.desktop {
