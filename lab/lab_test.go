@@ -63,10 +63,10 @@ func readProxies(t *testing.T) []proxy {
 	return p
 }
 
-// member is a node or a Sentinel of the group, as its command announces it.
+// member is a node or a Sentinel, with the name and the port that its command announces.
 type member struct{ service, name, port, serves string }
 
-// members returns all nodes and Sentinels. reaches reports whether from has to reach to.
+// members returns all nodes and Sentinels. reaches reports whether one member must reach another.
 func members(c compose) (all []member, reaches func(from, to member) bool) {
 	ports := map[string]string{"/lab/node.sh": "6379", "/lab/sentinel.sh": "26379"}
 	for service, s := range c.Services {

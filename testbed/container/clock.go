@@ -70,8 +70,8 @@ func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) err
 // anotherTime is a jump that changes the year in a log's first line.
 const anotherTime = 10 * 366 * 24 * time.Hour
 
-// takesClock starts the server with another time, and looks for that time in its output.
-// The server ends at once, because it has nothing to listen on (port 0).
+// takesClock starts the server with a clock that shows another year, and looks for that year in the
+// server's output. The server ends at once, because it has nothing to listen on (port 0).
 func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
 	dir, err := tempdir.Make(temp)
 	if err != nil {

@@ -26,8 +26,8 @@ type Options struct {
 	// Image is the image to run, as docker run takes it: Redis 6.2 or later, or
 	// Valkey; "" = $LOCKSTORM_REDIS_IMAGE, or DefaultImage.
 	Image string
-	// Temp is the directory in which the nodes' directories are made and removed; "" = the
-	// system's directory for temporary files. The engine must be able to mount them.
+	// Temp is the directory in which the nodes' directories are made and removed; "" = the system's
+	// directory for temporary files. The engine must be able to mount the nodes' directories.
 	Temp string
 	// Prepare makes New pull a missing image and run the image to learn the server's
 	// version. Without Prepare, New fails if the image is missing.
@@ -75,8 +75,8 @@ func Sketch() testbed.Testbed { return live.New(&provider{}, "") }
 // Version returns the version of the image's server, "" without Options.Prepare.
 func (t *Testbed) Version() string { return t.version }
 
-// Close removes the trials' shared network, and anything else that they may have left. No
-// trial may be running. Close may be called twice.
+// Close removes the trials' shared network, and anything else that trials may have left. No trial
+// may be running. Close may be called twice.
 func (t *Testbed) Close() error { return t.provider.close() }
 
 // provider implements live.Provider.

@@ -1,5 +1,5 @@
-// Package container runs trials on Docker containers: New makes them from any image of Redis or
-// Valkey, OpenLab uses those of a standing lab.
+// Package container runs trials on Docker containers. The testbed of New makes them from any image
+// of Redis or Valkey; the testbed of OpenLab uses the containers of a standing lab.
 //
 // New takes Options, such as the image and the program that removes leftovers, and returns a
 // testbed of package live.
@@ -19,7 +19,7 @@
 // The package has been tried with an engine on Linux. Support for Docker Desktop, for an engine
 // without root or with user namespaces, and for SELinux follows their documentation.
 //
-// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and replaces
-// testcontainers' logger: other code in this program that uses testcontainers then has
-// neither its reaper nor its log.
+// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and replaces testcontainers'
+// logger: other code in this program that uses testcontainers then has neither testcontainers'
+// reaper nor its log.
 package container

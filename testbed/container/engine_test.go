@@ -20,7 +20,7 @@ import (
 type frozen struct {
 	client.APIClient
 	thaw   chan struct{}
-	output net.Conn // the output that a container has when it is attached at last
+	output net.Conn // the container's output, which ContainerAttach returns after thaw
 }
 
 func (f frozen) NetworkList(ctx context.Context, _ client.NetworkListOptions) (client.NetworkListResult, error) {
@@ -66,7 +66,7 @@ func (unruly) ContainerKill(context.Context, string, client.ContainerKillOptions
 	return client.ContainerKillResult{}, errKill
 }
 
-// sessionOf returns a session with that engine.
+// sessionOf returns a session that uses the engine c.
 func sessionOf(c client.APIClient) *session {
 	docker := &testcontainers.DockerProvider{DockerProviderOptions: &testcontainers.DockerProviderOptions{
 		GenericProviderOptions: &testcontainers.GenericProviderOptions{},

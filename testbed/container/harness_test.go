@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// harness runs a trial that never ends. During the trial, it prints the name of its session. With
-// alone, it has no reaper.
+// harness runs a trial that never ends. During the trial, it prints the name of its session. If how
+// contains alone, the testbed has no reaper.
 func harness(temp string, how ...string) error {
 	o := options()
 	o.Temp = temp

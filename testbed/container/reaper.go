@@ -99,9 +99,9 @@ func (e *engine) remove(ctx context.Context, session string) error {
 	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
 }
 
-// removeLeftovers removes containers and networks of dead owners from this machine. It
-// ignores errors: another process may be removing the same ones, the next call tries again,
-// and leftovers do no harm.
+// removeLeftovers removes containers and networks of dead owners from this machine. It ignores
+// errors: another process may be removing the same leftovers, the next call tries again, and
+// leftovers do no harm.
 func (e *engine) removeLeftovers(ctx context.Context) {
 	_ = e.removeIf(ctx, labelSession, dead)
 }

@@ -86,7 +86,7 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 		leave()
 		return nil, err
 	}
-	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // no error is lost: Kill and Close check whether the server has ended
+	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // ignore the error: Kill and Close check whether the server has ended
 	if err := s.await(watching); err != nil {
 		if kerr := s.Kill(); kerr != nil {
 			err = errors.Join(err, kerr)

@@ -18,7 +18,8 @@ import (
 const family = "lockstorm:"
 
 // newPrefix returns a random prefix for one testbed. The prefixes of the testbed's trials begin
-// with it. It is not derived from a trial's seed: two runs of one trial must not share keys.
+// with it. The prefix is not derived from a trial's seed: two runs of one trial must not share
+// keys.
 func newPrefix() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -125,8 +126,8 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because servers
-// use the last of several.
+// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because a server
+// uses the last of several.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {

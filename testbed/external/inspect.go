@@ -61,7 +61,7 @@ const leastMajor, leastMinor = 6, 2
 // trials can run.
 func (f *findings) usable() error {
 	if f.blind != nil {
-		return nil // INFO failed, so the reasons are unknown
+		return nil // INFO failed: unknown whether trials can run
 	}
 	f.id, f.version = f.info["run_id"], f.info["redis_version"]
 	major, minor, _ := strings.Cut(f.version, ".")

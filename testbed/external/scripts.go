@@ -49,7 +49,7 @@ func checkScript(text string) error {
 type luaScript struct {
 	named   map[string][]source     // the values of variables by name, whatever their scopes
 	seen    map[*ast.IdentExpr]bool // permitted uses of library
-	called  map[ast.Expr]bool       // called redis.call and redis.pcall
+	called  map[ast.Expr]bool       // uses of redis.call and redis.pcall that are calls
 	refused error
 }
 

@@ -37,7 +37,7 @@ func (p *provocation) provoke() (healed func()) {
 }
 
 // during calls cause, which begins a fault. The fault counts as in force until its undo has run.
-// The undo calls after last.
+// The undo's last step is to call after.
 func (p *provocation) during(cause func() (testbed.Undo, error), after func(context.Context) error) (testbed.Undo, error) {
 	healed := p.provoke()
 	undo, err := cause()
@@ -61,8 +61,8 @@ type serverLink struct {
 	healed  func(context.Context) error // called when the link works again
 }
 
-// disturb applies how, which cuts or holds, to a link between servers. If the direction is unknown,
-// it calls otherwise, which refuses the direction.
+// disturb applies how, which cuts or holds, to a link between servers. If d is no known direction,
+// it returns the error of the function otherwise.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)

@@ -14,14 +14,14 @@ import (
 // nearEnd is the client's TCP connection to its proxy, below the gate.
 //
 // If the client's end stopped reading, the proxy's goroutines that send to it would block for ever.
-// So Close closes only the sending side and reads until the proxy closes.
+// So Close closes only the sending side, and a goroutine reads on until the proxy closes.
 type nearEnd struct {
 	*net.TCPConn
 	by     known   // the connection's identity in the history's commands
 	gone   func()  // called after the proxy has closed
 	resets *resets // records a reset by the proxy; may be nil
 
-	reading sync.Mutex // held by Read
+	reading sync.Mutex // held during each Read
 	mu      sync.Mutex
 	err     error // the error of reads and writes after a close or reset
 }

@@ -181,8 +181,8 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until polls lacking until it returns "". If ctx ends first, the error contains the last
-// result of lacking.
+// until calls the function lacking every pollEvery until it returns "" or an error. If ctx ends
+// first, until's error contains lacking's last result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -197,7 +197,7 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried makes until poll again after an error: it returns err's text as lacking, not as an error.
+// retried lets until go on after err: it returns err's text as lacking, and no fatal error.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil
@@ -242,8 +242,8 @@ func (e *env) following(ctx context.Context, c *redis.Client, master *node) (str
 	return "", nil
 }
 
-// working returns the reason why a node does not serve, or does not know every replica's
-// master yet; "" if none.
+// working returns the reason why a node does not serve, or does not yet know every replica's
+// master; "" if none.
 func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
 	if what, err := operative(ctx, c); what != "" || err != nil {
 		return what, err

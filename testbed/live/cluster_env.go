@@ -186,7 +186,7 @@ func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, erro
 	return e.silence(ctx, node, e.ownEnv.Unplug)
 }
 
-// silence pauses or unplugs a node.
+// silence pauses or unplugs a node, as how does.
 func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -204,7 +204,7 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	})
 }
 
-// freeze adds by to the number of faults that pause or unplug the node.
+// freeze adds 1 or -1, the value of by, to the number of faults that pause or unplug the node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,7 +257,7 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 }
 
 // disturb applies how to the replication and the bus of a link if both its ends are nodes. For any
-// other link, it calls otherwise.
+// other link, it calls the function otherwise.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)

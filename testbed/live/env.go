@@ -36,7 +36,7 @@ type env struct {
 	cluster   *cluster   // nil except in topology Cluster
 
 	mu      sync.Mutex
-	primary *node       // in a replicated topology; else nil
+	primary *node       // nil unless the topology is Replicated or Sentinel
 	streams []*syncLink // links to the present primary
 }
 

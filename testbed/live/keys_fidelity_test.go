@@ -103,8 +103,8 @@ func sameEnd(got, want history.KeyChange) bool {
 	return got.After.Expires >= got.From+life-within-absolute && got.After.Expires <= got.To+life+within
 }
 
-// absolute bounds the time between computing an absolute expiry and the command that sets it,
-// on a busy machine.
+// absolute bounds the time between computing an absolute expiry and the command that sets this
+// expiry, on a busy machine.
 const absolute = 200 * time.Millisecond
 
 // sortEnds sorts successive expiries by key: one snapshot shows several expiries without their
@@ -375,7 +375,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			}
 			time.Sleep(settled(r))
 			if x, ok := l.(locks.Extender); ok {
-				time.Sleep(2 * absolute) // so that unrenewed keeps the renewal of either testbed
+				time.Sleep(2 * absolute) // so that unrenewed does not remove the renewal that follows
 				if _, err := x.Extend(ctx, lease); err != nil {
 					return fmt.Errorf("c%d: extend: %w", i, err)
 				}

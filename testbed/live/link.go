@@ -46,7 +46,7 @@ const loopback = "127.0.0.1"
 // everyone is the client of a link that all clients share.
 const everyone = -1
 
-// known identifies a connection by what the commands in the history say about it.
+// known identifies a connection by three fields of its commands in the history.
 type known struct {
 	client int
 	node   string
@@ -118,7 +118,7 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 }
 
 // connect makes both halves of a connection below the gate: from client to proxy, and from tap to
-// node. The commands in the history identify the connection by the value of by.
+// node. The parameter by is the connection's identity in the history's commands.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
 	if err := l.take(ctx); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (w *hitCounter) look(c history.Command) {
 	}
 }
 
-// saw passes a command whose outcome is final to all counters.
+// saw passes a command to all counters once the command's outcome is final.
 func (n *network) saw(c history.Command) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,8 @@ func (e *env) countHits(hit func(history.Command) bool) *hitCounter {
 	e.network.mu.Lock()
 	e.network.counters = append(e.network.counters, w)
 	e.network.mu.Unlock()
-	// The fault begins only after countHits: a command that ends before from is set does not count.
+	// The fault begins after countHits returns, so a command that ends before from is set does not
+	// count.
 	from, open := e.gate.Next(), e.gate.Outstanding()
 	e.network.mu.Lock()
 	defer e.network.mu.Unlock()

@@ -121,9 +121,9 @@ func (n *node) runs(s Server) bool {
 }
 
 // persistence returns the server's options for the node's durability. Under EverySec, Redis never
-// syncs the file; instead, aof cuts the file at a restart. The option appendfsync everysec would
-// not do: while a sync is under way, Redis answers before it writes (flushAppendOnlyFile). Then the
-// file's size does not tell which answered commands the file holds.
+// syncs the file; instead, aof cuts the file at a restart. The option appendfsync everysec is
+// unsuitable: while a sync is under way, Redis answers before it writes (flushAppendOnlyFile), so
+// the file's size does not tell which answered commands the file holds.
 func (n *node) persistence() []string {
 	if n.sentinel || n.durability == testbed.Volatile {
 		return nil
@@ -243,7 +243,7 @@ func (n *node) lose() (lost history.Lost, err error) {
 	return lost, err
 }
 
-// wipe empties the node's directory, except for the file that keeps names.
+// wipe removes all files in the node's directory except n.keeps.
 func (n *node) wipe() error {
 	files, err := os.ReadDir(n.dir)
 	if err != nil {

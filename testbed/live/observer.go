@@ -56,7 +56,7 @@ type observer struct {
 
 // seen is a key's state at the last look.
 type seen struct {
-	ends    int64 // as look.Key.Ends
+	ends    int64 // the same as look.Key.Ends
 	content *history.KeyContent
 }
 
@@ -103,7 +103,7 @@ func (e *env) observe(ctx context.Context) error {
 }
 
 // now takes the node's turn and looks. by is the cause of the changes since the last look; "" =
-// none but commands and expiry.
+// commands and expiry only.
 func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	if o == nil {
 		return nil

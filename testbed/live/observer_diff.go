@@ -35,8 +35,8 @@ func (w *wallClock) at(ms int64) time.Duration {
 	return time.Duration(ms)*time.Millisecond - (w.least+w.most)/2
 }
 
-// over returns the history's time at which a key is gone that expires at ends: the key lives until
-// that millisecond has passed.
+// over returns the history's time at which a key that expires at ends is gone: the end of that
+// millisecond.
 func (w *wallClock) over(ends int64) time.Duration { return w.at(ends + 1) }
 
 // notBefore returns the earliest possible value of over.
@@ -86,15 +86,14 @@ func (d *diff) moved(by history.ChangedBy) {
 	}
 }
 
-// lasting returns the content with its expiry, which it computes from ends by the node's present
-// clock.
+// lasting returns a copy of content whose expiry is ends, converted by the present wallClock.
 func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
 	k := *content
 	k.Expires = max(d.clock.at(ends), 1)
 	return &k
 }
 
-// since limits at to the time between the last look's start and this look's end.
+// since limits the time at to the period from the last look's start to this look's end.
 func (d *diff) since(at time.Duration) time.Duration {
 	return min(max(at, d.lastSent), d.seen.Got)
 }
@@ -141,7 +140,7 @@ func (d *diff) now(key string, was seen) (now seen, has bool) {
 	return now, true
 }
 
-// done attributes a change to d.cause or, if the key expired before a restart, to its expiry.
+// done attributes a change to d.cause or, if the key expired before a restart, to the expiry.
 func (d *diff) done(key string, was, now seen, over bool) {
 	by := d.cause.by
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {

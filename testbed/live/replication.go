@@ -61,7 +61,7 @@ func (e *env) replicate(ctx context.Context) error {
 	})
 }
 
-// replicated writes and deletes a key and waits until all replicas have both.
+// replicated writes and deletes a key and waits until all replicas have acknowledged both.
 func replicated(ctx context.Context, c *redis.Conn) error {
 	err := errors.Join(c.Set(ctx, "sync", "", 0).Err(), c.Del(ctx, "sync").Err())
 	if err != nil {

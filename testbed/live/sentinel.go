@@ -32,8 +32,8 @@ const (
 	untilReady = 10 * time.Minute
 )
 
-// sentinels are the Sentinels of a trial. The harness learns whom they elect by reading their
-// commands to the nodes before the nodes do.
+// sentinels are the Sentinels of a trial. The harness learns which node they elect from their
+// commands, which it reads before the nodes do.
 type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes

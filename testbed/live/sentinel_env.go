@@ -171,7 +171,8 @@ func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Directio
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
-// Hold implements testbed.Network for the same links as Cut, and with the same effect of the undo.
+// Hold implements testbed.Network, for the same links as Cut. Like Cut's undo, its undo makes a
+// replaced primary a replica.
 func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // Split implements testbed.SplitBrain by a network partition. On one side are the primary, one
-// Sentinel, and the clients not in clients. On the other side are the replicas, the majority of the
-// Sentinels, and the given clients. The given clients are not served until the majority has
-// promoted the node, about two seconds later.
+// Sentinel, and the clients that are not listed in clients. On the other side are the replicas, the
+// majority of the Sentinels, and the listed clients. The listed clients are not served until the
+// majority has promoted the node, about two seconds later.
 //
 // The undo waits for the promotion, heals the network, waits until all Sentinels agree, and makes
-// the old primary a replica, which Sentinels would do only ten seconds later. Hits is the number of
-// writes that the old primary acknowledged after the cut; 0 if the node was not promoted in time.
-// promoted in time.
+// the old primary a replica. Sentinels would demote it only ten seconds later. Hits is the number
+// of writes that the old primary acknowledged after the cut; 0 if the node was not promoted in
+// time.
 func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	heir, old, err := e.ownEnv.heir(node)
 	if err != nil {

@@ -41,11 +41,11 @@ type migration struct {
 	from, to     *node
 	fromID, toID string
 	slots        []int64
-	link         *proxy // from reaches to through this proxy
+	link         *proxy // the source node's proxy to the target node
 	keys         int    // number of moved keys
 }
 
-// migration returns a migration of the slots in which from has keys.
+// migration returns a migration of the slots in which the node from has keys.
 func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
 	m := &migration{clusterEnv: e}
 	var err error

@@ -32,7 +32,7 @@ type pair struct {
 	ended   bool     // cut was called
 	replies resp.Replies
 	expect  int           // number of the command that the node is executing; 0 = none
-	got     chan struct{} // closed when the command expect is answered
+	got     chan struct{} // closed when command number expect is answered
 	served  time.Duration // when the command was answered, on the history's clock
 	reply   resp.Message
 

@@ -229,8 +229,8 @@ func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk,
 	return stub.Output, f.queue[0]
 }
 
-// over reports whether to close the connection. A shut toxic keeps it open, so that the other side
-// does not learn of the end.
+// over reports whether to close the connection. A shut toxic keeps the connection open, so that the
+// other side does not learn of the end.
 func (f *flow) over(m mode) bool {
 	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
 }

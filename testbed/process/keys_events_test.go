@@ -162,7 +162,7 @@ func TestANodeThatRefusesToBeLookedAtIsSaid(t *testing.T) {
 	}
 }
 
-// TestALongValueIsKeptByItsDigest checks that a change of the last byte is recorded.
+// TestALongValueIsKeptByItsDigest checks that a change of a long value's last byte is recorded.
 func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
@@ -173,7 +173,7 @@ func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	}
 }
 
-// TestAFrozenNodeIsNotWaitedForForEver freezes a server behind the testbed's back.
+// TestAFrozenNodeIsNotWaitedForForEver stops a server by SIGSTOP, without the testbed's knowledge.
 func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 	var frozen int
 	began := time.Now()

@@ -223,7 +223,7 @@ type round struct {
 	size      int               // number of keys on the whole node
 	listed    []string          // all keys of the node, if asked for
 	kinds     map[string]string // keys to read again, with their type; "" = ask for the type
-	elsewhere map[string]bool   // keys that are on other nodes, says the node
+	elsewhere map[string]bool   // keys that the node redirects to other nodes
 }
 
 // whole reports whether the answer is complete.
