@@ -9,8 +9,8 @@ import (
 
 func TestMain(m *testing.M) {
 	// After a timeout toxic is removed, toxiproxy's server no longer serves the toxic before it in
-	// the chain. If that toxic has just read data, it waits for ever to pass the data on. Only
-	// tests run toxiproxy's server in this program.
+	// the chain. If this earlier toxic has just read data, it waits for ever to pass the data on.
+	// Only tests run toxiproxy's server in this program.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }
 

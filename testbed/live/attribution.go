@@ -103,7 +103,7 @@ func (p *provocation) killed(node string) (failed func()) {
 }
 
 // replaced notes that another node was elected in place of this node. If this node was killed, the
-// kill explains further elections only for another grace.
+// kill explains further elections only for another grace period.
 func (p *provocation) replaced(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -197,7 +197,8 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried lets until go on after err: it returns err's text as lacking, and no fatal error.
+// retried lets the function until go on after an error: it returns err's text as lacking, and no
+// fatal error.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil

@@ -55,8 +55,8 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It waits
 // until the cluster has elected the node. Unless the old master is frozen, Promote also waits until
-// clients have moved; frozen clients, and processes, whose view of the cluster is unknown, may not
-// have moved when it returns.
+// clients have moved. It does not wait for frozen clients for long, nor for processes, whose view
+// of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {

@@ -37,7 +37,7 @@ var differences = map[string]string{
 // within is the tolerance of a key's expiry, beyond the bounds that follow from its command.
 const within = 2 * time.Millisecond
 
-// trial is one body, run on both testbeds.
+// trial is a setup and a body that runs on both testbeds.
 type trial struct {
 	setup testbed.Setup
 	body  func(context.Context, testbed.Env) error

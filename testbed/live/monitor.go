@@ -181,8 +181,8 @@ func (m *monitor) put(line string) {
 	}
 }
 
-// leave stops following a server that has ended. The server's last output may still arrive within
-// patience.
+// leave stops following a server that has ended. The server's last output is still read, for at
+// most patience.
 func (m *monitor) leave() {
 	if m == nil {
 		return
