@@ -1,5 +1,5 @@
-// Package lab holds what docker-compose.yml mounts into the lab's containers. Its
-// tests check that the lab's files, and what docs/lab.md tells of them, agree.
+// Package lab has the files that docker-compose.yml mounts into the lab's containers. Its tests
+// check that the lab's files agree with each other and with docs/lab.md.
 package lab
 
 import (
@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A compose is what these tests read of docker-compose.yml.
+// compose is the part of docker-compose.yml that these tests read.
 type compose struct {
 	Services map[string]struct {
 		Image       string
@@ -27,7 +27,7 @@ type compose struct {
 	Networks map[string]any
 }
 
-// A proxy is one of toxiproxy.json.
+// proxy is an entry of toxiproxy.json.
 type proxy struct {
 	Name, Listen, Upstream string
 	Enabled                bool
@@ -44,7 +44,7 @@ func read(t *testing.T, path string) string {
 
 var variable = regexp.MustCompile(`\$\{(\w+):-([^}]*)\}`)
 
-// readCompose returns docker-compose.yml with the defaults of its variables.
+// readCompose returns docker-compose.yml with each variable replaced by its default.
 func readCompose(t *testing.T) compose {
 	t.Helper()
 	var c compose
@@ -63,10 +63,10 @@ func readProxies(t *testing.T) []proxy {
 	return p
 }
 
-// A member of the group is a node or a Sentinel, as its command announces it.
+// member is a node or a Sentinel, with the name and the port that its command announces.
 type member struct{ service, name, port, serves string }
 
-// members returns nodes and Sentinels, and whether the first has to reach the second.
+// members returns all nodes and Sentinels. reaches reports whether one member must reach another.
 func members(c compose) (all []member, reaches func(from, to member) bool) {
 	ports := map[string]string{"/lab/node.sh": "6379", "/lab/sentinel.sh": "26379"}
 	for service, s := range c.Services {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A master, n0 to n4 for Lockstorm's trials. Its directory is one of this machine's:
-# while a trial runs there, with the trial's configuration.
+# Starts a master of the lab, one of n0 to n4 in Lockstorm's trials. /data is a directory
+# of the host. A trial writes its own redis.conf there; without it, the lab's options apply.
 set -eu
 cd /data
 [ ! -f redis.conf ] || exec redis-server redis.conf

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Starts a node of the replicated group: node.sh NAME PORT [PRIMARY PRIMARY_PORT].
-# NAME and PORT are what it announces, and others reach through toxiproxy. Its
-# configuration is written once, at the first start: later ones go on with what
-# Sentinel has made of it (a failover rewrites who replicates whom).
+# The node announces NAME and PORT; other members reach them through toxiproxy. Only the
+# first start writes the configuration. Later starts keep Sentinel's changes: a failover
+# rewrites which node replicates which.
 set -eu
 
 conf=/data/redis.conf

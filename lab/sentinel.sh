@@ -1,8 +1,8 @@
 #!/bin/sh
-# Starts a Sentinel: sentinel.sh NAME PORT, what it announces, and others reach
-# through toxiproxy. It watches the group "lab", whose primary is n0 at first.
-# Its configuration is written once, at the first start: Sentinel keeps its
-# state there. (It takes no configuration but from a file that it may rewrite.)
+# Starts a Sentinel: sentinel.sh NAME PORT. The Sentinel announces NAME and PORT; other
+# members reach them through toxiproxy. It watches the group "lab", whose first primary is
+# n0. Only the first start writes the configuration, because Sentinel keeps its state in
+# this file (it requires a configuration file that it may rewrite).
 set -eu
 
 conf=/data/sentinel.conf

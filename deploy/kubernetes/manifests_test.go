@@ -1,5 +1,5 @@
-// Package kubernetes has manifests that run campaigns on Kubernetes. It is a module of its own:
-// only its test needs the types of the Kubernetes API.
+// Package kubernetes has manifests that run campaigns on Kubernetes. It is a module of its own,
+// because only its test needs the types of the Kubernetes API.
 package kubernetes
 
 import (
@@ -24,7 +24,7 @@ func documents(t *testing.T, file string) [][]byte {
 	return bytes.Split(text, []byte("\n---\n"))
 }
 
-// read decodes a document into a type of the API and refuses what the type does not have.
+// read decodes a document into a type of the API and rejects fields that the type does not have.
 func read(t *testing.T, document []byte, into any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict(document, into); err != nil {
@@ -32,7 +32,7 @@ func read(t *testing.T, document []byte, into any) {
 	}
 }
 
-// container returns the Job's only container, after a check of what both Jobs share.
+// container checks what both Jobs have in common, and returns the Job's only container.
 func container(t *testing.T, job batch.Job) core.Container {
 	t.Helper()
 	pod := job.Spec.Template.Spec
@@ -51,7 +51,7 @@ func container(t *testing.T, job batch.Job) core.Container {
 	return c
 }
 
-// argument returns what follows a flag.
+// argument returns the argument that follows a flag.
 func argument(t *testing.T, c core.Container, flag string) string {
 	t.Helper()
 	i := slices.Index(c.Args, flag)

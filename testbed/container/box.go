@@ -24,14 +24,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// box is a node's container. It remains when its server is killed; the next server starts
-// in it, under the same address.
+// box is a node's container. The container remains when its server is killed. The node's next
+// server starts in it, with the same address.
 type box struct {
 	session *session
 	id      string
-	port    int // its server's port, which is published
+	port    int // the server's port, published on loopback
 	address netip.Addr
-	// For the server's own wall clock.
+	// For the server's own wall clock: the clock's files and the variables that name them.
 	mounts      []mount.Mount
 	environment []string
 
@@ -102,14 +102,14 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 			s.engine.facts.host(h)
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name] = b.endpoint() // even if testcontainers did not find the network
+			all[name] = b.endpoint() // needed even if testcontainers did not find the network
 		},
 	}
 }
 
 // endpoint returns the container's settings for the session's network.
 func (b *box) endpoint() *network.EndpointSettings {
-	if !b.address.IsValid() { // the engine chooses one
+	if !b.address.IsValid() { // the engine chooses an address
 		return &network.EndpointSettings{NetworkID: b.session.network}
 	}
 	return &network.EndpointSettings{
@@ -120,8 +120,8 @@ func (b *box) endpoint() *network.EndpointSettings {
 // loopback is the address on which ports are published.
 const loopback = "127.0.0.1"
 
-// furnish makes the node's directory, which may have been removed before a restart, and
-// writes redis.conf.
+// furnish makes the node's directory, which may have been removed before a restart. For a Redis
+// server, it also writes redis.conf.
 func (b *box) furnish(o live.ServerOptions) error {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (b *box) furnish(o live.ServerOptions) error {
 	return os.WriteFile(filepath.Join(o.Dir, redisConf), []byte(conf), 0o644)
 }
 
-// published returns the address on this machine of the running container's port.
+// published returns the address on this machine at which the running container's port is published.
 func (b *box) published(ctx context.Context) (string, error) {
 	look, err := b.session.engine.client.ContainerInspect(ctx, b.id, client.ContainerInspectOptions{})
 	if err != nil {
@@ -160,8 +160,8 @@ func (b *box) awaitAnswer(ctx context.Context) error {
 	return untilAnswers(ctx, addr, nil)
 }
 
-// untilAnswers waits until a server answers at the address. The end of gone, which may
-// be nil, is an error.
+// untilAnswers waits until a server answers at the address. It fails if gone is closed first; gone
+// may be nil.
 func untilAnswers(ctx context.Context, addr string, gone <-chan struct{}) error {
 	again := time.NewTicker(pollInterval)
 	defer again.Stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 )
 
-// Paths inside a container of the files that make its server's wall clock jump.
+// Paths, inside a container, of the files that give its server a wall clock of its own.
 const (
 	shimInside  = "/lockstorm/clockshim.so"
 	clockInside = "/lockstorm/clock"
@@ -29,7 +29,7 @@ func (p *provider) Clocks() error {
 	return p.clocks
 }
 
-// ownClock returns the mounts and variables with which a container's server follows the
+// ownClock returns the mounts and environment variables with which a container's server follows the
 // clock in a file of this machine; none if clock is "".
 func ownClock(clock string) (mounts []mount.Mount, environment []string, err error) {
 	if clock == "" {
@@ -45,8 +45,8 @@ func ownClock(clock string) (mounts []mount.Mount, environment []string, err err
 	}, clockshim.Environment(shimInside, clockInside), nil
 }
 
-// clocks returns nil if servers of the image can have wall clocks of their own, else the
-// reason in one line. If try, it starts a server to find out.
+// clocks returns nil if servers of the image can have wall clocks of their own, else the reason in
+// one line. If try is true, it starts a server to find out.
 func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) error {
 	if _, err := clockshim.Find(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) err
 // anotherTime is a jump that changes the year in a log's first line.
 const anotherTime = 10 * 366 * 24 * time.Hour
 
-// takesClock starts the server with another time, and looks for that time in its output.
-// The server ends at once, because it has nothing to listen on (port 0).
+// takesClock starts the server with a clock that shows another year, and looks for that year in the
+// server's output. The server ends at once, because it has nothing to listen on (port 0).
 func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
 	dir, err := tempdir.Make(temp)
 	if err != nil {

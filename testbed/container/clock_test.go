@@ -50,7 +50,7 @@ func TestANodesClockIsItsOwn(t *testing.T) {
 		if err := nodes[0].Get(ctx, "k").Err(); !errors.Is(err, redis.Nil) {
 			t.Errorf("GET after its life: got %v, want %v", err, redis.Nil)
 		}
-		return nodes[1].Get(ctx, "k").Err() // whose clock is right
+		return nodes[1].Get(ctx, "k").Err() // n1's clock is right
 	})
 	if err != nil {
 		t.Error(err)

@@ -14,8 +14,8 @@ const (
 	sentinelConf = "sentinel.conf" // written by the caller
 )
 
-// configuration returns a redis.conf with the options of a command line: each is a name
-// with --, followed by its values.
+// configuration returns a redis.conf with the options of a command line. Each option is a name that
+// begins with --, followed by its values.
 func configuration(args []string) (string, error) {
 	var text strings.Builder
 	for i, arg := range args {

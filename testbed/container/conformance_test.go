@@ -7,14 +7,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-// Connections from clients to the nodes' ports use the same code as for processes; it is
-// tested there.
+// TestContainerKeepsWhatTestbedsPromise tests only the nodes: connections from clients use the same
+// code as for processes, and are tested there.
 func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	needEngine(t)
 	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })
 }
 
-// needEngine skips a test where it cannot run. TestMain has said so too.
+// needEngine skips a test if there is no shared testbed. TestMain has said so, too.
 func needEngine(t *testing.T) {
 	t.Helper()
 	if missing != nil {

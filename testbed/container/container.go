@@ -21,13 +21,13 @@ const ImageVariable = "LOCKSTORM_REDIS_IMAGE"
 // DefaultImage is the image to run if no other is named.
 const DefaultImage = "redis:8"
 
-// Options are those of the testbed. The zero value is usable.
+// Options configure the testbed. The zero value is usable.
 type Options struct {
 	// Image is the image to run, as docker run takes it: Redis 6.2 or later, or
 	// Valkey; "" = $LOCKSTORM_REDIS_IMAGE, or DefaultImage.
 	Image string
-	// Temp is the directory in which the nodes' directories are made and removed; "" = the
-	// system's directory for temporary files. The engine must be able to mount them.
+	// Temp is the directory in which the nodes' directories are made and removed; "" = the system's
+	// directory for temporary files. The engine must be able to mount the nodes' directories.
 	Temp string
 	// Prepare makes New pull a missing image and run the image to learn the server's
 	// version. Without Prepare, New fails if the image is missing.
@@ -75,8 +75,8 @@ func Sketch() testbed.Testbed { return live.New(&provider{}, "") }
 // Version returns the version of the image's server, "" without Options.Prepare.
 func (t *Testbed) Version() string { return t.version }
 
-// Close removes the trials' shared network, and anything else that they may have left. No
-// trial may be running. Close may be called twice.
+// Close removes the trials' shared network, and anything else that trials may have left. No trial
+// may be running. Close may be called twice.
 func (t *Testbed) Close() error { return t.provider.close() }
 
 // provider implements live.Provider.
@@ -125,7 +125,7 @@ func (p *provider) close() error {
 	return s.close()
 }
 
-// place implements live.Place with a part of the session's network.
+// place implements live.Place for one trial, on the session's network.
 type place struct{ *session }
 
 var _ live.Hosted = place{}
@@ -138,7 +138,7 @@ func (p place) ListenIP() string {
 	return p.gateway.String()
 }
 
-// Host implements live.Hosted. In Docker Desktop's virtual machine, the name stands for
+// Host implements live.Hosted. In Docker Desktop's virtual machine, host.docker.internal stands for
 // this machine's loopback interface.
 func (p place) Host() string {
 	if p.engine.facts.desktop {

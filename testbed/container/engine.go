@@ -38,10 +38,10 @@ type engine struct {
 // facts are the properties of an engine that decide how its containers are made.
 type facts struct {
 	desktop  bool   // Docker Desktop: containers run in a virtual machine
-	rootless bool   // this program cannot listen at the gateways of its networks
-	user     string // the servers' user, so that this user owns their files
+	rootless bool   // the engine runs without root: this program cannot listen at its networks' gateways
+	user     string // the user that servers run as, chosen so that our user owns their files
 	userns   bool   // container users are mapped to other users of this machine
-	labels   bool   // SELinux denies containers our files
+	labels   bool   // SELinux denies containers access to our files
 }
 
 // answerTimeout bounds how long an engine may take to answer its first request.
@@ -57,8 +57,8 @@ var quiet = sync.OnceFunc(func() {
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 })
 
-// connect finds the engine, as docker or else testcontainers does, and checks that it
-// answers. Errors have one line.
+// connect finds the engine where docker or else testcontainers looks for it, and checks that the
+// engine answers. Errors have one line.
 func connect(ctx context.Context) (*engine, error) {
 	quiet()
 	docker, err := testcontainers.NewDockerProvider(testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
@@ -114,7 +114,7 @@ type image struct {
 	server string // the program, such as "redis-server"
 }
 
-// image returns the named image and the server in it. It pulls a missing image if pull.
+// image returns the named image and the server in it. If pull is true, it pulls a missing image.
 // Errors have one line.
 func (e *engine) image(ctx context.Context, name string, pull bool) (image, error) {
 	found, err := e.client.ImageInspect(ctx, name)
@@ -231,7 +231,7 @@ func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse
 	case <-ctx.Done():
 		go func() {
 			if err := <-answered; err == nil {
-				output.Close() // it came too late
+				output.Close() // the answer came too late
 			}
 		}()
 		return client.HijackedResponse{}, ctx.Err()

@@ -16,11 +16,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// frozen is an engine that takes orders and does not answer.
+// frozen is an engine that accepts requests and does not answer them.
 type frozen struct {
 	client.APIClient
 	thaw   chan struct{}
-	output net.Conn // of the container; what is attached then
+	output net.Conn // the container's output, which ContainerAttach returns after thaw
 }
 
 func (f frozen) NetworkList(ctx context.Context, _ client.NetworkListOptions) (client.NetworkListResult, error) {
@@ -28,7 +28,7 @@ func (f frozen) NetworkList(ctx context.Context, _ client.NetworkListOptions) (c
 	return client.NetworkListResult{}, ctx.Err()
 }
 
-// ContainerAttach does not look at ctx, as that of the client does not.
+// ContainerAttach ignores ctx, as the real client's does.
 func (f frozen) ContainerAttach(context.Context, string, client.ContainerAttachOptions) (client.ContainerAttachResult, error) {
 	<-f.thaw
 	return client.ContainerAttachResult{HijackedResponse: client.NewHijackedResponse(f.output, "")}, nil
@@ -66,7 +66,7 @@ func (unruly) ContainerKill(context.Context, string, client.ContainerKillOptions
 	return client.ContainerKillResult{}, errKill
 }
 
-// sessionOf has containers in that engine.
+// sessionOf returns a session that uses the engine c.
 func sessionOf(c client.APIClient) *session {
 	docker := &testcontainers.DockerProvider{DockerProviderOptions: &testcontainers.DockerProviderOptions{
 		GenericProviderOptions: &testcontainers.GenericProviderOptions{},
@@ -109,7 +109,7 @@ func TestAnEngineThatDoesNotAnswerIsGivenUp(t *testing.T) {
 
 func TestNothingWatchesAServerThatDidNotStartAndCannotBeKilled(t *testing.T) {
 	o := live.ServerOptions{Name: "n0", Dir: t.TempDir()}
-	synctest.Test(t, func(t *testing.T) { // which fails if anything goes on
+	synctest.Test(t, func(t *testing.T) { // fails if any goroutine goes on
 		ours, its := net.Pipe()
 		_, err := (&box{session: sessionOf(unruly{output: ours}), id: "x"}).start(t.Context(), o)
 		if !errors.Is(err, errInspect) || !errors.Is(err, errKill) {

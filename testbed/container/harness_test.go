@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// harness runs a trial that never ends, and says the name of its session in the
-// middle of it. It has no reaper if it is told so.
+// harness runs a trial that never ends. During the trial, it prints the name of its session. If how
+// contains alone, the testbed has no reaper.
 func harness(temp string, how ...string) error {
 	o := options()
 	o.Temp = temp
@@ -111,7 +111,7 @@ func TestTheNextSessionRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-// left counts what there is of a session.
+// left returns how many containers and networks a session has.
 func left(t *testing.T, session string) (containers, networks int) {
 	t.Helper()
 	c := shared.provider.engine.client

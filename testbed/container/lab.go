@@ -34,9 +34,8 @@ const (
 	labPort    = 6379 // in each container
 )
 
-// Lab runs trials, one at a time, on the masters of the standing lab that
-// docker-compose.yml describes, as the container testbed does on its own containers. Each
-// trial starts new, empty servers. Close gives the masters back.
+// Lab runs trials, one at a time, on the masters of the standing lab, which docker-compose.yml
+// describes. Each trial starts new, empty servers. Close gives the masters back.
 type Lab struct {
 	*live.Testbed
 	lab *lab
@@ -72,8 +71,8 @@ func (*Lab) Nodes() int { return labMasters }
 // Version returns the version of the lab's Redis.
 func (l *Lab) Version() string { return l.lab.version }
 
-// Close restarts the lab's masters as before, but empty, and unlocks the lab. No trial may
-// be running.
+// Close restarts the masters that trials have used, empty and with the lab's own configuration, and
+// unlocks the lab. No trial may be running.
 func (l *Lab) Close() error {
 	defer l.lab.session.engine.idle()
 	return errors.Join(l.lab.restore(), l.lab.lock.Close())
@@ -85,7 +84,7 @@ type lab struct {
 	session *session // with the lab's network, which must not be removed
 	version string
 	masters []*box
-	dirs    []string // of this machine, mounted as data in the masters
+	dirs    []string // directories of this machine, each mounted at data in a master
 	lock    *os.File
 	turn    chan struct{} // a lock held by the running trial
 
@@ -131,7 +130,7 @@ func (l *lab) find(ctx context.Context) error {
 	return l.ask(ctx)
 }
 
-// mountedAt returns the directory of this machine that a container mounts at where, "" if
+// mountedAt returns the directory of this machine that a container mounts at the path where; "" if
 // none.
 func mountedAt(c container.InspectResponse, where string) string {
 	for _, m := range c.Mounts {
@@ -172,7 +171,7 @@ func (l *lab) takeOver() error {
 	return nil
 }
 
-// restore restarts, empty, the masters that trials have used, and waits until they answer.
+// restore restarts the masters that trials have used, with no data, and waits until they answer.
 func (l *lab) restore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()

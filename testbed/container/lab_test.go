@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-// openTestLab opens the lab that `make up` started. Without one it skips the test, or
-// fails it where LOCKSTORM_NEED_LAB is set, as scripts/test does once it has started one.
+// openTestLab opens the lab that `make up` started. Without a lab, it skips the test; but it fails
+// the test if LOCKSTORM_NEED_LAB is set, as scripts/test does after it has started a lab.
 func openTestLab(t *testing.T) *Lab {
 	t.Helper()
 	l, err := OpenLab(t.Context(), 1)
@@ -31,7 +31,7 @@ func openTestLab(t *testing.T) *Lab {
 	return l
 }
 
-// TestTheLabKeepsWhatTestbedsPromise runs where the lab is up.
+// TestTheLabKeepsWhatTestbedsPromise runs only if the lab is up.
 func TestTheLabKeepsWhatTestbedsPromise(t *testing.T) {
 	l := openTestLab(t)
 	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return l })

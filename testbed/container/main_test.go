@@ -11,18 +11,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary plays a reaper, and a harness in the middle of a trial, if its
-// first argument says so.
+// Values of the test binary's first argument that make it play a reaper, or a harness in the middle
+// of a trial.
 const (
 	playReaper  = "play-reaper"
 	playHarness = "play-harness"
 )
 
-// needVariable, if set, makes it a failure that there are no containers.
+// needVariable is an environment variable. If it is set, the tests fail without containers.
 const needVariable = "LOCKSTORM_NEED_CONTAINERS"
 
-// shared is the testbed of all tests: a session takes time. missing says why there
-// is none.
+// shared is the testbed of all tests, because opening a session takes time. missing says why there
+// is no shared testbed.
 var (
 	shared  *Testbed
 	missing error
@@ -67,8 +67,7 @@ func options() Options {
 	}
 }
 
-// memory is a directory in memory where there is one: a busy disk makes Redis put
-// off its writes.
+// memory returns a directory in memory if there is one: on a busy disk, Redis delays its writes.
 func memory() string {
 	if _, err := os.Stat("/dev/shm"); err != nil {
 		return ""
@@ -76,5 +75,5 @@ func memory() string {
 	return "/dev/shm"
 }
 
-// openShared does not pull: tests take what is there.
+// openShared does not pull an image: the tests use an image that is there.
 func openShared() (*Testbed, error) { return New(context.Background(), options()) }

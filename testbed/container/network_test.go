@@ -34,8 +34,8 @@ func TestContainersAreOnOneNetworkOfOurs(t *testing.T) {
 	}
 }
 
-// TestAnUnpluggedNodeReachesNobody also checks that the log of the node's commands goes on
-// afterwards.
+// TestAnUnpluggedNodeReachesNobody also checks that the log of the node's commands continues after
+// the node was plugged in.
 func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "monitor-n0.log")
@@ -77,7 +77,7 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 	}
 }
 
-// awaitText returns the file's content once it contains want, or when its time is up.
+// awaitText returns the file's content once it contains want, or after twenty seconds.
 func awaitText(t *testing.T, path, want string) string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

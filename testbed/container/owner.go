@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// owner identifies the process that made containers and networks, in their labels.
+// owner identifies the process that made a container or network. The labels of containers and
+// networks store it.
 type owner struct {
 	host    string // the machine and the namespace of process ids
 	pid     int

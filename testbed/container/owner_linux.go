@@ -22,8 +22,8 @@ func startOf(pid int) string {
 	if err != nil {
 		return ""
 	}
-	// The second field, the program's name, may contain anything, but ends with the last
-	// parenthesis.
+	// The second field, the program's name, may contain any characters, but ends with the line's
+	// last parenthesis.
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < started-2 {

@@ -4,6 +4,6 @@ package container
 
 func processHost() string { return hostname() }
 
-// startOf returns "", unknown: a new process with the id of a dead owner is taken for the
-// owner.
+// startOf returns "": the start is unknown. So a new process with a dead owner's id is taken for
+// the owner.
 func startOf(int) string { return "" }

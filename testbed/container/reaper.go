@@ -13,8 +13,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// reaper is a process that removes a session's containers if this process dies. The pipe to
-// it closes when this process ends, for whatever reason.
+// reaper is a process that removes a session's containers if this process dies. The pipe to the
+// reaper closes when this process ends, for whatever reason.
 type reaper struct {
 	process *exec.Cmd
 	pipe    io.WriteCloser
@@ -38,7 +38,7 @@ func startReaper(command []string) (*reaper, error) {
 // dismissal is the message that tells the reaper that everything is removed already.
 const dismissal = "all is removed\n"
 
-// end ends the reaper if all is removed. Otherwise the reaper now removes the rest, and may
+// end ends the reaper if everything is removed. Otherwise the reaper now removes the rest, and may
 // outlive this process.
 func (r *reaper) end(removed bool) error {
 	if !removed {
@@ -52,19 +52,20 @@ func (r *reaper) end(removed bool) error {
 	return nil
 }
 
-// Time limit and interval of Reap's attempts; and how long Reap keeps looking for
-// containers that the engine was still making when the owner died.
+// reapTimeout bounds Reap's attempts, and reapAgain is the time between two of them. Reap goes on
+// until it has found nothing for reapWatch: the engine may still have been making containers when
+// the owner died.
 const (
 	reapTimeout = 10 * time.Minute
 	reapAgain   = time.Second
 	reapWatch   = 5 * time.Second
 )
 
-// Reap waits until alive ends, and then removes the session's containers and networks,
-// unless the session's owner has removed them. The owner keeps alive open while it lives.
-// The process of Options.Reaper only calls Reap.
+// Reap waits until alive ends, and then removes the session's containers and networks, unless the
+// session's owner has removed them. The owner keeps alive open while it lives. The process of
+// Options.Reaper does nothing but call Reap.
 func Reap(session string, alive io.Reader) error {
-	e, err := connect(context.Background()) // now: the engine's address may vanish with the owner
+	e, err := connect(context.Background()) // connect now: the engine's address may vanish with the owner
 	if err != nil {
 		return err
 	}
@@ -98,15 +99,15 @@ func (e *engine) remove(ctx context.Context, session string) error {
 	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
 }
 
-// removeLeftovers removes containers and networks of dead owners from this machine. It
-// ignores errors: another process may be removing the same ones, the next call tries again,
-// and leftovers do no harm.
+// removeLeftovers removes containers and networks of dead owners from this machine. It ignores
+// errors: another process may be removing the same leftovers, the next call tries again, and
+// leftovers do no harm.
 func (e *engine) removeLeftovers(ctx context.Context) {
 	_ = e.removeIf(ctx, labelSession, dead)
 }
 
-// removeIf removes the containers and networks that have the label and whose labels satisfy
-// so. It is no error if another process removes them first.
+// removeIf removes the containers and networks that have the label and for whose labels so returns
+// true. It is no error if another process removes them first.
 func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
 	labelled := make(client.Filters).Add("label", label)
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})

@@ -26,7 +26,7 @@ type server struct {
 	*box
 	log    *redisserver.Log
 	exited chan struct{}
-	state  error // how it ended; written before exited is closed
+	state  error // how the server ended; written before exited is closed
 	stop   func() bool
 	leave  context.CancelFunc // ends watch's goroutines
 	watch  sync.WaitGroup
@@ -77,8 +77,8 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	// Requests to the engine are not cancelled with ctx, since the engine might do only
-	// half of one. Instead, the end of ctx kills the container.
+	// Do not cancel requests to the engine with ctx: the engine might carry out half of a request.
+	// Instead, the end of ctx kills the container.
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	s := &server{box: b, log: log, exited: make(chan struct{}), leave: leave}
 	if err := s.begin(watching); err != nil {
@@ -86,11 +86,11 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 		leave()
 		return nil, err
 	}
-	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // Kill and Close check whether it has ended
+	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // ignore the error: Kill and Close check whether the server has ended
 	if err := s.await(watching); err != nil {
 		if kerr := s.Kill(); kerr != nil {
 			err = errors.Join(err, kerr)
-			leave() // nobody else will call it
+			leave() // nobody else will call leave
 			s.watch.Wait()
 		}
 		if ctx.Err() != nil {
@@ -101,10 +101,10 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	return s, nil
 }
 
-// begin starts the container and follows its output until its end. It cancels ctx if the
-// engine needs longer than callTimeout to start it.
+// begin starts the container and follows its output until the container ends. It calls leave, which
+// cancels ctx, if the engine needs longer than callTimeout to start the container.
 func (s *server) begin(ctx context.Context) (err error) {
-	// A timer, not a deadline of ctx: ctx is used for watching afterwards, too.
+	// Use a timer, not a deadline of ctx: the goroutines that watch the server go on using ctx.
 	patience := time.AfterFunc(callTimeout, s.leave)
 	defer func() {
 		if !patience.Stop() && err != nil {
@@ -128,7 +128,7 @@ func (s *server) begin(ctx context.Context) (err error) {
 // outputPatience bounds the wait for the last output of a container that has ended.
 const outputPatience = 5 * time.Second
 
-// follow logs the output until the container ends, and notes how it ended.
+// follow logs the output until the container ends, and notes how the container ended.
 func (s *server) follow(output client.HijackedResponse, end client.ContainerWaitResult) {
 	var reading sync.WaitGroup
 	read := make(chan struct{})
@@ -159,15 +159,14 @@ func (s *server) follow(output client.HijackedResponse, end client.ContainerWait
 	close(s.exited)
 }
 
-// pollInterval is the time between two PINGs to a new server, and answerPatience the time
-// limit for each answer.
+// pollInterval is the time between two PINGs to a new server. answerPatience is the time limit for
+// each answer.
 const (
 	pollInterval   = 5 * time.Millisecond
 	answerPatience = time.Second
 )
 
-// await waits until the server answers at its published port, which may change with each
-// start.
+// await waits until the server answers at its published port. The port may change with each start.
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -184,7 +183,8 @@ func (s *server) await(ctx context.Context) error {
 	return nil
 }
 
-// orEnd returns the server's end, if it has ended, instead of err, its consequence.
+// orEnd returns how the server ended, if it has ended: err is only a consequence. Otherwise it
+// returns err.
 func (s *server) orEnd(err error) error {
 	if end := s.Err(); end != nil {
 		return fmt.Errorf("the server did not start: %w", end)
@@ -210,7 +210,7 @@ func answers(addr string) bool {
 	return err == nil && line == "+PONG\r\n"
 }
 
-// order sends the engine a request that does not depend on a context of the caller.
+// order sends the engine a request. No caller's context can cancel the request.
 func (s *server) order(what string, do func(context.Context, client.APIClient) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -238,9 +238,8 @@ func (s *server) Addr() string {
 // Peer implements live.Peer: the container's address.
 func (s *server) Peer() string { return s.address.String() }
 
-// Bus implements live.Busser with the container's own address, since only the port for
-// clients is published. Where that address cannot be reached, there are no clusters: see
-// Elects.
+// Bus implements live.Busser with the container's own address, since only the port for clients is
+// published. Where that address cannot be reached, Elects excludes clusters.
 func (s *server) Bus() string {
 	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+live.BusOffset))
 }
@@ -278,7 +277,7 @@ func (s *server) Plug() error {
 		if err != nil || s.Err() != nil {
 			return err
 		}
-		if err := s.await(ctx); err != nil && s.Err() == nil { // no error if it was killed meanwhile
+		if err := s.await(ctx); err != nil && s.Err() == nil { // no error if the server was killed meanwhile
 			return err
 		}
 		return nil
@@ -288,7 +287,7 @@ func (s *server) Plug() error {
 // Kill implements live.Server.
 func (s *server) Kill() error {
 	s.stop()
-	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: it has ended
+	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: the server has ended
 		return err
 	}
 	s.end()

@@ -15,8 +15,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// session is shared by the trials of one testbed. It has a bridge network, and a process
-// that removes the leftovers if this process dies.
+// session is shared by the trials of one testbed. It has a bridge network, and a process that
+// removes the session's containers and networks if this process dies.
 type session struct {
 	engine  *engine
 	image   image
@@ -51,9 +51,9 @@ func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *
 // address range that the engine proposed.
 const networkAttempts = 5
 
-// makeNetwork makes a bridge network whose addresses we assign, so that a container keeps
-// its address. The engine then requires an address range: we let it choose one for another
-// network, remove that network, and use its range.
+// makeNetwork makes a bridge network whose addresses we assign, so that a container keeps its
+// address. Such a network needs an address range. The engine chooses the range: we make a first
+// network without one, remove that network, and use its range.
 func (s *session) makeNetwork(ctx context.Context) (err error) {
 	for range networkAttempts {
 		var proposed network.Inspect
@@ -114,22 +114,22 @@ type addresses struct {
 	used   map[netip.Addr]bool
 }
 
-// newAddresses returns all addresses of the subnet as free, except its own, the gateway's
-// and the broadcast address.
+// newAddresses returns the addresses of a subnet, all free except the subnet's own and the
+// gateway's.
 func newAddresses(subnet netip.Prefix, gateway netip.Addr) addresses {
 	subnet = subnet.Masked()
 	return addresses{subnet: subnet, last: subnet.Addr(), used: map[netip.Addr]bool{subnet.Addr(): true, gateway: true}}
 }
 
-// takeAddress assigns the next free address in a cycle. Addresses are reused late, so that
-// a new container is not taken for an old one.
+// takeAddress assigns the next free address in a cycle, without the broadcast address. Addresses
+// are reused late, so that a new container is not taken for an old one.
 func (s *session) takeAddress() (netip.Addr, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := &s.addresses
 	for range 1 << (32 - a.subnet.Bits()) {
 		a.last = a.last.Next()
-		if !a.subnet.Contains(a.last) || !a.subnet.Contains(a.last.Next()) { // skip broadcast
+		if !a.subnet.Contains(a.last) || !a.subnet.Contains(a.last.Next()) { // skip the broadcast address
 			a.last = a.subnet.Addr()
 		}
 		if !a.used[a.last] {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// scanLimit is the number of keys up to which a database is searched after a trial, for
-	// keys whose names scripts made up.
+	// scanLimit is the size of the largest database, in keys, that clean searches for keys whose
+	// names scripts made up.
 	scanLimit = 100_000
 	// batch is how many keys are removed at a time.
 	batch = 100
 )
 
-// clean removes the trial's keys: those that its commands named and, if the database is
-// small, those whose names scripts made up from them.
+// clean removes the keys that the trial's commands named. If the database is small, it also removes
+// keys with names that scripts made up from those.
 func (s *server) clean() error {
 	names := s.guard.named()
 	if len(names) == 0 {
 		return nil
 	}
-	// Not the trial's context, which may have ended; patience bounds this instead.
+	// Do not use the trial's context, which may have ended. ask bounds the time by patience.
 	err := s.ask(context.Background(), func(ctx context.Context, c *redis.Client) error {
 		if _, err := remove(ctx, c, names); err != nil {
 			return err
@@ -53,11 +53,11 @@ func (s *server) clean() error {
 // denied reports whether the server's access control caused the error.
 func denied(err error) bool { return strings.Contains(err.Error(), "NOPERM") }
 
-// errLook is wrapped by an error of SCAN.
+// errLook marks the errors of SCAN.
 var errLook = errors.New("look for keys")
 
-// removeAll removes all keys with the prefix and returns their number. SCAN finds no other
-// keys, because the guard adds the prefix to its pattern.
+// removeAll removes all keys with the prefix and returns their number. SCAN finds no other keys,
+// because the guard adds the prefix to SCAN's pattern.
 func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
 		var more []string

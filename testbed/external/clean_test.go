@@ -43,8 +43,7 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 	if len(left) != 2 || left[0] == left[1] || !strings.HasPrefix(left[0], tb.Prefix()) || !strings.HasPrefix(left[1], tb.Prefix()) {
 		t.Fatalf("two trials had %q, want one each that begins with %s", left, tb.Prefix())
 	}
-	// The program might have been killed: its keys are there again, beside a key of another
-	// program.
+	// Set the keys again, as if the program had been killed, and a key of another program.
 	alive := newPrefix() + "1:k"
 	for _, key := range append(left, alive) {
 		if err := c.Set(t.Context(), key, 0, 0).Err(); err != nil {
@@ -79,8 +78,8 @@ func TestAKeyIsRemovedOnce(t *testing.T) {
 	}
 }
 
-// TestThatKeysCannotBeLookedThroughIsSaid: after the keys with known names are removed, the
-// server hangs up, or refuses to count its keys.
+// TestThatKeysCannotBeLookedThroughIsSaid has a server that removes the keys with known names, and
+// then hangs up, or refuses to count its keys.
 func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 	for answer, want := range map[string]error{"": io.EOF, "-ERR broken\r\n": errors.New("ERR broken"), "-NOPERM no\r\n": nil} {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -109,8 +108,8 @@ func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 	}
 }
 
-// answerUntilCounted answers like a server without keys. It answers DBSIZE with answer, or
-// hangs up if answer is "".
+// answerUntilCounted serves a connection like a server without keys. It answers DBSIZE with answer;
+// if answer is "", it hangs up instead.
 func answerUntilCounted(c net.Conn, answer string) {
 	for in := resp.NewReader(c); ; {
 		m, err := resp.Read(in)
@@ -118,7 +117,7 @@ func answerUntilCounted(c net.Conn, answer string) {
 			return
 		}
 		args, err := m.Args()
-		reply := "-ERR unknown command\r\n" // as old servers say to HELLO
+		reply := "-ERR unknown command\r\n" // the answer of old servers to HELLO
 		switch resp.Name(args) {
 		case "UNLINK":
 			reply = ":0\r\n"

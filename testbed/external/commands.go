@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// rule says where a command's keys and channels are, so that the guard can confine the
-// command to those of the trial. A command without a rule is not sent.
+// rule says where a command's keys and channels are, so that the guard can confine the command to
+// the trial's own. A command without a rule is not sent.
 type rule struct {
 	// first, last and step are the places of the keys, as in COMMAND INFO: a negative last
 	// counts from the end. All are 0 if there are no keys.
@@ -14,7 +14,7 @@ type rule struct {
 	channels bool
 	// bare: the command has neither keys nor channels, and scripts may call it, too.
 	bare bool
-	// confine confines a command for which places do not suffice; nil = not needed.
+	// confine confines a command whose keys the places cannot describe; nil = not needed.
 	confine func(g *guard, args []string) ([]string, error)
 }
 
@@ -30,8 +30,8 @@ ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE Z
 ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE
 XACK XADD XDEL XLEN XRANGE XREVRANGE XTRIM`
 
-// rules are the commands that may be sent, by name: those that locks and lock libraries
-// use, and that touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
+// rules are the commands that may be sent, by name. Locks and lock libraries use these commands,
+// and the commands touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
 // SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and the like are not among them.
 var rules = map[string]rule{
 	"DEL": {first: 1, last: -1, step: 1}, "UNLINK": {first: 1, last: -1, step: 1},
@@ -48,7 +48,8 @@ var rules = map[string]rule{
 	"PUBLISH": {first: 1, last: 1, step: 1, channels: true}, "SPUBLISH": {first: 1, last: 1, step: 1, channels: true},
 	"SUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "UNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
 	"SSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "SUNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
-	// Prefixed patterns match only own channels: the prefix has no special characters.
+	// A pattern with the prefix matches only the trial's channels, because the prefix has no
+	// special characters.
 	"PSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true}, "PUNSUBSCRIBE": {first: 1, last: -1, step: 1, channels: true},
 
 	"SCAN": {confine: scan}, "CLIENT": {confine: client}, "HELLO": {confine: hello},
@@ -60,7 +61,7 @@ var rules = map[string]rule{
 
 func init() {
 	for _, name := range []string{"EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO"} {
-		rules[name] = rule{confine: eval} // here, since eval itself uses rules
+		rules[name] = rule{confine: eval} // set here, not above, because eval itself uses rules
 	}
 	rules["SCRIPT"] = rule{confine: script}
 	for name := range strings.FieldsSeq(oneKey) {

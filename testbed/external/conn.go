@@ -23,7 +23,7 @@ type conn struct {
 	net.Conn
 	server *server
 	in     *bufio.Reader
-	whole  *bufio.Reader // parses commands in part
+	whole  *bufio.Reader // parses the commands in part
 	part   []byte        // the beginning of an incomplete command; used only by the writer
 
 	reading sync.Mutex
@@ -34,8 +34,8 @@ type conn struct {
 	asked  bool // QUIT was sent
 }
 
-// linger bounds how long a closed connection waits until the server closes it, too. After
-// that, no command that was sent over it is still on its way.
+// linger bounds how long a closed connection waits until the server closes it, too. Once the server
+// has closed it, no command that was sent over it is still on its way.
 const linger = 2 * time.Second
 
 // Write implements net.Conn. If the guard refuses a command, the command is not sent, and

@@ -16,18 +16,18 @@ import (
 // Name is the testbed's name.
 const Name = "external"
 
-// Options are those of the testbed.
+// Options configure the testbed.
 type Options struct {
 	// Addrs are the servers' addresses: host:port, redis://user@host:port/db or rediss://…,
 	// without a password. Several servers must be independent of each other.
 	Addrs []string
-	// TLS makes connections use TLS. They also do if one of the files below is named, or if
-	// the address begins with rediss:.
+	// TLS makes connections use TLS. So does a file in CA, Cert or Key, or an address that begins
+	// with rediss:.
 	TLS bool
 	// CA is a file with certificates of trusted authorities; "" = the system's.
 	CA string
-	// Cert and Key are files with our own certificate and its key, for a server that asks
-	// clients for one.
+	// Cert and Key are files with our own certificate and its key, for a server that asks for a
+	// client's certificate.
 	Cert, Key string
 	// User is a user of Redis's access control; "" = the default user.
 	User string
@@ -35,8 +35,8 @@ type Options struct {
 	Password Secret
 	// DB is the number of the database, if the address names none.
 	DB int
-	// Clients is the number of clients per trial, Parallel that of concurrent trials: the
-	// load on the servers.
+	// Clients is the number of clients per trial. Parallel is the number of concurrent trials.
+	// Together they are the load on the servers.
 	Clients, Parallel int
 	// Really makes New succeed even if other users of a server might be harmed.
 	Really bool
@@ -52,9 +52,8 @@ type Testbed struct {
 	prefix  string
 }
 
-// New returns the testbed, after a check that the servers can be reached, permit the login
-// and are usable. The error says in one line what is missing, or why Options.Really is
-// required.
+// New returns the testbed, after it has checked that the servers can be reached, permit the login
+// and are usable. The error says in one line what is missing, or why Options.Really is required.
 func New(ctx context.Context, o Options) (*Testbed, error) {
 	targets, err := o.targets()
 	if err != nil {
@@ -140,7 +139,7 @@ func (*place) ListenIP() string { return "127.0.0.1" }
 // Close implements live.Place.
 func (*place) Close() error { return nil }
 
-// Start implements live.Place. It only returns a server, which runs already.
+// Start implements live.Place. The server that it returns runs already.
 func (p *place) Start(_ context.Context, o live.ServerOptions) (live.Server, error) {
 	i, err := strconv.Atoi(strings.TrimPrefix(o.Name, "n"))
 	if err != nil || i >= len(p.targets) {

@@ -17,8 +17,9 @@ import (
 // permitted ~lockstorm:* and &lockstorm:*.
 const family = "lockstorm:"
 
-// newPrefix returns a random prefix for one testbed; its trials' prefixes begin with it. It
-// is not derived from a trial's seed: two runs of one trial must not share keys.
+// newPrefix returns a random prefix for one testbed. The prefixes of the testbed's trials begin
+// with it. The prefix is not derived from a trial's seed: two runs of one trial must not share
+// keys.
 func newPrefix() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -38,10 +39,11 @@ type guard struct {
 
 func newGuard(prefix string) *guard { return &guard{prefix: prefix, names: map[string]bool{}} }
 
-// errRefused is wrapped by the error for a command that the guard refuses.
+// errRefused marks the error for a command that the guard refuses.
 var errRefused = errors.New("it is not sent to a server that others may use")
 
-// confine returns the command with the prefix added, or an error if the guard refuses it.
+// confine returns the command with the prefix added to its keys and channels, or an error if the
+// guard refuses the command.
 func (g *guard) confine(args []history.Bytes) ([]string, error) {
 	all := make([]string, len(args))
 	for i, a := range args {
@@ -65,7 +67,7 @@ func (g *guard) confine(args []history.Bytes) ([]string, error) {
 	return all, nil
 }
 
-// own returns the name with the prefix, and notes the name if it is a key's.
+// own returns the name with the prefix. If key is true, it notes the name as a key's.
 func (g *guard) own(name string, key bool) string {
 	if key {
 		g.mu.Lock()
@@ -124,8 +126,8 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys. It prefixes every pattern; servers use the
-// last one.
+// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because a server
+// uses the last of several.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {
@@ -140,7 +142,7 @@ func scan(g *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// ownConnection are the subcommands of CLIENT that concern only the connection.
+// ownConnection are the subcommands of CLIENT that concern only the client's own connection.
 var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICATIONS", "NO-TOUCH", "SETINFO", "SETNAME", "TRACKINGINFO"}
 
 // client confines CLIENT to subcommands about its own connection.

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// command splits words; "·" stands for a blank in a word.
+// command splits a text into words; "·" stands for a blank in a word.
 func command(text string) []history.Bytes {
 	var args []history.Bytes
 	for word := range strings.FieldsSeq(text) {
@@ -43,7 +43,7 @@ func TestEveryKeyAndChannelGetsThePrefix(t *testing.T) {
 		"PING":                                        "PING",
 		"WAIT 1 100":                                  "WAIT 1 100",
 		"HELLO 3":                                     "HELLO 3",
-		"GET":                                         "GET", // the server says what is missing
+		"GET":                                         "GET", // the server answers that arguments are missing
 		"EVAL x":                                      "EVAL x",
 		"EVAL x many":                                 "EVAL",
 	} {
@@ -113,8 +113,8 @@ func TestWhatMayTouchOthersIsNotSent(t *testing.T) {
 	}
 }
 
-// TestScriptsOfLocksAreSent has what the scripts of well-known libraries do to keys and
-// channels.
+// TestScriptsOfLocksAreSent has scripts that use keys and channels as the scripts of well-known
+// libraries do.
 func TestScriptsOfLocksAreSent(t *testing.T) {
 	for name, text := range map[string]string{
 		"all keys, in a loop": `

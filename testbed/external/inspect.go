@@ -16,13 +16,13 @@ type findings struct {
 	id      string            // the server's run_id; "" if unknown
 	version string            // "7.2.4"
 	info    map[string]string // fields of INFO
-	blind   error             // why info is empty; nil if it is not
+	blind   error             // why INFO failed; nil if it succeeded
 }
 
-// probeKey is written to check whether the testbed may write.
+// probeKey is written to check whether the testbed may write. It expires after probeLife.
 const probeKey, probeLife = "probe", time.Second
 
-// inspect inspects a server, and writes one key that soon expires.
+// inspect inspects a server, and writes probeKey to it.
 func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 	f := findings{info: map[string]string{}}
 	s := newServer(t, prefix)
@@ -57,11 +57,11 @@ func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 // The oldest supported version of Redis.
 const leastMajor, leastMinor = 6, 2
 
-// usable sets id and version, and returns the reason why no trial can run on the server,
-// nil if one can.
+// usable sets id and version, and returns the reason why no trial can run on the server; nil if
+// trials can run.
 func (f *findings) usable() error {
 	if f.blind != nil {
-		return nil // unknown
+		return nil // INFO failed: unknown whether trials can run
 	}
 	f.id, f.version = f.info["run_id"], f.info["redis_version"]
 	major, minor, _ := strings.Cut(f.version, ".")

@@ -48,7 +48,7 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		return errors.Join(err,
 			theirs.Del(ctx, tb.Prefix()+"1:lock-0").Err(),
-			c.Get(ctx, "hash").Err(), // an error
+			c.Get(ctx, "hash").Err(), // WRONGTYPE
 			c.SetNX(ctx, "lock-0", "again", 0).Err(),
 		)
 	})
@@ -67,7 +67,7 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	}
 }
 
-// TestKeysAreSeenOverTLS: the observer connects as clients do.
+// TestKeysAreSeenOverTLS checks that the observer connects as clients do.
 func TestKeysAreSeenOverTLS(t *testing.T) {
 	ca, cert, key := certificates(t)
 	_, addr := startTLS(t, ca, cert, key)
@@ -82,7 +82,7 @@ func TestKeysAreSeenOverTLS(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotGrantedIsSaid: the error names the command that the user may not run.
+// TestWhatIsNotGrantedIsSaid checks that the error names the command that the user may not run.
 func TestWhatIsNotGrantedIsSaid(t *testing.T) {
 	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})

@@ -8,11 +8,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// After a timeout toxic is removed, toxiproxy's server no longer serves the toxic before
-	// it in the chain. If that toxic had just read something, it waits for ever to pass it
-	// on. toxiproxy's server runs in this program only in tests.
+	// After a timeout toxic is removed, toxiproxy's server no longer serves the toxic before it in
+	// the chain. If this earlier toxic has just read data, it waits for ever to pass the data on.
+	// Only tests run toxiproxy's server in this program.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }
 
-// user are the arguments for a server with one more user.
+// user returns the arguments that give a server one more user.
 func user(rules string) []string { return append([]string{"--user"}, strings.Fields(rules)...) }

@@ -22,8 +22,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// TestEveryRecipeStaysAmongItsOwnKeys runs each recipe on servers with keys of others, one of
-// which has the lock's name. MONITOR watches all commands, also those inside scripts.
+// TestEveryRecipeStaysAmongItsOwnKeys runs each recipe on servers that have another program's keys,
+// among them a key with the lock's name. MONITOR shows all commands, also those inside scripts.
 func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 	var o Options
 	var same []func() error
@@ -70,8 +70,8 @@ func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 	}
 }
 
-// tryRecipe runs one trial in which the recipe's locks are granted. The trial of a recipe whose
-// second release panics ends there; a recipe that never grants its lock gets an error of Redis.
+// tryRecipe runs one trial in which the recipe's locks are granted. If the recipe's second release
+// panics, the trial ends there. A recipe that never grants its lock gets an error of Redis.
 func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topology) {
 	t.Helper()
 	o := workloads.Options{
@@ -79,12 +79,12 @@ func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topol
 		Retry: 20 * time.Millisecond, Duration: 50 * time.Millisecond, Seed: 1,
 	}
 	if topology == testbed.Independent {
-		o.TTL = 30 * time.Second // RedLock's patience with a node is a share of it
+		o.TTL = 30 * time.Second // RedLock waits for a node for a share of the TTL
 	}
 	o.Margin = o.TTL / 2
 	claims := r.Claims(o.TTL, 3)
 	if claims.Renews && topology == testbed.Single {
-		o.Overrun = 0.25 // so that it does; with TTLs of 30 s that would take long
+		o.Overrun = 0.25 // so that it renews; with TTLs of 30 s that would take long
 	}
 	i := slices.IndexFunc(workloads.All(), func(w workloads.Workload) bool { return w.Standard && w.Document == "" && w.Suits(claims) })
 	rec := history.NewRecorder(io.Discard, tb.Clock())
@@ -115,7 +115,8 @@ func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topol
 	}
 }
 
-// checkOutcome checks that a trial ended as the recipe declares, and granted locks if it can.
+// checkOutcome checks that a trial ended as the recipe declares, and that it granted locks if the
+// recipe can.
 func checkOutcome(t *testing.T, r locks.Recipe, ops []history.Op, err error) {
 	t.Helper()
 	_, panics := r.Declares("conduct", "panic", "none")
@@ -137,11 +138,11 @@ func checkOutcome(t *testing.T, r locks.Recipe, ops []history.Op, err error) {
 	}
 }
 
-// monitor collects what MONITOR says.
+// monitor collects the output of MONITOR.
 type monitor struct {
 	conn  net.Conn
 	ended chan struct{}
-	lines []string // until ended is closed somebody else's
+	lines []string // used only by watch's goroutine until ended is closed
 }
 
 func watch(t *testing.T, addr string) *monitor {
@@ -172,7 +173,7 @@ func watch(t *testing.T, addr string) *monitor {
 	return m
 }
 
-// all ends the watch and returns what was seen.
+// all ends the watch and returns the lines of MONITOR.
 func (m *monitor) all() []string {
 	_ = m.conn.Close()
 	<-m.ended
@@ -192,7 +193,7 @@ func confined(line string) error {
 	r, known := rules[name]
 	switch {
 	case slices.Contains([]string{"KEYS", "DUMP", "MONITOR", "AUTH", "SELECT"}, name):
-		return nil // the test's own, and logging in
+		return nil // the test's own commands, and those of a login
 	case !known:
 		return fmt.Errorf("%s ran", line)
 	case strings.HasPrefix(name, "EVAL"):

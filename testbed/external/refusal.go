@@ -28,11 +28,10 @@ const (
 	keySetting      = input.Setting("tls-key")
 )
 
-// errHandshake is wrapped by the error of a failed TLS handshake.
+// errHandshake marks the error of a failed TLS handshake.
 var errHandshake = errors.New("TLS")
 
-// refusal returns an error that says in one line why the server cannot be used, with a
-// hint.
+// refusal returns an error that says in one line why the server cannot be used, with a hint.
 func (t target) refusal(err error) error {
 	text := t.password.hide(err.Error())
 	if hint := t.hint(err); hint != nil {
@@ -41,8 +40,8 @@ func (t target) refusal(err error) error {
 	return fmt.Errorf("%s: %s", t.addr, text)
 }
 
-// hint is an input.Error that says what the user may do about an error of the first exchange
-// with a server; nil if unknown.
+// hint returns an input.Error that says what the user may do about err, an error of the first
+// exchange with a server; nil if unknown.
 func (t target) hint(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError
@@ -61,7 +60,7 @@ func (t target) hint(err error) error {
 		return input.Errorf("name the server by %s as its certificate does", addrSetting)
 	case strings.Contains(text, "certificate required") || strings.Contains(text, "handshake failure"):
 		return input.Errorf("if it asks clients for a certificate, name ours by %s and %s", certSetting, keySetting)
-	case t.tls != nil && !errors.Is(err, errHandshake) && hungUp(err): // asked for late by TLS 1.3
+	case t.tls != nil && !errors.Is(err, errHandshake) && hungUp(err): // in TLS 1.3, a server rejects a missing certificate only after the handshake
 		return input.Errorf("if it asks clients for a certificate, name ours by %s and %s", certSetting, keySetting)
 	case errors.Is(err, errHandshake) && (errors.As(err, &noTLS) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || hungUp(err)):
 		return input.Errorf("perhaps it does not speak TLS at that port: try without %s, rediss: and the files of %s, %s and %s", tlsSetting, caSetting, certSetting, keySetting)

@@ -15,7 +15,8 @@ var (
 	// library are the names of the Lua table through which scripts call the server; the
 	// second is Valkey's.
 	library = []string{"redis", "server"}
-	// harmless are the table's other permitted fields. Any further use may hide a call.
+	// harmless are the table's other permitted fields, besides call and pcall. Any further use may
+	// hide a call.
 	harmless = []string{"sha1hex", "error_reply", "status_reply", "setresp", "log",
 		"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"}
 	// detours are functions and tables that may hide a call, too.
@@ -48,7 +49,7 @@ func checkScript(text string) error {
 type luaScript struct {
 	named   map[string][]source     // the values of variables by name, whatever their scopes
 	seen    map[*ast.IdentExpr]bool // permitted uses of library
-	called  map[ast.Expr]bool       // called redis.call and redis.pcall
+	called  map[ast.Expr]bool       // uses of redis.call and redis.pcall that are calls
 	refused error
 }
 
@@ -56,7 +57,7 @@ type luaScript struct {
 type source struct {
 	value    ast.Expr // nil = cannot be analysed
 	element  bool     // value is a table, and its values are assigned one after the other
-	believed bool
+	believed bool     // if value is nil: assumed to be made of KEYS
 }
 
 // learn notes which values are assigned to variables, and where library is used.
@@ -99,9 +100,9 @@ func (s *luaScript) learn(node any) {
 	}
 }
 
-// give notes the assignment of the i-th value to a variable. If there are fewer values, it
-// notes one that cannot be analysed; if there are none, the variable is nil until assigned,
-// which is no key.
+// give notes the assignment of the i-th value to a variable. If there are fewer values, it notes a
+// value that cannot be analysed. If there are none, the variable is nil until assigned, and nil is
+// no key.
 func (s *luaScript) give(name string, i int, values []ast.Expr) {
 	switch {
 	case i < len(values):

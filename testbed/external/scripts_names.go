@@ -13,7 +13,7 @@ func (s *luaScript) own(e ast.Expr) bool { return s.made(e, nil) }
 // ownTable reports whether all strings in a table are made of KEYS.
 func (s *luaScript) ownTable(e ast.Expr) bool { return s.madeTable(e, nil) }
 
-// made implements own. The variables in asked are being examined already.
+// made implements own. asked are the variables that are being examined already.
 func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.StringConcatOpExpr:
@@ -31,7 +31,7 @@ func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// madeTable implements ownTable. The variables in asked are being examined already.
+// madeTable implements ownTable. asked are the variables that are being examined already.
 func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.TableExpr:
@@ -47,7 +47,7 @@ func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// given reports whether a variable is assigned at least one value, and only good ones.
+// given reports whether a variable is assigned at least one value, and good accepts every value.
 func (s *luaScript) given(name string, asked []string, good func(source, []string) bool) bool {
 	if slices.Contains(asked, name) {
 		return true // the variable's other values decide

@@ -117,7 +117,7 @@ func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.
 // talk calls exchange with a client for the testbed's own commands, which the guard
 // confines, too.
 func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
-	// Dial here first: go-redis's errors tell less.
+	// Dial before go-redis does, because go-redis's errors tell less.
 	first, err := s.Dial(ctx)
 	if err != nil {
 		return err
@@ -177,8 +177,8 @@ func (*server) Resume() error { return errNotOurs }
 // Kill implements live.Server.
 func (*server) Kill() error { return errNotOurs }
 
-// Close implements live.Server. It removes the trial's keys. The error says how to find
-// keys that may remain.
+// Close implements live.Server. It removes the trial's keys. Its error says how to find keys that
+// may remain.
 func (s *server) Close() error {
 	s.closing.Do(func() {
 		s.conns.Wait()

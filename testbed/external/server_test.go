@@ -26,7 +26,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// secret is what must appear nowhere.
+// secret is a password that must appear nowhere.
 const secret = "correct-horse-battery"
 
 // run runs body in a world of the servers.
@@ -48,10 +48,10 @@ func runOn(ctx context.Context, tb *Testbed, s testbed.Setup, body func(context.
 	return tb.Run(ctx, s, body)
 }
 
-// first is a client's pool for the first node.
+// first returns client 0's pool for the first node.
 func first(e testbed.Env) redis.UniversalClient { return e.Client(0).Locks().Nodes[0] }
 
-// admin is a client of whom the server belongs to.
+// admin returns a client of the server's owner.
 func admin(t *testing.T, o *redis.Options) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(o)
@@ -90,8 +90,8 @@ func certificates(t *testing.T) (ca, cert, key string) {
 	return cert, cert, key
 }
 
-// startTLS starts a server that speaks TLS, too, at addr, and asks clients for
-// certificates. Where redis-server was built without TLS, the test says so.
+// startTLS starts a server that also speaks TLS, at addr, and asks clients for certificates. If
+// redis-server was built without TLS, startTLS skips the test.
 func startTLS(t *testing.T, ca, cert, key string) (s *redisserver.Server, addr string) {
 	t.Helper()
 	port := freePort(t)
@@ -201,7 +201,7 @@ func TestWhyAServerCannotBeUsedIsOneLine(t *testing.T) {
 			if name == "replicas" {
 				awaitReplica(t, open.Addr())
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // one says nothing
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // one of the servers does not answer
 			defer cancel()
 			_, err := New(ctx, c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), secret) {
@@ -216,8 +216,9 @@ func nearlyFull(t *testing.T) (addr string) {
 	t.Helper()
 	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
-	// So much that the memory of connections does not matter. The server itself makes the
-	// value: it would later free the buffer for a value that it read.
+	// The value is so large that the memory of connections does not matter. SETRANGE makes the
+	// server allocate the value itself: for a value that it reads, it would later free the read
+	// buffer.
 	if err := c.SetRange(t.Context(), "theirs", 32<<20, "x").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// foreign puts another program's keys on a server. same returns an error if they have
+// foreign puts another program's keys on a server. same returns an error if these keys have
 // changed, or if there are other keys.
 func foreign(t *testing.T, c *redis.Client) (same func() error) {
 	t.Helper()
@@ -88,7 +88,7 @@ func TestKeysAreTakenAwayHoweverATrialEnds(t *testing.T) {
 		_, err := first(e).Pipelined(ctx, func(p redis.Pipeliner) error {
 			p.Set(ctx, "lock-0", "ours", 0)
 			p.HSet(ctx, "lock-1", "f", "v")
-			// A name that only the script knows.
+			// Set a key whose name only the script knows.
 			p.Eval(ctx, `return redis.call("SET", KEYS[1] .. ":made-up", 1)`, []string{"lock-2"})
 			return nil
 		})

@@ -18,10 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// aof tracks the size of a node's append-only file, to decide at a kill how much of the
-// file a power loss would have left: with appendfsync everysec, writes after
-// testbed.LastFsync are not on disk. A kill alone loses nothing, because the kernel keeps
-// written data.
+// aof tracks the size of a node's append-only file, to find out how much of the file a power loss
+// would have left: with appendfsync everysec, writes after testbed.LastFsync are not on disk. A
+// kill alone loses nothing, because the kernel keeps written data.
 //
 // The options from persistence make Redis write to the file before it answers. After an
 // answer, the file holds the whole command.
@@ -29,9 +28,9 @@ type aof struct {
 	mu     sync.Mutex
 	path   string // the file that Redis appends to; "" if none
 	began  time.Duration
-	sizes  []growth // in order of time; the first one is that at the start
+	sizes  []growth // in order of time; the first is the size at the start
 	killed time.Duration
-	err    error // why some sizes are unknown
+	err    error // why some sizes are unknown; nil if all are known
 }
 
 // growth is the file's size at a time.
@@ -160,7 +159,7 @@ func growingFile(dir string) (path string, err error) {
 		return path, err
 	}
 	for _, line := range strings.Split(string(text), "\n") {
-		// file appendonly.aof.1.incr.aof seq 1 type i
+		// Example: file appendonly.aof.1.incr.aof seq 1 type i
 		f := strings.Fields(line)
 		if len(f) == 6 && f[0] == "file" && f[4] == "type" && f[5] == "i" {
 			path = filepath.Join(dir, since7, f[1])

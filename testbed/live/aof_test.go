@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// layouts are directories of append-only files, by path and content. The empty file is the
-// one that grows.
+// layouts are the contents of nodes' directories: files by path, and the file that Redis appends
+// to.
 var layouts = map[string]struct {
 	files map[string]string
 	grows string
@@ -57,7 +57,7 @@ func TestTheGrowingFileIsFound(t *testing.T) {
 	}
 }
 
-// TestAPowerLossTakesWhatWasNotSynced: syncs happen at whole seconds since the start.
+// TestAPowerLossTakesWhatWasNotSynced relies on a sync at each whole second since the start.
 func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	const one, two, three = "*1\r\n$3\r\none\r\n", "*2\r\n$3\r\ntwo\r\n$1\r\n\xff\r\n", "*1\r\n$5\r\nthree\r\n"
 	const began = 300 * time.Millisecond
@@ -66,7 +66,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 			continue
 		}
 		for _, c := range []struct {
-			killed time.Duration // commands come at 0.9 s, 2.1 s and 3.3 s after the start
+			killed time.Duration // since the start; commands come at 0.9 s, 2.1 s and 3.3 s
 			kept   string
 			lost   string
 		}{
@@ -99,7 +99,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 
 const manifest = "appendonlydir/appendonly.aof.manifest"
 
-// swap puts a directory in a file's place, which even root cannot read as a file.
+// swap replaces a file by a directory, which even root cannot read as a file.
 func swap(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
@@ -110,7 +110,7 @@ func swap(t *testing.T, path string) {
 	}
 }
 
-// hide makes looks at a path fail, though it is there again after.
+// hide takes a file away while looking runs.
 func hide(t *testing.T, path string, looking func()) {
 	t.Helper()
 	aside := path + ".aside"
@@ -123,7 +123,7 @@ func hide(t *testing.T, path string, looking func()) {
 	}
 }
 
-// spoilt are ways in which the file, or what leads to it, cannot be followed.
+// spoilt are cases in which an aof cannot follow the append-only file.
 var spoilt = map[string]struct {
 	layout string
 	follow func(t *testing.T, a *aof, dir, grows string)
@@ -160,7 +160,7 @@ var spoilt = map[string]struct {
 	"no file": {"none", func(t *testing.T, a *aof, dir, grows string) { a.begin(dir, 0) }, "no append-only file"},
 }
 
-// TestNothingIsCalledKeptThatCouldNotBeRead checks that the restart returns the error.
+// TestNothingIsCalledKeptThatCouldNotBeRead checks that cut fails if the kept part is unknown.
 func TestNothingIsCalledKeptThatCouldNotBeRead(t *testing.T) {
 	for name, c := range spoilt {
 		t.Run(name, func(t *testing.T) {

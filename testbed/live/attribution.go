@@ -10,20 +10,20 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// provocation distinguishes elections that a fault caused from elections that happened
-// because the machine was too busy for a healthy node to answer. A fault explains elections
-// while it is in force and for grace after its heal. Grace is the longest that an election
-// caused by the fault may take.
+// provocation distinguishes elections that a fault caused from elections that happened because the
+// machine was too busy for a healthy node to answer. A fault explains elections while it is in
+// force and for grace after its heal. grace is the longest time in which a healed fault may still
+// cause an election.
 type provocation struct {
 	grace time.Duration
 
 	mu     sync.Mutex
-	faults int             // number in force, without killed nodes
+	faults int             // number of faults in force, not counting kills
 	down   map[string]bool // nodes that were killed and are neither back nor replaced
 	until  time.Time       // end of the grace after the last heal
 }
 
-// provoke notes a fault of nodes, or of the links between servers, until healed is called.
+// provoke notes that a fault of nodes, or of links between servers, is in force until healed.
 func (p *provocation) provoke() (healed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,8 +36,8 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// during runs cause and counts it as a fault until its undo has run; after is the undo's
-// last step.
+// during calls cause, which begins a fault. The fault counts as in force until its undo has run.
+// The undo's last step is to call after.
 func (p *provocation) during(cause func() (testbed.Undo, error), after func(context.Context) error) (testbed.Undo, error) {
 	healed := p.provoke()
 	undo, err := cause()
@@ -58,11 +58,11 @@ type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed
 // serverLink is a link between two servers.
 type serverLink struct {
 	proxies []*proxy                    // the first carries commands, the others do not
-	healed  func(context.Context) error // called once the link works again
+	healed  func(context.Context) error // called when the link works again
 }
 
-// disturb cuts or holds a link between servers, as how says. In an unknown direction, it
-// calls otherwise, which refuses it.
+// disturb applies how, which cuts or holds, to a link between servers. If d is no known direction,
+// it returns the error of the function otherwise.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)
@@ -83,8 +83,8 @@ func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed
 	}, between.healed)
 }
 
-// killed notes that the node is down, until restarted or replaced is called. Call failed if
-// the operation failed: it withdraws the note.
+// killed notes that the node is down, until restarted or replaced is called. If the kill fails,
+// call failed, which withdraws the note.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +102,8 @@ func (p *provocation) killed(node string) (failed func()) {
 	}
 }
 
-// replaced notes that another node was elected in place of this one. If this node was
-// killed, the kill explains elections only for another grace.
+// replaced notes that another node was elected in place of this node. If this node was killed, the
+// kill explains further elections only for another grace period.
 func (p *provocation) replaced(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

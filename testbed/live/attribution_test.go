@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// hears makes the node a primary, and returns what is recorded in the history about it.
+// hears makes n the primary, deposes the old primary, and returns the recorded events.
 func hears(e *env, n *node) (told []string) {
 	e.sentinels.OnElection(func(op history.Op) { told = append(told, op.F+" "+op.Node) })
 	e.promoted(n)
@@ -31,9 +31,9 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		}
 		calm(0, false)
 		healed := l.provoke()
-		calm(time.Minute, true) // in force
+		calm(time.Minute, true) // the fault is in force
 		healed()
-		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // one that it led to may take so long
+		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // an election that the fault led to may take so long
 		calm(2*time.Millisecond, false)
 		l.killed("n0")
 		calm(time.Minute, true)
@@ -92,7 +92,7 @@ func TestAKillThatFailsExplainsNothing(t *testing.T) {
 		t.Error("a node that was not killed explains elections")
 	}
 	p.killed("n0")
-	p.killed("n0")() // it is down already
+	p.killed("n0")() // n0 is down already
 	if !p.explains() {
 		t.Error("a node that is down explains nothing, as it could not be killed again")
 	}

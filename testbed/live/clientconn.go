@@ -13,20 +13,20 @@ import (
 
 // nearEnd is the client's TCP connection to its proxy, below the gate.
 //
-// If a client stopped reading, the proxy's goroutines that send to it would be stuck for
-// ever. So a closed nearEnd closes only its sending side, and reads until the proxy closes.
+// If the client's end stopped reading, the proxy's goroutines that send to it would block for ever.
+// So Close closes only the sending side, and a goroutine reads on until the proxy closes.
 type nearEnd struct {
 	*net.TCPConn
-	by     known   // the connection's identity in commands
+	by     known   // the connection's identity in the history's commands
 	gone   func()  // called after the proxy has closed
 	resets *resets // records a reset by the proxy; may be nil
 
-	reading sync.Mutex // held by Read
+	reading sync.Mutex // held during each Read
 	mu      sync.Mutex
 	err     error // the error of reads and writes after a close or reset
 }
 
-// Read implements net.Conn. Errors contain no addresses, since they go into histories.
+// Read implements net.Conn. Its errors contain no addresses, because they go into histories.
 func (c *nearEnd) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -65,8 +65,8 @@ func (c *nearEnd) Close() error { c.end(net.ErrClosed); return nil }
 // open.
 func (c *nearEnd) reset() bool { return c.end(syscall.ECONNRESET) }
 
-// end makes reads and writes fail with err from now on. It reports whether it is the first
-// call.
+// end makes reads and writes fail with err from now on. Only the first call has an effect; end
+// reports whether this is the first call.
 func (c *nearEnd) end(err error) bool {
 	c.mu.Lock()
 	first := c.err == nil
@@ -83,7 +83,7 @@ func (c *nearEnd) end(err error) bool {
 }
 
 func (c *nearEnd) drain() {
-	c.reading.Lock() // the last reader has returned; nobody else reads TCPConn
+	c.reading.Lock() // wait for the last Read of TCPConn: later calls of Read fail before they reach it
 	c.TCPConn.SetReadDeadline(time.Time{})
 	c.reading.Unlock()
 	io.Copy(io.Discard, c.TCPConn)

@@ -51,8 +51,8 @@ func clocks(p Provider) error {
 	return m.Clocks()
 }
 
-// giveClock makes the node's clock. The clock's file is beside the node's directory, which
-// a restart may empty.
+// giveClock makes the node's clock. The clock's file is beside the node's directory, because a
+// restart may empty the directory.
 func (n *node) giveClock() (err error) {
 	n.wall, err = clockshim.New(filepath.Clean(n.dir) + ".clock")
 	return err
@@ -66,8 +66,8 @@ func (n *node) clockFile() string {
 	return n.wall.Path()
 }
 
-// SkewNode implements testbed.NodeClocks. After it returns, the node's commands use the new
-// time. A node that is down uses the new time after its restart.
+// SkewNode implements testbed.NodeClocks. Commands that the node executes after SkewNode has
+// returned see the new time. A node that is down has the new time after its restart.
 //
 // Redis uses its wall clock not only for expiry. After a jump forward by more than
 // repl-timeout a primary drops its replicas, which reconnect at once. After a jump back it

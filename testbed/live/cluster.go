@@ -19,7 +19,7 @@ import (
 const (
 	// nodeTimeout is how long a master may be silent before it counts as failed.
 	nodeTimeout = time.Second
-	// formingTimeout replaces nodeTimeout while nodes start and meet, on a busy machine.
+	// formingTimeout replaces nodeTimeout while nodes start and meet: the machine may be busy.
 	formingTimeout = 20 * time.Second
 	// clusterConfig is the file with a node's id and its view of the cluster. It survives a
 	// loss of data, so that the node keeps its id.
@@ -28,7 +28,7 @@ const (
 	hashSlots = 16384
 )
 
-// BusOffset is the difference between a node's cluster bus port and its port, unless its
+// BusOffset is the difference between a server's cluster bus port and its client port, unless the
 // server is a Busser.
 const BusOffset = 10_000
 
@@ -122,8 +122,8 @@ func (e *env) form(ctx context.Context) error {
 	return nil
 }
 
-// formation bounds, for a busy machine, how long a cluster may take to form and a client to
-// learn the slots.
+// formation bounds how long a cluster may take to form, and a client to learn the slots, on a busy
+// machine.
 const formation = time.Minute
 
 // allot gives the i-th master its slots and an epoch of its own. Masters with equal epochs
@@ -138,7 +138,7 @@ func (e *env) allot(ctx context.Context, i int, master *node) error {
 	})
 }
 
-// introduce tells every pair of nodes about each other: discovery would take seconds.
+// introduce makes all pairs of nodes meet, because discovery would take seconds.
 func (e *env) introduce(ctx context.Context) error {
 	for i, n := range e.nodes {
 		err := n.ask(ctx, func(c *redis.Client) error {
@@ -158,8 +158,8 @@ func (e *env) introduce(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until n knows all others, makes n a replica of master unless n is master,
-// and waits until n reports that the cluster works.
+// settle waits until n knows all other nodes, makes n a replica of master unless n is master, and
+// waits until n reports that the cluster works.
 func (e *env) settle(ctx context.Context, n, master *node) error {
 	var lacks error
 	err := n.ask(ctx, func(c *redis.Client) error {
@@ -181,8 +181,8 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until polls lacking until it returns "". If ctx ends first, the error contains the last
-// result of lacking.
+// until calls the function lacking every pollEvery until it returns "" or an error. If ctx ends
+// first, until's error contains lacking's last result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -197,7 +197,8 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried returns the result of a poll that goes on after err: err's text, not an error.
+// retried lets the function until go on after an error: it returns err's text as lacking, and no
+// fatal error.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil
@@ -205,7 +206,7 @@ func retried(err error) (lacking string, fatal error) {
 	return err.Error(), nil
 }
 
-// acquainted names a node that this node does not know yet, "" if none.
+// acquainted names a node that c's node does not know or has no connection to yet; "" if none.
 func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	known, err := knownTo(ctx, c)
 	if err != nil {
@@ -219,8 +220,8 @@ func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// following makes a node follow master. It sends CLUSTER REPLICATE only once, since each
-// one restarts the sync. It returns the condition that is still missing, "" if none.
+// following makes c's node follow master. It sends CLUSTER REPLICATE only once, since each such
+// command restarts the sync. It returns the condition that is still missing; "" if none.
 func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
 	info, err := c.InfoMap(ctx, "replication").Result()
 	if err != nil {
@@ -242,8 +243,8 @@ func (e *env) following(ctx context.Context, c *redis.Client, master *node) (str
 	return "", nil
 }
 
-// working returns the reason why a node does not serve, or does not know every replica's
-// master yet; "" if none.
+// working returns the reason why a node does not serve, or does not yet know every replica's
+// master; "" if none.
 func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
 	if what, err := operative(ctx, c); what != "" || err != nil {
 		return what, err
@@ -289,7 +290,7 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	}
 	known := map[string]member{}
 	for line := range strings.Lines(text) {
-		// id addr:port@bus,… flags master ping pong epoch link slots…
+		// Format: id addr:port@bus,… flags master ping pong epoch link slots…
 		f := strings.Fields(line)
 		if len(f) < 8 || strings.Contains(f[2], "handshake") {
 			continue
@@ -303,13 +304,13 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	return known, nil
 }
 
-// replicated writes and deletes a key at the shard's master and waits until its replica
-// has acknowledged both.
+// replicated writes and deletes a key at the shard's master and waits until the shard's replica has
+// acknowledged both.
 func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		for range 2 { // twice, as in replicate
+		for range 2 { // twice, for the reason given in replicate
 			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
 			if err != nil {
 				return fmt.Errorf("replication: %w", err)

@@ -53,9 +53,10 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	return undoAll(undos, func(a, b int) int { return a + b }), nil
 }
 
-// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It
-// waits until the cluster has elected the node. When it returns, clients have moved, except
-// frozen clients, and processes, whose view of the cluster is unknown.
+// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It waits
+// until the cluster has elected the node. Unless the old master is frozen, Promote also waits until
+// clients have moved. It does not wait for frozen clients for long, nor for processes, whose view
+// of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -85,8 +86,8 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// elect starts a failover from old to n, unless old is down or frozen. It waits until all
-// other masters that run, and n, see n as master and serve.
+// elect starts a failover from old to n, unless old is down or frozen. It waits until n, and all
+// other masters that run and are not frozen, see n as master and serve.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
@@ -117,8 +118,8 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	return nil
 }
 
-// follow waits until all clients know the new master, but only as long as an active client
-// may need. It does not wait for processes: their go-redis clients are not accessible here.
+// follow waits until all clients know the new master, but no longer than an active client may need
+// to learn of it. It does not wait for processes: their go-redis clients are not accessible here.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	if e.setup.Processes != nil {
 		return
@@ -126,7 +127,7 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	ctx, cancel := context.WithTimeout(ctx, 4*testbed.SlotsKnownFor)
 	defer cancel()
 	var following sync.WaitGroup
-	for _, c := range e.clients { // concurrently: a frozen client must not delay the others
+	for _, c := range e.clients { // concurrently: a frozen client must not delay other clients
 		following.Go(func() {
 			_ = until(ctx, func() (string, error) {
 				master, err := c.cluster.MasterForKey(ctx, s.key)
@@ -158,7 +159,7 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // a restart explains elections, even that of a replaced node
+	failed := e.killed(node) // even the restart of a replaced node explains elections
 	if lost, err = n.restart(e.ctx); err != nil {
 		failed()
 		return lost, err
@@ -173,19 +174,19 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	return lost, nil
 }
 
-// Pause implements testbed.Nodes. A master that was replaced during the pause executes
-// commands after it until it learns of the new master.
+// Pause implements testbed.Nodes. A master that was replaced during the pause executes commands
+// again after the pause, until it learns of the new master.
 func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Pause)
 }
 
-// Unplug implements testbed.Unplugger. A master that was replaced meanwhile learns of the
-// new master when it is plugged in.
+// Unplug implements testbed.Unplugger. A master that was replaced while it was unplugged learns of
+// the new master when it is plugged in.
 func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Unplug)
 }
 
-// silence pauses or unplugs a node.
+// silence pauses or unplugs a node, as how does.
 func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -203,7 +204,7 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	})
 }
 
-// freeze adds by to the number of faults that pause or unplug a node.
+// freeze adds 1 or -1, the value of by, to the number of faults that pause or unplug the node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,12 +228,12 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 	defer cancel()
 	err := until(ctx, func() (string, error) {
 		if _, err := n.running(); err != nil {
-			return "", nil // it was killed meanwhile
+			return "", nil // n was killed meanwhile
 		}
 		master, err := n.isMaster(ctx)
 		switch {
 		case err != nil:
-			return err.Error(), nil // an error does not prove that it stepped down
+			return err.Error(), nil // an error does not prove that n has stepped down
 		case master:
 			return "it does not step down", nil
 		}
@@ -255,8 +256,8 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
-// disturb disturbs replication and cluster bus if both ends are nodes; else it calls
-// otherwise.
+// disturb applies how to the replication and the bus of a link if both its ends are nodes. For any
+// other link, it calls the function otherwise.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// at is a listener whose address has another host and this port: go-redis does not take it
-// for a loopback address.
+// at is a listener that claims to have a port of 10.0.0.1, so that go-redis does not take its
+// address for a loopback address.
 type at struct {
 	net.Listener
 	port int
@@ -22,11 +22,11 @@ type at struct {
 
 func (a at) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: a.port} }
 
-// learner is a client of a cluster. Each time it asks, it is told that one node has all
-// slots.
+// learner is a client of a cluster. Each time it asks for the slots, the answer is that one node
+// has all of them.
 type learner struct {
 	*client
-	at    atomic.Value // its address
+	at    atomic.Value // that node's address
 	looks []time.Time
 }
 
@@ -45,7 +45,7 @@ func newLearner(t *testing.T, at string) *learner {
 	return l
 }
 
-// outside are clients' processes.
+// outside stands for clients that run in processes of their own.
 type outside struct{ testbed.Processes }
 
 func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
 				if processes != nil && took > 0 {
 					t.Errorf("took %v, want no wait for clients that nobody uses", took)
 				}
-				synctest.Wait() // who looks once more may be doing so
+				synctest.Wait() // a client may be asking once more
 				if processes == nil && !quick.looks[1].Before(began.Add(4*testbed.SlotsKnownFor)) {
 					t.Errorf("looked %v after the promotion, want before the other's time is over", quick.looks[1].Sub(began))
 				}
@@ -80,7 +80,7 @@ func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				time.Sleep(time.Second) // go-redis rests after each look
+				time.Sleep(time.Second) // go-redis pauses after each time it asks
 			})
 		})
 	}

@@ -15,16 +15,16 @@ type elections struct {
 	early  []history.Op // events before OnElection
 }
 
-// shard is a set of nodes with one master: in a cluster, those of a third of the slots.
+// shard is a master with its replicas. In a cluster, a shard has a third of the slots.
 type shard struct {
 	key    string // a key in one of the shard's slots; "" if the shard is the only one
 	nodes  []*node
-	master *node        // if heir is set, the master that heir replaces
+	master *node        // if heir is set, heir replaces this master
 	heir   *node        // elected while master may still serve; else nil
 	moved  map[int]bool // clients that reached heir
 }
 
-// present returns the master that was elected last. elections.mu is held.
+// present returns the master that was elected last. The caller holds elections.mu.
 func (s *shard) present() *node {
 	if s.heir != nil {
 		return s.heir
@@ -32,7 +32,7 @@ func (s *shard) present() *node {
 	return s.master
 }
 
-// from is history.Op.From of events of the shard.
+// from returns history.Op.From for the shard's events.
 func (s *shard) from() string {
 	if s.key == "" {
 		return ""
@@ -51,7 +51,7 @@ func (l *elections) OnElection(record func(history.Op)) {
 	l.early = nil
 }
 
-// tell records an event. mu is held.
+// tell records an event. The caller holds mu.
 func (l *elections) tell(op history.Op) {
 	op.Process = history.Nemesis
 	if l.record == nil {
@@ -61,14 +61,15 @@ func (l *elections) tell(op history.Op) {
 	l.record(op)
 }
 
-// elected notes a new master of the shard. The previous one may not know it yet. mu is held.
+// elected notes a new master of the shard. The previous master may not know of it yet. The caller
+// holds mu.
 func (l *elections) elected(s *shard, n *node) {
 	lost := s.present().name
 	if !l.explains() {
 		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
 	l.replaced(lost)
-	l.unite(s) // if there was an heir, it is lost, too
+	l.unite(s) // an earlier heir is now the master that n replaces
 	s.heir = n
 	n.aof.begin(n.dir, n.clock())
 	if _, err := s.master.running(); err != nil {
@@ -76,7 +77,7 @@ func (l *elections) elected(s *shard, n *node) {
 	}
 }
 
-// unite ends a period of two masters. mu is held.
+// unite ends a period of two masters: heir becomes the only one. The caller holds mu.
 func (l *elections) unite(s *shard) {
 	if s.heir == nil {
 		return
@@ -86,7 +87,7 @@ func (l *elections) unite(s *shard) {
 	clear(s.moved)
 }
 
-// reached notes that a client is about to reach the node. mu is held.
+// reached notes that a client is about to reach the node. The caller holds mu.
 func (l *elections) reached(s *shard, client int, n *node) {
 	if n == s.heir && !s.moved[client] {
 		s.moved[client] = true

@@ -19,14 +19,14 @@ import (
 // env is the running world of one trial.
 type env struct {
 	setup       testbed.Setup
-	ctx         context.Context // its end kills the servers
+	ctx         context.Context // servers are killed when ctx ends
 	cancel      context.CancelCauseFunc
 	place       Place
 	temp        *tempdir.Dir
 	clocks      bool // servers have wall clocks of their own
 	gate        *gate.Gate
 	proxies     *proxies
-	peerProxies *peerProxies // between servers that elect a primary; else nil
+	peerProxies *peerProxies // nil unless the servers elect a primary
 	network     network
 	nodes       []*node
 	clients     []*client
@@ -36,17 +36,17 @@ type env struct {
 	cluster   *cluster   // nil except in topology Cluster
 
 	mu      sync.Mutex
-	primary *node       // in a replicated topology; else nil
+	primary *node       // nil unless the topology is Replicated or Sentinel
 	streams []*syncLink // links to the present primary
 }
 
 // ownEnv is a world whose servers belong to the trial, so that faults may hit them.
 type ownEnv struct{ *env }
 
-// manualEnv is a world whose servers elect nobody.
+// manualEnv is a world whose servers hold no elections.
 type manualEnv struct{ ownEnv }
 
-// world returns the Env that the body gets: e, with the interfaces of its capabilities.
+// world returns the Env that the body gets: e in a type that implements the trial's capabilities.
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
 		return e
@@ -171,8 +171,7 @@ func (e *env) CrashClient(client int) error { return e.gate.CrashClient(client) 
 // Skew implements testbed.Clocks.
 func (e *env) Skew(client int, offset time.Duration) { e.clients[client].Skew(offset) }
 
-// serving returns the nodes that clients use now, in the order of
-// locks.Client.Nodes.
+// serving returns the nodes that clients use now, in the order of locks.Client.Nodes.
 func (e *env) serving() []*node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -225,8 +224,8 @@ const (
 	filesPerLink       = 2
 )
 
-// checkFiles returns an error if the clients need more open files than this program may
-// open. Go has raised the limit to its maximum; concurrent trials share it.
+// checkFiles returns an error if the clients need more open files than this program may open. Go's
+// runtime has raised the soft limit to the hard limit. Concurrent trials share the limit.
 func (e *env) checkFiles() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

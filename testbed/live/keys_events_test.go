@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// befalls has the events on nodes without a command, by name.
+// befalls are trials, by name, in which keys change without a command.
 var befalls = map[string]trial{
 	"restart without memory": {setup: testbed.Setup{Topology: testbed.Single}, body: restart},
 	"restart with all":       {setup: testbed.Setup{Topology: testbed.Single, Durability: testbed.Always}, body: restart},
@@ -61,7 +61,7 @@ var befalls = map[string]trial{
 
 func pool(e testbed.Env) *redis.Client { return e.Client(0).Locks().Nodes[0].(*redis.Client) }
 
-// again sets a key, once the client has found its way.
+// again sets a key. It retries until the client has found a node that accepts the write.
 func again(ctx context.Context, c *redis.Client, key string) error {
 	for {
 		err := c.Set(ctx, key, "again", time.Hour).Err()
@@ -83,8 +83,8 @@ func restart(ctx context.Context, e testbed.Env) error {
 	return errors.Join(err, rerr, again(ctx, c, "l"), c.Del(ctx, "k").Err())
 }
 
-// TestTheTapSeesWhatBefallsNodes compares key changes that no command makes: expiry,
-// eviction, restart, promotion.
+// TestTheTapSeesWhatBefallsNodes compares key changes that no command makes: expiry, eviction,
+// restart, promotion.
 func TestTheTapSeesWhatBefallsNodes(t *testing.T) {
 	for name, tr := range befalls {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// differences are the only ones between the tap's key changes and the simulation's.
+// differences are the only permitted differences between the tap's key changes and the
+// simulation's.
 var differences = map[string]string{
 	"nothing":   "SETRANGE of an empty text lengthens a value there; it is left out here",
 	"instants":  "a value that is an instant of the client's clock differs, as the clocks of the two trials do",
@@ -33,14 +34,14 @@ var differences = map[string]string{
 	"unordered": "changes on different nodes have one order there, and none here",
 }
 
-// within is the tolerance for the end of a key's life, beyond the bounds of its command.
+// within is the tolerance of a key's expiry, beyond the bounds that follow from its command.
 const within = 2 * time.Millisecond
 
-// trial is one body, run on both testbeds.
+// trial is a setup and a body that runs on both testbeds.
 type trial struct {
 	setup testbed.Setup
 	body  func(context.Context, testbed.Env) error
-	// instants: values are of the client's clock.
+	// instants: some values are instants of the client's clock.
 	instants bool
 }
 
@@ -57,12 +58,12 @@ func compare(t *testing.T, tr trial) {
 			t.Errorf("%s: got no changes, want %d", node, len(want[node]))
 		}
 	}
-	for node := range got { // "unordered"
+	for node := range got { // see differences["unordered"]
 		same(t, tr, got[node], want[node])
 	}
 }
 
-// same checks that both nodes' changes are the same.
+// same checks that the changes on a real node equal those on its simulated counterpart.
 func same(t *testing.T, tr trial, got, want []history.KeyChange) {
 	t.Helper()
 	got, want = unrenewed(got), unrenewed(want)
@@ -79,7 +80,7 @@ func same(t *testing.T, tr trial, got, want []history.KeyChange) {
 	}
 }
 
-// unrenewed removes the changes of renewals that follow at once.
+// unrenewed removes renewals that move a key's expiry by less than absolute.
 func unrenewed(changes []history.KeyChange) []history.KeyChange {
 	return slices.DeleteFunc(changes, func(c history.KeyChange) bool {
 		return c.By == history.ByCommand && c.Before.SameValue(c.After) && c.Before.Expires > 0 && c.After.Expires > 0 &&
@@ -87,13 +88,13 @@ func unrenewed(changes []history.KeyChange) []history.KeyChange {
 	})
 }
 
-// sameEnd says whether the life ends as long after the change.
+// sameEnd reports whether both keys expire equally long after the change.
 func sameEnd(got, want history.KeyChange) bool {
 	if got.After == nil || got.After.Expires == 0 || got.By != history.ByCommand || want.After.Same(want.Before) {
 		return true
 	}
 	if got.Before != nil && got.Before.Expires == got.After.Expires {
-		return (want.Before.Expires - want.After.Expires).Abs() < absolute // "renewals"
+		return (want.Before.Expires - want.After.Expires).Abs() < absolute // see differences["renewals"]
 	}
 	life := want.After.Expires - want.To
 	if life < 0 {
@@ -102,11 +103,11 @@ func sameEnd(got, want history.KeyChange) bool {
 	return got.After.Expires >= got.From+life-within-absolute && got.After.Expires <= got.To+life+within
 }
 
-// absolute bounds the time between computing an absolute expiry and the command that sets it,
-// on a busy machine.
+// absolute bounds the time between computing an absolute expiry and the command that sets this
+// expiry, on a busy machine.
 const absolute = 200 * time.Millisecond
 
-// sortEnds sorts expiries that follow each other by key: one snapshot shows them without an
+// sortEnds sorts successive expiries by key: one snapshot shows several expiries without their
 // order.
 func sortEnds(changes []history.KeyChange) {
 	for i := 0; i < len(changes); i++ {
@@ -131,7 +132,7 @@ func lines(tr trial, changes []history.KeyChange, at int) string {
 	return strings.Join(all, "\n")
 }
 
-// line is a change in words, without times.
+// line returns a change in words, without times.
 func line(tr trial, c history.KeyChange) string {
 	return fmt.Sprintf("%s %s: %s: %s → %s", c.Node, c.Key, c.By, words(tr, c.Before), words(tr, c.After))
 }
@@ -159,10 +160,10 @@ func words(tr trial, k *history.KeyContent) string {
 	return text
 }
 
-// instant matches milliseconds of a wall clock, which eight bytes are as well.
+// instant matches a wall clock's milliseconds in decimal. Values of eight bytes are instants, too.
 var instant = regexp.MustCompile(`\d{12,13}`)
 
-// play returns the changes of each node's keys.
+// play runs the trial and returns the changes of each node's keys.
 func play(t *testing.T, tb testbed.Testbed, tr trial) map[string][]history.KeyChange {
 	t.Helper()
 	changes := map[string][]history.KeyChange{}
@@ -186,12 +187,12 @@ type script [][]string
 
 const (
 	pause = "-- pause"
-	brief = "40" // milliseconds of a life whose end is awaited
-	// long lives are of no matter but for their ends.
+	brief = "40" // a TTL in milliseconds; the script waits for the expiry
+	// long is a TTL in milliseconds that does not expire during the trial.
 	long = "3600000"
 )
 
-// absoluteEnd is replaced by an absolute expiry two hours from now, in milliseconds.
+// absoluteEnd stands for an absolute expiry about two hours from now, in milliseconds.
 const absoluteEnd = "-- in two hours"
 
 var (
@@ -200,7 +201,7 @@ var (
 	fields = rapid.SampledFrom([]string{"f", "g", "h"})
 )
 
-// forms of commands: K is a key, V a value, F a field.
+// forms are command templates: K is a key, V a value, F a field.
 var forms = []string{
 	"SET K V", "SET K V NX", "SET K V XX", "SET K V PX " + long, "SET K V NX EX 3600", "SET K V KEEPTTL", "SET K V GET",
 	"SETNX K V", "GETSET K V", "GETDEL K", "GETEX K PERSIST", "APPEND K V", "INCR K", "DECRBY K 3", "SETRANGE K 2 x",
@@ -211,7 +212,7 @@ var forms = []string{
 	"RPUSH K V V", "LPUSH K F", "LPOP K", "LREM K 1 V", "LTRIM K 0 0", "GET K", "HGETALL K", "TTL K", "MSET K V K V", "FLUSHALL",
 }
 
-// scripts of Lua, with one key each and an argument.
+// luas are Lua scripts, each with one key and one argument.
 var luas = []string{
 	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
 	`redis.call("set", "made", ARGV[1]); redis.call("incr", "count"); return redis.call("pexpire", "made", 3600000)`,
@@ -333,8 +334,8 @@ func handles(e testbed.Env, r locks.Recipe) (all []locks.Lock, err error) {
 	return all, nil
 }
 
-// settled is the time for what a recipe left under way: the commands of a quorum whose replies
-// it did not wait for take their time on a busy machine.
+// settled is how long to wait for commands that a recipe left under way. A quorum recipe does not
+// wait for all replies, and these take time on a busy machine.
 func settled(r locks.Recipe) time.Duration {
 	if r.Topology == locks.Independent {
 		return 200 * time.Millisecond
@@ -364,7 +365,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			if granted := err == nil; granted == never || !granted && !errors.As(err, &answered) {
 				return fmt.Errorf("c%d: got %v, want a grant: %t, or else an error of Redis", i, err, !never)
 			}
-			time.Sleep(settled(r)) // the last node of a quorum has answered
+			time.Sleep(settled(r)) // by then, the last node of a quorum has answered
 			_, busy := all[1-i].TryLock(ctx)
 			if busy == nil {
 				return fmt.Errorf("c%d got the lock of c%d", 1-i, i)
@@ -374,7 +375,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			}
 			time.Sleep(settled(r))
 			if x, ok := l.(locks.Extender); ok {
-				time.Sleep(2 * absolute) // on either a renewal that is one
+				time.Sleep(2 * absolute) // so that unrenewed does not remove the renewal that follows
 				if _, err := x.Extend(ctx, lease); err != nil {
 					return fmt.Errorf("c%d: extend: %w", i, err)
 				}

@@ -15,30 +15,29 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// link connects one client, or all clients that share it, to one node: a proxy, and behind
-// it a tap in front of the node that the link's clients use now. A promotion changes that
-// node.
+// link connects one client, or all clients that share it, to one node: a proxy, and behind the
+// proxy a tap in front of the node. A promotion changes the node.
 type link struct {
 	client int // or everyone
 	gate   *gate.Gate
 	proxy  *proxy
 	tap    net.Listener
 
-	// dialling is a lock that is held while one connection is made, so that the proxy's
-	// connection can be matched to the client's.
+	// dialling is a lock. It is held while one connection is made, so that the connection that the
+	// proxy makes to the tap can be matched to the client's.
 	dialling chan struct{}
 	accepted chan net.Conn // connections from the proxy
 	closed   chan struct{}
-	serving  sync.WaitGroup // the accept loop and the pairs
+	serving  sync.WaitGroup // waits for the accept loop and the pairs
 	draining tally          // near ends that the proxy has not closed yet
 
 	mu     sync.Mutex
 	target *node
-	names  []string      // of all nodes that the link ever led to
+	names  []string      // names of all nodes that the link ever led to
 	pairs  []*pair       // in the order of dialling
 	made   int           // connections so far
-	places map[known]int // places of connections in the order of dialling, from 1
-	resets *resets       // those of the reset in force; nil if none
+	places map[known]int // position of each connection in the order of dialling, from 1
+	resets *resets       // the connections that the reset in force has hit; nil if no reset is in force
 }
 
 // loopback is the address of clients and taps.
@@ -47,7 +46,7 @@ const loopback = "127.0.0.1"
 // everyone is the client of a link that all clients share.
 const everyone = -1
 
-// known identifies a connection in commands.
+// known identifies a connection by three fields of its commands in the history.
 type known struct {
 	client int
 	node   string
@@ -63,7 +62,7 @@ func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, erro
 	return l, err
 }
 
-// unattended returns a link that does not accept its proxy's connections yet.
+// unattended returns a link that does not yet accept the connections of its proxy.
 func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
@@ -100,8 +99,8 @@ func (l *link) accept() {
 	}
 }
 
-// refusal is the delay before a node that is down refuses a connection, so that code that
-// retries at once does not use up the machine.
+// refusal is the delay before a dial to a node that is down fails. Without it, code that retries at
+// once would use up the machine.
 const refusal = time.Millisecond
 
 // dial makes one connection of a client through the gate.
@@ -118,8 +117,8 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 	return c, nil
 }
 
-// connect makes both halves of a connection below the gate: client to proxy, and tap to
-// node. By identifies the connection in commands.
+// connect makes both halves of a connection below the gate: from client to proxy, and from tap to
+// node. The parameter by is the connection's identity in the history's commands.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
 	if err := l.take(ctx); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 		defer l.release()
 		return nil, refuse(ctx)
 	}
-	// Do not use ctx: an abandoned dial may have reached the proxy, whose connection would
+	// Do not use ctx: an abandoned dial may have reached the proxy. The proxy's connection would
 	// then be matched to the next client.
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
@@ -158,8 +157,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 // errRefused is the error of a client's dial if its proxy could not reach the tap.
 var errRefused = errors.New("the link's proxy could not connect to its other side")
 
-// take waits until no connection is being made, and keeps new ones from being made until
-// release.
+// take waits until no connection is being made, and blocks new ones until release.
 func (l *link) take(ctx context.Context) error {
 	select {
 	case l.dialling <- struct{}{}:
@@ -173,8 +171,8 @@ func (l *link) take(ctx context.Context) error {
 
 func (l *link) release() { <-l.dialling }
 
-// forget closes an abandoned connection and releases the link. It first waits for the
-// proxy's connection, which would otherwise be matched to the next client.
+// forget closes an abandoned connection and releases the link. It first waits for the proxy's
+// connection, which would otherwise be matched to the next client.
 func (l *link) forget(near net.Conn) {
 	defer l.release()
 	defer near.Close()
@@ -183,7 +181,7 @@ func (l *link) forget(near net.Conn) {
 		far.Close()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.made++ // the toxics have counted it, too
+		l.made++ // the toxics have counted this connection, too
 	case <-l.proxy.refused:
 	case <-l.closed:
 	}
@@ -200,7 +198,7 @@ func refuse(ctx context.Context) error {
 	}
 }
 
-// pair starts serving a new connection. l.dialling is held.
+// pair starts serving a new connection. The caller holds l.dialling.
 func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{}), blocked: map[int]*effect{}}
 	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.Done}
@@ -221,8 +219,8 @@ func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, ta
 	return p.near
 }
 
-// retarget connects the link to another node and closes its connections to the old one. It
-// does nothing if the link leads to that node already.
+// retarget connects the link to another node and closes the connections to the old node. It does
+// nothing if the link leads to that node already.
 func (l *link) retarget(ctx context.Context, to *node) error {
 	if err := l.take(ctx); err != nil {
 		return fmt.Errorf("lead %s to %s: %w", l.proxy.Name, to.name, err)
@@ -243,8 +241,8 @@ func (l *link) retarget(ctx context.Context, to *node) error {
 	return nil
 }
 
-// number returns a connection's place on the link in the order of dialling, from 1; 0 if
-// the link has no such connection.
+// number returns a connection's position on the link in the order of dialling, from 1; 0 if the
+// link has no such connection.
 func (l *link) number(by known) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,7 +307,7 @@ func (t *tally) None() <-chan struct{} {
 	return zero
 }
 
-// close closes the tap and its connections. The proxy is closed already.
+// close closes the tap and its connections. The caller has closed the proxy.
 func (l *link) close() error {
 	close(l.closed)
 	err := l.tap.Close()

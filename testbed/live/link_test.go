@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// newLinked returns a link from c0 to a node that answers everything with OK. The node
-// accepts the proxy's connections only after accepting was called.
+// newLinked returns a link from c0 to a node that answers everything with OK. The link accepts the
+// proxy's connections only after accepting was called.
 func newLinked(t *testing.T) (l *link, accepting func()) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	place := slowPlace{start: make(chan Server, 1)}
@@ -38,13 +38,13 @@ func newLinked(t *testing.T) (l *link, accepting func()) {
 	return l, func() { l.serving.Go(l.accept) }
 }
 
-// dialled is what came of a dial.
+// dialled is the result of a dial.
 type dialled struct {
 	net.Conn
 	error
 }
 
-// begin dials and does not wait for what comes of it.
+// begin starts a dial and returns a channel for the result.
 func begin(ctx context.Context, l *link) <-chan dialled {
 	done := make(chan dialled, 1)
 	go func() {
@@ -54,7 +54,7 @@ func begin(ctx context.Context, l *link) <-chan dialled {
 	return done
 }
 
-// ending waits for the end of a dial, or of whatever else.
+// ending returns the value that done delivers. It fails the test if none comes within ten seconds.
 func ending[T any](t *testing.T, done <-chan T) (got T) {
 	t.Helper()
 	select {
@@ -68,7 +68,7 @@ func ending[T any](t *testing.T, done <-chan T) (got T) {
 func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	l, _ := newLinked(t)
 	l.tap.Close()
-	for range 2 { // the second is not told of the first
+	for range 2 { // the second dial must not get the first one's refusal
 		if got := ending(t, begin(t.Context(), l)); !errors.Is(got.error, errRefused) {
 			t.Errorf("got %v, want %v", got.error, errRefused)
 		}
@@ -80,8 +80,8 @@ func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	}
 }
 
-// TestADialThatIsGivenUpIsTakenForNoOther checks that the first connection to arrive, whose
-// dial was given up, is not taken for that of the second dial.
+// TestADialThatIsGivenUpIsTakenForNoOther checks that the connection of a dial that was given up,
+// which arrives first, is not matched to the second dial.
 func TestADialThatIsGivenUpIsTakenForNoOther(t *testing.T) {
 	l, accepting := newLinked(t)
 	ctx, cancel := context.WithCancel(t.Context())

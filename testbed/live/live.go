@@ -19,7 +19,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Testbed runs trials on the servers of a provider, also concurrently.
+// Testbed runs trials on a provider's servers. Trials may run concurrently.
 type Testbed struct {
 	provider Provider
 	temp     string
@@ -31,9 +31,9 @@ var (
 	_ testbed.Lacking = (*Testbed)(nil)
 )
 
-// New returns a testbed that makes the nodes' directories in temp and removes them; "" =
-// the system's directory for temporary files. Before the first trial it removes directories
-// that killed programs left in temp.
+// New returns a testbed on p's servers. The testbed makes the nodes' directories in temp and
+// removes them after each trial; "" = the system's directory for temporary files. The first trial
+// removes directories that killed programs left in temp.
 func New(p Provider, temp string) *Testbed { return &Testbed{provider: p, temp: temp} }
 
 // Name implements testbed.Testbed.
@@ -85,20 +85,20 @@ func (*Testbed) Clock() func() time.Duration {
 // WatchesKeys reports that the testbed observes the changes of the nodes' keys.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. If a node or a proxy dies unexpectedly, the body's
-// context ends, and Run returns that error whatever the body returned.
+// Run implements testbed.Testbed. If a node or a proxy dies unexpectedly, the body's context ends,
+// and Run returns the error of that death, whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
 	}
 	if _, guest := t.provider.(Guest); guest {
-		s.Monitor = "" // MONITOR would show the commands of others
+		s.Monitor = "" // MONITOR would show commands of the server's other users
 	}
 	t.sweep.Do(func() { tempdir.Sweep(t.temp) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e := newEnv(ctx, s, cancel)
-	defer func() { // even if body panics
+	defer func() { // runs even if body panics
 		if terr := e.tearDown(); terr != nil {
 			err = testbed.JoinErrors(err, fmt.Errorf("%s testbed: %w", t.Name(), &testbed.TeardownError{Err: terr}))
 		}
@@ -116,7 +116,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// deadNode is the cause of a context's end after a node or a proxy died unexpectedly.
+// deadNode is the cancellation cause of a trial whose node or proxy died unexpectedly.
 type deadNode struct{ error }
 
 // Unwrap returns the testbed's error.
@@ -130,7 +130,8 @@ func death(ctx context.Context) error {
 	return nil
 }
 
-// orDeath returns the death of a node or proxy, if any, instead of err, its consequence.
+// orDeath returns the error of a dead node or proxy, if one has died: err is only its consequence.
+// Otherwise it returns err.
 func orDeath(ctx context.Context, err error) error {
 	if d := death(ctx); d != nil {
 		return d
@@ -244,7 +245,7 @@ func (e *env) equip(n *node) (err error) {
 	return err
 }
 
-// newServer returns a node of that name that is not started yet.
+// newServer returns a node with that name. Its server is not started yet.
 func (e *env) newServer(name string) *node {
 	dir := filepath.Join(e.temp.Path(), name)
 	if h, ok := e.place.(Housed); ok {
@@ -269,7 +270,7 @@ func (e *env) warmth() int {
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return conns.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // suits a busy machine
+	return conns.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // adminTimeout, since the machine may be busy
 }
 
 // tearDown ends everything in this order, so that nothing waits for a timeout: clients,

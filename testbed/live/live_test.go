@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// hopeless is a place that starts nothing and cannot be closed.
+// hopeless is a place that starts no server and fails to close.
 type hopeless struct{ start, close error }
 
 func (hopeless) Name() string                                           { return "hopeless" }

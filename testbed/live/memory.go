@@ -51,8 +51,8 @@ func names(keys []history.KeyState) []string {
 	return all
 }
 
-// evict makes a node evict all its keys, and returns those that Redis reports as evicted.
-// Other keys may have expired at the same time.
+// evict makes a node evict all its keys, and returns the keys that Redis reports as evicted. A key
+// that expires meanwhile is not returned.
 func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	there, err := keysOn(ctx, c)
 	if err != nil || len(there) == 0 {
@@ -104,8 +104,8 @@ func evictions(ctx context.Context, c *redis.Client) (int, error) {
 	return n, nil
 }
 
-// starve leaves the node no memory for keys and makes it publish the keys that it evicts.
-// Restore restores the node's configuration, and must be called even after an error.
+// starve leaves the node no memory for keys and makes the node publish the keys that it evicts.
+// restore restores the node's configuration, and must be called even after an error.
 func starve(ctx context.Context, c *redis.Client) (restore func() error, err error) {
 	var former [][2]string
 	restore = func() error {

@@ -15,21 +15,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// monitor logs the commands that a node executes, including those called by scripts, as
-// Redis's MONITOR reports them: one per line, with the node's own time. A client's name
-// replaces its address; other addresses are the harness's or a primary's. The log goes on
-// after a restart of the node, but may lack the last commands before a kill. If the
-// connection to a live node breaks, a pair of lines that begin with # marks the gap, by the
-// machine's clock.
+// monitor logs the commands that a node executes, including those called by scripts, as Redis's
+// MONITOR reports them: one per line, with the node's own time. The log shows a client's name
+// instead of its address. Other addresses are the harness's or a primary's. The log goes on after a
+// restart of the node, but may lack the last commands before a kill. If the connection to a live
+// node breaks, two lines that begin with # mark the start and the end of the gap, with the
+// machine's time.
 //
 // The monitor's connection bypasses links and gate. MONITOR slows the node down.
 type monitor struct {
-	clients sync.Map // names ("c0") by address; "" = hidden
+	clients sync.Map // client names ("c0") by address; "" = the address is hidden
 
 	mu   sync.Mutex
 	file *os.File
-	conn net.Conn // connection to the present server, or the last one
-	left bool     // the monitor follows no more servers
+	conn net.Conn // connection to the present server; if none runs, to the last
+	left bool     // the monitor follows no further servers
 	err  error    // why the log is incomplete
 }
 
@@ -42,21 +42,21 @@ func newMonitor(dir, node string) (*monitor, error) {
 	return &monitor{file: f}, nil
 }
 
-// meet notes the client whose commands come from an address.
+// meet notes that an address is that of a client.
 func (m *monitor) meet(from net.Addr, client int) {
 	if m != nil {
 		m.clients.Store(from.String(), fmt.Sprintf("c%d", client))
 	}
 }
 
-// hide omits commands from an address, one of the harness's own.
+// hide keeps the commands from an address of the harness itself out of the log.
 func (m *monitor) hide(from net.Addr) {
 	if m != nil {
 		m.clients.Store(from.String(), "")
 	}
 }
 
-// told reads the output of a server's MONITOR, and replaces its connection if that breaks.
+// told reads the output of a server's MONITOR, and replaces a broken connection.
 type told struct {
 	of     *monitor
 	server Server
@@ -116,11 +116,11 @@ func (t *told) write(runs func() bool) {
 }
 
 const (
-	askAgain    = 20 * time.Millisecond // between two attempts to follow a node again
-	askPatience = time.Second           // for each attempt
+	askAgain    = 20 * time.Millisecond // pause between two attempts to follow a node again
+	askPatience = time.Second           // time limit of each attempt
 )
 
-// again retries ask until it succeeds. It returns false if the server ends first.
+// again repeats ask until ask succeeds. It returns false if the server ends first.
 func (t *told) again(runs func() bool) bool {
 	for runs() {
 		if t.ask(context.Background(), askPatience) == nil {
@@ -137,7 +137,8 @@ func (t *told) again(runs func() bool) bool {
 	return false
 }
 
-// lost closes the present connection, which is dead: a read might not notice that for long.
+// lost closes the connection after an event that broke it: a read might not notice the break for
+// long.
 func (m *monitor) lost() {
 	if m == nil {
 		return
@@ -149,7 +150,8 @@ func (m *monitor) lost() {
 	}
 }
 
-// note writes a line as "1339518083.107412 [0 c1] "get" "k"".
+// note logs a line of MONITOR, with a client's name: 1339518083.107412 [0 c1] "get" "k". It omits
+// lines with a hidden address.
 func (m *monitor) note(line string) {
 	line = strings.TrimPrefix(line, "+")
 	if head, rest, ok := strings.Cut(line, "] "); ok {
@@ -165,7 +167,7 @@ func (m *monitor) note(line string) {
 	m.put(strings.TrimRight(line, "\r\n"))
 }
 
-// remark writes a # line with the machine's time.
+// remark logs a line that begins with # and the machine's time.
 func (m *monitor) remark(text string) {
 	now := time.Now()
 	m.put(fmt.Sprintf("# %d.%06d %s", now.Unix(), now.Nanosecond()/1000, text))
@@ -179,8 +181,8 @@ func (m *monitor) put(line string) {
 	}
 }
 
-// leave stops following a server that has ended. Its last output may still come for
-// patience.
+// leave stops following a server that has ended. The server's last output is still read, for at
+// most patience.
 func (m *monitor) leave() {
 	if m == nil {
 		return
@@ -193,7 +195,7 @@ func (m *monitor) leave() {
 	}
 }
 
-// close closes the log, after the last write. The error says why the log is incomplete.
+// close closes the log, after the last write. Its error says why the log is incomplete.
 func (m *monitor) close() error {
 	if m == nil {
 		return nil

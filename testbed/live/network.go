@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// network is the list of counters, one per fault in force.
+// network is the set of hit counters, one per fault in force.
 type network struct {
 	mu       sync.Mutex
 	counters []*hitCounter
@@ -22,7 +22,7 @@ type network struct {
 type hitCounter struct {
 	hit   func(history.Command) bool
 	from  int          // commands with at least this index count
-	early map[int]bool // earlier commands that count: outstanding at the start
+	early map[int]bool // earlier commands that count, too: those outstanding at the start
 	seen  map[int]bool // the commands that were hit
 }
 
@@ -32,7 +32,7 @@ func (w *hitCounter) look(c history.Command) {
 	}
 }
 
-// saw passes a command whose outcome is final to all counters.
+// saw passes a command to all counters once the command's outcome is final.
 func (n *network) saw(c history.Command) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,8 @@ func (e *env) countHits(hit func(history.Command) bool) *hitCounter {
 	e.network.mu.Lock()
 	e.network.counters = append(e.network.counters, w)
 	e.network.mu.Unlock()
-	// The fault begins later: a command that ends before from is set does not count.
+	// The fault begins after countHits returns, so a command that ends before from is set does not
+	// count.
 	from, open := e.gate.Next(), e.gate.Outstanding()
 	e.network.mu.Lock()
 	defer e.network.mu.Unlock()
@@ -58,7 +59,7 @@ func (e *env) countHits(hit func(history.Command) bool) *hitCounter {
 	return w
 }
 
-// count ends the counter and returns how many commands were hit.
+// count ends the counter and returns how many commands the fault hit.
 func (e *env) count(w *hitCounter) int {
 	open := e.gate.Outstanding()
 	e.network.mu.Lock()
@@ -70,11 +71,11 @@ func (e *env) count(w *hitCounter) int {
 	return len(w.seen)
 }
 
-// undoPatience bounds how long an undo waits for the fault's consequences: the slowest
-// election, then the slowest answer of a server. The nemesis waits longer than that.
+// undoPatience bounds how long an undo waits for the fault's consequences: the slowest election,
+// then the slowest answer of a server. The nemesis must wait longer.
 const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
 
-// once returns an undo that calls end only the first time, and then repeats its hits.
+// once returns an undo whose first call calls end. Later calls return the same hits, and no error.
 func once(end func(context.Context) (int, error)) testbed.Undo {
 	var mu sync.Mutex
 	var done bool
@@ -95,7 +96,7 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 	}
 }
 
-// undoAll returns an undo that runs all these and combines their hits. It ignores errors.
+// undoAll returns an undo that runs all undos and combines their hits. It ignores their errors.
 func undoAll(undos []testbed.Undo, combine func(a, b int) int) testbed.Undo {
 	return once(func(ctx context.Context) (int, error) {
 		all := 0
@@ -128,7 +129,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
 }
 
-// shut cuts or holds a link, as how says.
+// shut applies how, which cuts or holds, to a link.
 func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
@@ -164,16 +165,15 @@ func stopped(c history.Command, d testbed.Direction) bool {
 	}
 }
 
-// Reset implements testbed.Network. Existing connections look reset to clients; toxiproxy
-// alone would only close them. Hits is the number of reset connections with a command that
-// was under way or sent later; replacing an idle connection disturbs nobody.
+// Reset implements testbed.Network. It makes existing connections look reset to clients; toxiproxy
+// alone would only close them. Hits is the number of reset connections with a command that was
+// under way or sent later. Reset idle connections do not count: replacing them disturbs nobody.
 func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
-	// Let no connection be made between adding the toxic and resetting the existing
-	// connections.
+	// Block new connections between adding the toxic and resetting the existing connections.
 	if err := l.take(ctx); err != nil {
 		return nil, fmt.Errorf("reset %s: %w", l.proxy.Name, err)
 	}
@@ -211,9 +211,9 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}), nil
 }
 
-// link returns a client and its link to a node. In a replicated topology, a client has only
-// one link. It stands for every node: a plan may name a node that the link does not lead
-// to, after a promotion or while there are two primaries.
+// link returns a client and its link to a node. In a replicated topology, a client's only link
+// stands for every node: after a promotion, or while there are two primaries, a plan may name a
+// node that the link does not lead to.
 func (e *env) link(l testbed.Link) (client int, of *link, err error) {
 	for id, c := range e.clients {
 		if c.Locks().ID != l.From {

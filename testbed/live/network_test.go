@@ -15,7 +15,7 @@ func TestAnUndoOutlivesItsContextAndStillEnds(t *testing.T) {
 		var before error
 		undo := once(func(ctx context.Context) (int, error) {
 			before = ctx.Err()
-			<-ctx.Done() // as for somebody who never comes
+			<-ctx.Done() // stands for a wait that never succeeds
 			return 3, ctx.Err()
 		})
 		began := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// node is one Redis node, whose server may be killed and started again in the same place.
+// node is a Redis node or a Sentinel. Its server may be killed and started again.
 type node struct {
 	name        string
 	place       Place
@@ -30,18 +30,18 @@ type node struct {
 	sentinel    bool // a Sentinel, not a Redis node
 	clock       func() time.Duration
 	died        func(error)  // called if the server dies unexpectedly
-	peerProxies *peerProxies // through which other servers reach it; may be nil
-	args        []string     // the node's own, for every start
-	keeps       string       // a file that survives a loss of data; "" = none
+	peerProxies *peerProxies // other servers reach the node through these; may be nil
+	args        []string     // the node's own options, for every start
+	keeps       string       // name of a file that wipe keeps; "" = none
 	// admit, unless it is nil, is called before each command of a client is executed.
 	admit func(client int, args []history.Bytes)
 
-	// turn is a lock held by the one command that the node is executing, so that the order
-	// of execution is known.
+	// turn is a lock. The one command that the node is executing holds it, so that the order of
+	// execution is known. A fault that no command may disturb holds it, too.
 	turn     chan struct{}
 	executed int // commands handed to the node; guarded by turn
 	aof      aof
-	writes   atomic.Pointer[writeCounter] // nil if its writes are not counted
+	writes   atomic.Pointer[writeCounter] // nil if the node's writes are not counted
 	wall     *clockshim.Clock             // nil = the machine's clock
 	monitor  *monitor                     // may be nil
 	observer *observer                    // may be nil; set before there are clients
@@ -107,7 +107,7 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	return n.observer.now(ctx, "")
 }
 
-// latest returns the running server, or the last one; nil before the first start.
+// latest returns the running server, or the last server if none runs; nil before the first start.
 func (n *node) latest() Server {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,10 +120,10 @@ func (n *node) runs(s Server) bool {
 	return err == nil && now == s
 }
 
-// persistence returns the server's options for its durability. Under EverySec, Redis never
-// syncs the file, and aof cuts it at a restart. With appendfsync everysec, Redis answers
-// before it writes while a sync is under way (flushAppendOnlyFile), so that the file's size
-// would not tell which answered commands it holds.
+// persistence returns the server's options for the node's durability. Under EverySec, Redis never
+// syncs the file; instead, aof cuts the file at a restart. The option appendfsync everysec is
+// unsuitable: while a sync is under way, Redis answers before it writes (flushAppendOnlyFile), so
+// the file's size does not tell which answered commands the file holds.
 func (n *node) persistence() []string {
 	if n.sentinel || n.durability == testbed.Volatile {
 		return nil
@@ -170,9 +170,9 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 // killPatience is how long a kill waits for the command that the node is executing.
 const killPatience = 100 * time.Millisecond
 
-// kill calls down and kills the node's server, holding the node's turn if the turn is free
-// soon. It is an error if the node is down already. If ctx ends before down is called, the
-// node lives on; if ctx ends later, kill does not wait for the server's end.
+// kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
+// free within killPatience. kill fails if the node is down already. If ctx ends before down is
+// called, the node lives on. If ctx ends later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {
 		defer n.release()
@@ -202,7 +202,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	return nil
 }
 
-// end kills the server and waits for its end. If ctx ends first, the wait is left to close.
+// end kills the server and waits for its end. If ctx ends first, end returns, and close waits.
 func (n *node) end(ctx context.Context, s Server) error {
 	killed := make(chan error, 1)
 	n.watch.Go(func() { killed <- s.Kill() })
@@ -243,7 +243,7 @@ func (n *node) lose() (lost history.Lost, err error) {
 	return lost, err
 }
 
-// wipe empties the node's directory.
+// wipe removes all files in the node's directory except n.keeps.
 func (n *node) wipe() error {
 	files, err := os.ReadDir(n.dir)
 	if err != nil {
@@ -334,7 +334,7 @@ func (n *node) quiet(ctx context.Context) bool {
 		}
 		n.pausing.Unlock()
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // to take a free turn
+	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // at least 1 ms, to take a turn that is free
 	defer cancel()
 	return n.take(ctx.Done())
 }

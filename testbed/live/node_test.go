@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slowPlace starts servers when it is allowed to.
+// slowPlace starts the server that the test sends to start.
 type slowPlace struct {
 	Place
 	start chan Server
@@ -52,19 +52,19 @@ func (s *stub) Close() error {
 	return nil
 }
 
-// newStubNode is a node of that place, which must not die.
+// newStubNode returns a node of the place. The test fails if the node dies unexpectedly.
 func newStubNode(t *testing.T, place slowPlace) *node {
 	began := time.Now()
 	setup := testbed.Setup{Durability: testbed.Volatile, Clock: func() time.Duration { return time.Since(began) }}
 	return newNode("n0", place, t.TempDir(), "", setup, mustLive(t))
 }
 
-// mustLive is for what must not die.
+// mustLive returns a function that fails the test; it is called when a node or proxy dies.
 func mustLive(t *testing.T) func(error) {
 	return func(err error) { t.Errorf("died: %v", err) }
 }
 
-// startAs starts a node as that server.
+// startAs starts a node with the server s.
 func startAs(t *testing.T, n *node, place slowPlace, s Server) {
 	t.Helper()
 	place.start <- s
@@ -73,8 +73,8 @@ func startAs(t *testing.T, n *node, place slowPlace, s Server) {
 	}
 }
 
-// TestNobodyWaitsForANodeThatStarts checks that a node that starts is reported as down, with
-// its address.
+// TestNobodyWaitsForANodeThatStarts checks that, during a restart, running reports the node as down
+// and addr returns its last address, both at once.
 func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	n := newStubNode(t, place)
@@ -89,7 +89,7 @@ func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	}()
 	told := make(chan string, 1)
 	go func() {
-		time.Sleep(50 * time.Millisecond) // it is starting
+		time.Sleep(50 * time.Millisecond) // the restart is under way
 		_, err := n.running()
 		told <- n.addr() + ", " + err.Error()
 	}()
@@ -113,7 +113,7 @@ func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	}
 }
 
-// immortal is a server that nobody can kill until it is closed.
+// immortal is a server that survives Kill, until it is closed.
 type immortal struct{ *stub }
 
 func (s immortal) Kill() error {
@@ -152,7 +152,7 @@ func TestAKillIsGivenUpWithItsContext(t *testing.T) {
 	}
 }
 
-// teller is a server that tells each of its followers one line.
+// teller is a server that answers each MONITOR with one line.
 type teller struct {
 	*stub
 	conns chan net.Conn
@@ -183,8 +183,8 @@ func newTeller(t *testing.T) teller {
 	return s
 }
 
-// TestALogTellsWhereItHasAGap checks that the log follows a node again after its connection
-// broke, and marks the gap.
+// TestALogTellsWhereItHasAGap checks that the log continues after the connection broke, and marks
+// the gap.
 func TestALogTellsWhereItHasAGap(t *testing.T) {
 	for name, end := range map[string]func(*node, net.Conn){
 		"it broke":              func(_ *node, c net.Conn) { c.Close() },
@@ -222,7 +222,7 @@ func TestALogTellsWhereItHasAGap(t *testing.T) {
 	}
 }
 
-// awaitLines returns a file's text when it has that many lines.
+// awaitLines returns a file's text as soon as the file has that many lines.
 func awaitLines(t *testing.T, path string, lines int) string {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {

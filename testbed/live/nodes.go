@@ -41,8 +41,8 @@ func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error 
 	return n.kill(ctx, down)
 }
 
-// kill is Kill where servers elect masters: it notes in p that the node is down, and calls
-// gone.
+// kill is Kill for worlds whose servers elect masters. It notes in p that the node is down and,
+// after the kill, calls gone.
 func (e ownEnv) kill(ctx context.Context, node string, down func() error, p *provocation, gone func(*node)) error {
 	failed := p.killed(node)
 	if err := e.Kill(ctx, node, down); err != nil {
@@ -71,8 +71,8 @@ func (e ownEnv) Restart(ctx context.Context, node string) (lost history.Lost, er
 	return n.restart(e.ctx, args...)
 }
 
-// FlushScripts implements testbed.Nodes. Nothing else runs on the node between
-// the count and the flush.
+// FlushScripts implements testbed.Nodes. Nothing else runs on the node between the count and the
+// flush.
 func (e ownEnv) FlushScripts(ctx context.Context, node string) (scripts int, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -107,12 +107,12 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	var keys []history.KeyState
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
 		if s, running := n.running(); running == nil {
-			if r, ok := s.(Remote); ok { // others may have too many keys on it
+			if r, ok := s.(Remote); ok { // the server's other users may have too many keys to scan
 				keys, err = keyStates(ctx, c, r.Names())
 				return err
 			}
 		}
-		if e.cluster != nil { // makes a replica answer
+		if e.cluster != nil { // READONLY makes a replica answer
 			if err := c.ReadOnly(ctx).Err(); err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyStat
 	var ttl *redis.DurationCmd
 	var text *redis.StringCmd
 	var fields *redis.MapStringStringCmd
-	// Ask for the value as a string and as a hash, before the type is known: one of the
+	// The type is not known yet: ask for the value both as a string and as a hash. One of the two
 	// answers is an error.
 	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		kind, ttl, text, fields = p.Type(ctx, key), p.PTTL(ctx, key), p.Get(ctx, key), p.HGetAll(ctx, key)

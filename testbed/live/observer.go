@@ -16,11 +16,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// observer reports the changes of a node's keys. It looks at the keys, with the node's turn
-// held, after each command that may change keys, before a command if a key may have
-// expired, and before and after everything else done to the node. In addition, run looks
-// when a key has expired. The node's turn guards all fields unless a comment says
-// otherwise. A nil *observer does nothing.
+// observer reports the changes of a node's keys. It looks at the keys
+//   - after each command that may change keys,
+//   - before a command if a key may have expired,
+//   - before and after every other operation on the node,
+//   - when a key has expired (run).
+//
+// A look needs the node's turn. The turn also guards all fields unless a comment says otherwise. A
+// nil *observer does nothing.
 type observer struct {
 	node    *node
 	log     *keyLog
@@ -34,26 +37,26 @@ type observer struct {
 	last      map[string]seen
 	lastSent  time.Duration // when the last look began
 	clock     wallClock
-	effects   []*effect // those that no look may have seen yet
+	effects   []*effect // effects that no look may have seen yet
 	brink     time.Duration
 
-	reborn atomic.Int64 // when a server was started that no look has seen yet; 0 = none
+	reborn atomic.Int64 // when the last restart began; 0 once a look has seen the new server
 
 	wake  chan struct{} // signals run that due or asked has changed
 	asked atomic.Bool   // run must look
 	due   atomic.Int64  // when run must look, on the history's clock; 0 = never
 
-	ending atomic.Bool // the trial is ending: looks have little patience
+	ending atomic.Bool // the trial is ending: a look waits for at most patience
 	quit   chan struct{}
 	done   sync.WaitGroup
 
 	mu   sync.Mutex
-	conn net.Conn // looker's connection, for use without the turn
+	conn net.Conn // looker's connection, for use without the node's turn
 }
 
 // seen is a key's state at the last look.
 type seen struct {
-	ends    int64 // as look.Key.Ends
+	ends    int64 // the same as look.Key.Ends
 	content *history.KeyContent
 }
 
@@ -64,7 +67,7 @@ type effect struct {
 	args []history.Bytes
 	// confined: the command changes only keys among its arguments.
 	confined bool
-	answered atomic.Int64 // time, on the history's clock; 0 = the command may yet run
+	answered atomic.Int64 // when the answer came, on the history's clock; 0 = the command may yet run
 }
 
 // touches reports whether the command may have changed the key.
@@ -72,7 +75,7 @@ func (f *effect) touches(key string) bool {
 	return !f.confined || slices.Contains(f.args, history.Bytes(key))
 }
 
-// observe starts the observers of all nodes, which have no keys yet.
+// observe starts the observers of all nodes. The nodes have no keys yet.
 func (e *env) observe(ctx context.Context) error {
 	log := newKeyLog(e.setup, func(err error) { e.cancel(deadNode{err}) })
 	if log == nil {
@@ -99,7 +102,8 @@ func (e *env) observe(ctx context.Context) error {
 	return nil
 }
 
-// now takes the node's turn and looks. Changes are attributed to by.
+// now takes the node's turn and looks. by is the cause of the changes since the last look; "" =
+// commands and expiry only.
 func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	if o == nil {
 		return nil
@@ -112,21 +116,21 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	return nil
 }
 
-// No command begins within the brink before a key's expiry, since it would be unknown
-// whether the command ran before or after the expiry. The brink is as long as recent
-// commands took, with the look after them, within these bounds.
+// No command begins within the brink before a key's expiry: it would be unknown whether the command
+// ran before or after the expiry. Within these bounds, the brink is twice as long as recent
+// commands took, including the looks after them.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond
 )
 
-// before looks, if needed, and waits for imminent expiries, before a client's command is
-// executed.
+// before is called before a client's command is executed. It looks, if needed, and waits for
+// imminent expiries.
 func (o *observer) before(args []history.Bytes) {
 	if o == nil || o.blind || !resp.Counts(args) {
 		return
 	}
-	// On a server of somebody else, others may have changed keys.
+	// On a shared server, its other users may have changed keys.
 	if shared := o.options.Names != nil && !harmless(args); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
 		o.look(cause{})
 	}
@@ -145,8 +149,8 @@ func (o *observer) before(args []history.Bytes) {
 // attemptsAtEnds bounds how many imminent expiries a command waits for.
 const attemptsAtEnds = 3
 
-// executes returns and keeps the effect of a command that is about to be written; nil =
-// none.
+// executes stores and returns the effect of a command that is about to be written; nil = the
+// command has no effect.
 func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	if o == nil || o.blind || harmless(args) {
 		return nil
@@ -156,8 +160,8 @@ func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	return f
 }
 
-// executed looks at the effect of an answered command. Likely are the keys that the command
-// may have created.
+// executed looks at the effect of an answered command. likely are the keys that the command may
+// have created.
 func (o *observer) executed(f *effect, answered time.Duration, likely ...string) {
 	if f == nil {
 		return
@@ -168,7 +172,7 @@ func (o *observer) executed(f *effect, answered time.Duration, likely ...string)
 	o.brink = min(max(2*took, o.brink-o.brink/64, leastBrink), mostBrink)
 }
 
-// restarting notes that the node's server is being started again.
+// restarting notes that the node's server is being started, perhaps again.
 func (o *observer) restarting() {
 	if o != nil {
 		o.reborn.Store(max(int64(o.node.clock()), 1))
@@ -182,8 +186,8 @@ func (o *observer) unchanged(f *effect) {
 	}
 }
 
-// lost looks at the effect of a command whose answer will not come. It looks twice: the
-// node may execute the first look before the command, but not the second.
+// lost looks at the effect of a command that will not be answered. It looks twice: the node may
+// execute the first look before the command, but not the second.
 func (o *observer) lost(f *effect) {
 	if f == nil {
 		return
@@ -193,8 +197,8 @@ func (o *observer) lost(f *effect) {
 	o.look(cause{})
 }
 
-// late notes that a blocking command was answered, or never will be. The node's turn is not
-// needed.
+// late notes that a blocking command was answered, or will never be. The caller need not hold the
+// node's turn.
 func (o *observer) late(f *effect) {
 	if f == nil {
 		return
@@ -211,7 +215,7 @@ func (o *observer) rouse() {
 	}
 }
 
-// anyAnswered reports whether an answered command's effect is still to be looked at.
+// anyAnswered reports whether an answered command may have an effect that no look has seen.
 func (o *observer) anyAnswered() bool {
 	return slices.ContainsFunc(o.effects, func(f *effect) bool { return f.answered.Load() > 0 })
 }
@@ -229,8 +233,8 @@ func (o *observer) nextEnd() (at time.Duration) {
 	return at
 }
 
-// grace is the delay between an expiry and run's look: a busy node removes expired keys a
-// little later.
+// grace is the delay between a key's expiry and run's look, because a busy node removes expired
+// keys a little late.
 const grace = 500 * time.Microsecond
 
 // again is the delay before run repeats a failed look.
@@ -262,7 +266,7 @@ func (o *observer) run() {
 	}
 }
 
-// plan sets the time of run's next look. Seen is true if the last look succeeded.
+// plan sets the time of run's next look. seen is true if the last look succeeded.
 func (o *observer) plan(seen bool) {
 	var due time.Duration
 	if end := o.nextEnd(); end > 0 && o.recording && !o.blind {
@@ -292,8 +296,8 @@ func (o *observer) giveUp(why error) {
 	o.log.unseen(o.node.name, why)
 }
 
-// patience returns the time limit of a look: that of other admin commands, but less once
-// the trial is ending.
+// patience returns the time limit of a look: adminTimeout, but the constant patience once the trial
+// is ending.
 func (o *observer) patience() time.Duration {
 	if o.ending.Load() {
 		return patience
@@ -325,8 +329,8 @@ func (o *observer) connect() (*look.Looker, error) {
 // dialPatience bounds the dial of an observer.
 const dialPatience = time.Second
 
-// keep stores the connection for end and close. After close, it closes the connection and
-// returns false.
+// keep stores the connection for end and close. If close was called already, keep closes the
+// connection and returns false.
 func (o *observer) keep(conn net.Conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -356,7 +360,7 @@ func (o *observer) finish() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if !o.node.take(ctx.Done()) {
-		return // the node is paused: later commands wait for its turn, unsent
+		return // the node is paused: later commands wait for the turn and are never sent
 	}
 	defer o.node.release()
 	if _, err := o.node.running(); err != nil || o.blind {
@@ -380,7 +384,7 @@ func (o *observer) end() {
 	}
 }
 
-// close ends the observer and any look that waits for the node.
+// close ends the observer, and any look that waits for the node.
 func (o *observer) close() {
 	if o == nil {
 		return

@@ -13,13 +13,13 @@ import (
 // wallClock maps a node's wall clock to the history's clock.
 type wallClock struct {
 	known bool
-	// Bounds of the node's lead over the history's clock, from all looks since its clock
-	// was set.
+	// Bounds of the node's lead over the history's clock, from all looks since the node's clock was
+	// set.
 	least, most time.Duration
 }
 
-// set narrows the bounds with a look. If anew, it replaces them, since the harness may
-// have set the clock. Leapt is true if somebody else has set the clock.
+// set narrows the bounds with a look. If anew is true, the harness may have set the node's clock,
+// so set replaces the bounds. leapt is true if somebody else has set the clock.
 func (w *wallClock) set(s look.Result, anew bool) (leapt bool) {
 	least, most := s.Time-s.Got, s.Time-s.Sent
 	leapt = w.known && !anew && (least > w.most+clockSlack || most < w.least-clockSlack)
@@ -35,10 +35,11 @@ func (w *wallClock) at(ms int64) time.Duration {
 	return time.Duration(ms)*time.Millisecond - (w.least+w.most)/2
 }
 
-// over returns when a key with that expiry is gone: after that millisecond.
+// over returns the history's time at which a key that expires at ends is gone: the end of that
+// millisecond.
 func (w *wallClock) over(ends int64) time.Duration { return w.at(ends + 1) }
 
-// notBefore returns the earliest time that over can be.
+// notBefore returns the earliest possible value of over.
 func (w *wallClock) notBefore(ends int64) time.Duration {
 	return time.Duration(ends+1)*time.Millisecond - w.most
 }
@@ -85,14 +86,14 @@ func (d *diff) moved(by history.ChangedBy) {
 	}
 }
 
-// lasting returns the content with its expiry converted by the present clock.
+// lasting returns a copy of content whose expiry is ends, converted by the present wallClock.
 func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
 	k := *content
 	k.Expires = max(d.clock.at(ends), 1)
 	return &k
 }
 
-// since clamps at to the time between the last look and this one.
+// since limits the time at to the period from the last look's start to this look's end.
 func (d *diff) since(at time.Duration) time.Duration {
 	return min(max(at, d.lastSent), d.seen.Got)
 }
@@ -119,7 +120,7 @@ func (d *diff) key(key string) {
 	d.commanded(key, was, now, over)
 }
 
-// now returns the key's present state; was is its state at the last look.
+// now returns the key's present state. was is the key's state at the last look.
 func (d *diff) now(key string, was seen) (now seen, has bool) {
 	k, has := d.seen.Keys[key]
 	if !has {
@@ -139,7 +140,7 @@ func (d *diff) now(key string, was seen) (now seen, has bool) {
 	return now, true
 }
 
-// done attributes a change to d.cause, or to the key's expiry before a restart.
+// done attributes a change to d.cause or, if the key expired before a restart, to the expiry.
 func (d *diff) done(key string, was, now seen, over bool) {
 	by := d.cause.by
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
@@ -181,7 +182,7 @@ func (d *diff) commanded(key string, was, now seen, over bool) {
 	d.change(key, by, suspects[0].exec, from, to, was.content, now.content)
 }
 
-// bounds returns the period in which any of the suspects may have run.
+// bounds returns the period in which the suspects may have run.
 func (d *diff) bounds(suspects []*effect) (from, to time.Duration) {
 	from = suspects[0].from
 	for _, f := range suspects {

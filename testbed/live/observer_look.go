@@ -14,17 +14,16 @@ import (
 
 // cause describes what may have changed keys since the last look.
 type cause struct {
-	// by is the operation on the node since the last look, which saw all earlier changes;
-	// "" = only commands and expiry.
+	// by is the operation on the node since the last look; "" = commands and expiry only. The last
+	// look saw all earlier changes.
 	by   history.ChangedBy
-	from time.Duration // when the operation began
-	// only lists the affected keys; nil = all.
+	from time.Duration // when the operation began, on the history's clock
+	// only is the keys that the operation affected; nil = all keys.
 	only   []string
-	likely []string // keys that may have been created
+	likely []string // keys that may have been created since the last look
 }
 
-// look reads the node's keys and logs the changes. It returns true if it could read the
-// keys.
+// look reads the node's keys and logs the changes. It reports whether it could read the keys.
 func (o *observer) look(c cause) bool {
 	if o == nil || o.blind {
 		return false
@@ -42,7 +41,7 @@ func (o *observer) look(c cause) bool {
 	return err == nil
 }
 
-// readKeys reads the node's keys, on a new connection if the old one broke.
+// readKeys reads the node's keys. If the old connection is broken, it makes a new one.
 func (o *observer) readKeys(c cause) (s look.Result, err error) {
 	likely := append(slices.Collect(maps.Keys(o.last)), c.likely...)
 	fresh := o.looker == nil
@@ -54,7 +53,7 @@ func (o *observer) readKeys(c cause) (s look.Result, err error) {
 	return o.try(likely)
 }
 
-// final reports whether every further look will fail, too.
+// final reports whether every further look would fail, too.
 func final(err error) bool {
 	return errors.Is(err, look.ErrRefused) || errors.Is(err, look.ErrTooLarge)
 }
@@ -82,7 +81,7 @@ func (o *observer) compare(c cause, s look.Result) {
 	case started > 0 && began:
 		c.by, c.from = history.ByRestart, time.Duration(started)
 	case !began && len(o.open()) < len(o.effects):
-		c.by, c.from = history.ByUnknown, o.effects[0].from // after its promotion, a command has run
+		c.by, c.from = history.ByUnknown, o.effects[0].from // a command has run since the promotion
 	case !began:
 		c.by, c.from = history.ByPromotion, s.Sent
 	}
@@ -107,7 +106,7 @@ func (o *observer) open() []*effect {
 	return open
 }
 
-// harmlessCommands never change keys, whatever their arguments.
+// harmlessCommands never change a key, whatever their arguments.
 var harmlessCommands = map[string]bool{
 	"GET": true, "MGET": true, "STRLEN": true, "GETRANGE": true, "SUBSTR": true, "EXISTS": true, "TYPE": true,
 	"TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true, "DUMP": true, "OBJECT": true, "TOUCH": true,
@@ -141,7 +140,7 @@ func harmless(args []history.Bytes) bool {
 	return harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
 }
 
-// likely returns keys that a command may create, as its arguments suggest.
+// likely guesses from a command's arguments which keys the command may create.
 func likely(args []history.Bytes) []string {
 	if len(args) < 2 {
 		return nil
@@ -160,7 +159,7 @@ func likely(args []history.Bytes) []string {
 	return []string{string(args[1])}
 }
 
-// small returns the value of a one-digit number; 0 for anything else.
+// small returns the value of a one-digit number; 0 for any other text.
 func small(n history.Bytes) int {
 	if len(n) != 1 || n[0] < '0' || n[0] > '9' {
 		return 0

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// pause is a pause of a node's server.
+// pause is a period in which a node's server is paused.
 type pause struct {
 	server Server
-	asked  int // number of freezes without a thaw yet
-	// release releases the node's turn, once. A pause holds the turn: commands that have
-	// begun are answered before the pause; later commands wait in front of the node, so
-	// that they certainly run after the pause.
+	asked  int // number of freezes that no thaw has undone yet
+	// release releases the node's turn, once. The turn is held during the pause: a command that has
+	// begun is answered before the pause, and a later command waits in front of the node, so that
+	// it certainly runs after the pause.
 	release func()
 }
 
@@ -64,7 +64,7 @@ func (n *node) thaw(p *pause) error {
 	}
 	defer p.release()
 	if now, err := n.running(); err != nil || now != p.server {
-		return nil // it was killed during the pause
+		return nil // the server was killed during the pause
 	}
 	return p.server.Resume()
 }

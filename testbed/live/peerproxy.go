@@ -18,7 +18,7 @@ import (
 // servers are Peers.
 type Electing interface {
 	Provider
-	// Elects reports whether the servers can do so on this machine.
+	// Elects reports whether elections are possible on this machine.
 	Elects() bool
 }
 
@@ -30,8 +30,8 @@ type Peer interface {
 	Peer() string
 }
 
-// peerProxies are the proxied listeners through which the servers of one trial reach each other.
-// A peer is recognised by its source address (Peer).
+// peerProxies are the proxied listeners through which the servers of one trial reach each other. A
+// connection's source address tells which peer made it (Peer).
 type peerProxies struct {
 	proxies *proxies
 	host    string // Place.ListenIP
@@ -46,9 +46,9 @@ func newPeerProxies(p *proxies, host string) *peerProxies {
 	return &peerProxies{proxies: p, host: host, peers: map[string]string{}, met: make(chan struct{})}
 }
 
-// peerProxy is a listener in front of one port of a server, for the other servers of the trial.
-// The server announces the peer proxy's address throughout the trial. Each peer has its own proxy
-// behind the peer proxy, so that two servers can be partitioned without affecting a third.
+// peerProxy is a listener in front of one port of a server, for the trial's other servers. The
+// server announces the listener's address throughout the trial. Behind the listener, each peer has
+// its own proxy, so that two servers can be partitioned without affecting a third.
 type peerProxy struct {
 	peerProxies *peerProxies
 	name        string // the name of the server behind the peer proxy
@@ -60,16 +60,16 @@ type peerProxy struct {
 
 	mu    sync.Mutex
 	pairs map[string]*proxy     // by peer
-	conns map[net.Conn]struct{} // those that close has to end
+	conns map[net.Conn]struct{} // connections that close must end
 }
 
 // hearing is called with each command of a peer.
 type hearing func(peer string, args []history.Bytes)
 
-// open opens a peer proxy in front of the server of that name. Upstream is called for each
-// connection: it returns the server's address for this program, or an error while the
-// server is down. Hear, unless nil, gets each command of a peer before the server does;
-// with it, the peer proxy carries only Redis's client protocol.
+// open opens a peer proxy in front of the server with that name. It calls upstream for each
+// connection; upstream returns the server's address for this program, or an error while the server
+// is down. hear, unless nil, gets each command of a peer before the server does. A peer proxy with
+// hear carries only Redis's client protocol.
 func (d *peerProxies) open(name string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {
@@ -95,8 +95,8 @@ func (d *peerProxies) meet(addr, name string) {
 	d.met = make(chan struct{})
 }
 
-// shut stops accepting connections. Afterwards the caller closes the proxies, then the
-// peer proxies.
+// shut stops accepting connections. Afterwards, the caller closes first the proxies, then the peer
+// proxies.
 func (d *peerProxies) shut() {
 	for _, one := range d.every() {
 		one.mu.Lock()
@@ -128,13 +128,13 @@ func (d *peerProxies) every() []*peerProxy {
 	return slices.Clone(d.all)
 }
 
-// addr returns the peer proxy's host and port, for a server's configuration.
+// addr returns the host and port of the peer proxy, for a server's configuration.
 func (d *peerProxy) addr() (host, port string) {
 	host, port, _ = net.SplitHostPort(d.listener.Addr().String())
 	return host, port
 }
 
-// announced returns the address that the server announces: the peer proxy's.
+// announced returns the address that the server announces: that of the peer proxy.
 func (d *peerProxy) announced() string { return d.listener.Addr().String() }
 
 func (d *peerProxy) accept() {
@@ -190,14 +190,14 @@ func (d *peerProxy) serve(far *net.TCPConn) {
 	back.Go(func() {
 		io.Copy(far, near)
 		far.CloseWrite()
-		io.Copy(io.Discard, near) // else the proxy would be stuck in a write
+		io.Copy(io.Discard, near) // otherwise the proxy would block in a write
 	})
 	d.requests(peer, far, near)
 	near.CloseWrite()
 	back.Wait()
 }
 
-// requests forwards the peer's commands until the peer has ended.
+// requests forwards the peer's commands until the peer closes its side.
 func (d *peerProxy) requests(peer string, far, near *net.TCPConn) {
 	if d.hear == nil {
 		io.Copy(near, far)
@@ -218,12 +218,12 @@ func (d *peerProxy) requests(peer string, far, near *net.TCPConn) {
 	}
 }
 
-// introduction bounds how long an unknown peer waits for meet: a server may connect before
-// its start has returned.
+// introduction bounds how long serve waits until meet names an unknown peer: a server may connect
+// before its start has returned.
 const introduction = 10 * time.Second
 
-// who returns the name of the server that a connection comes from; "" if no server of this
-// trial has that address.
+// who returns the name of the server that made the connection; "" if no server of this trial has
+// the connection's source address.
 func (d *peerProxy) who(c net.Conn) string {
 	addr, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 	patience := time.NewTimer(introduction)
@@ -245,8 +245,8 @@ func (d *peerProxy) who(c net.Conn) string {
 	}
 }
 
-// from makes the peer's proxy lead to the server's present address and returns the proxy's
-// listen address. The error may be upstream's.
+// from makes the peer's proxy lead to the server's present address and returns the proxy's listen
+// address. If upstream fails, from returns upstream's error.
 func (d *peerProxy) from(peer string) (addr string, err error) {
 	upstream, err := d.upstream()
 	if err != nil {
@@ -267,7 +267,7 @@ func (d *peerProxy) from(peer string) (addr string, err error) {
 	return p.Listen, nil
 }
 
-// over reports whether the peer proxy is shut. mu is held.
+// over reports whether the peer proxy is shut. The caller holds mu.
 func (d *peerProxy) over() bool {
 	select {
 	case <-d.closed:
@@ -280,8 +280,8 @@ func (d *peerProxy) over() bool {
 // nowhere is a proxy's upstream before its server has started.
 const nowhere = "127.0.0.1:0"
 
-// pair returns the proxy between that peer and this server, and opens it if necessary. The
-// upstream direction is from the peer to the server. Neither needs to run.
+// pair returns the proxy between that peer and this server, and opens it if necessary. The proxy's
+// upstream direction is from the peer to the server. Neither server needs to run.
 func (d *peerProxy) pair(peer string) (*proxy, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -299,14 +299,14 @@ func (d *peerProxy) pair(peer string) (*proxy, error) {
 	return p, nil
 }
 
-// peerLink names a proxy: a peer's, behind a peer proxy.
+// peerLink names one peer's proxy behind a peer proxy.
 type peerLink struct {
 	peer      string
 	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all links, or none: it opens missing proxies first, which may
-// fail. The undos are in the order of the links.
+// disturbAll cuts or holds all links or, if it fails, none. It first opens missing proxies, since
+// only that can fail. The undos are in the order of the links.
 func disturbAll(links []peerLink, d testbed.Direction, how func(*linkToxic) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range links {

@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// sources are where peers come from.
+// sources are the source addresses of peers, by peer.
 var sources = map[string]string{"a": "127.3.2.1", "b": "127.3.2.2"}
 
 // lobby is a peer proxy in front of a server that echoes lines.
@@ -26,7 +26,7 @@ type lobby struct {
 	*testing.T
 	peerProxies *peerProxies
 	peerProxy   *peerProxy
-	server      atomic.Value // its address as a string; "" while it is down
+	server      atomic.Value // the server's address as a string; "" while the server is down
 	heard       chan string
 }
 
@@ -61,7 +61,7 @@ func newLobby(t *testing.T) *lobby {
 	return l
 }
 
-// serve starts the server anew, elsewhere.
+// serve starts the server again, at another address.
 func (l *lobby) serve() {
 	s, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *lobby) visit(peer string) *visit {
 
 func (v *visit) say(word string) { fmt.Fprintf(v, "*1\r\n$%d\r\n%s\r\n", len(word), word) }
 
-// hears checks whether the word comes back.
+// hears checks that the server echoes the word.
 func (v *visit) hears(word string) {
 	v.Helper()
 	want := fmt.Sprintf("*1\r\n$%d\r\n%s\r\n", len(word), word)
@@ -112,7 +112,7 @@ func (v *visit) hears(word string) {
 	}
 }
 
-// hearsNothing checks that nothing comes, for a moment.
+// hearsNothing checks that nothing comes within 100 ms.
 func (v *visit) hearsNothing() {
 	v.Helper()
 	v.SetReadDeadline(time.Now().Add(100 * time.Millisecond))

@@ -20,29 +20,28 @@ type Provider interface {
 // clients and links, but not servers.
 type Guest interface {
 	Provider
-	// Topologies returns those in which the servers can be used.
+	// Topologies returns the topologies in which the servers can be used.
 	Topologies() []testbed.Topology
 }
 
-// Clockmaker is a Provider that can start servers with wall clocks of their own: it obeys
+// Clockmaker is a Provider that can start servers with wall clocks of their own. Its places obey
 // ServerOptions.Clock.
 type Clockmaker interface {
 	Provider
-	// Clocks returns nil if the provider can do so on this machine; else an error that says
-	// in one line why not, and how to make it possible.
+	// Clocks returns nil if such servers can run on this machine. Otherwise it returns a one-line
+	// error that says why not, and how to make it possible.
 	Clocks() error
 }
 
-// Place is where the servers of one trial run. Its methods may be called
-// concurrently.
+// Place is where the servers of one trial run. Its methods may be called concurrently.
 type Place interface {
-	// Start starts a server and returns when the server accepts connections. The server is
-	// killed when ctx ends. It must not outlive this program, however the program ends.
+	// Start starts a server and returns when the server accepts connections. The server is killed
+	// when ctx ends, and never outlives this program, however the program ends.
 	Start(ctx context.Context, o ServerOptions) (Server, error)
 	// ListenIP returns the IPv4 address on which this program must listen so that servers can
 	// reach it.
 	ListenIP() string
-	// Close frees the place's resources. All servers have been closed before.
+	// Close frees the place's resources. The caller has closed all servers before.
 	Close() error
 }
 
@@ -56,28 +55,28 @@ type Hosted interface {
 // Housed is a Place that determines its servers' directories.
 type Housed interface {
 	Place
-	// Dir returns the ServerOptions.Dir of the node of that name, "" if there is none.
+	// Dir returns the ServerOptions.Dir for the node with that name; "" = no such node.
 	Dir(node string) string
 }
 
-// ServerOptions are those of a server that is to be started.
+// ServerOptions describe a server to be started.
 type ServerOptions struct {
 	Name string // the node's name, "n0"
 	// Dir is the server's working directory, on this machine; it is created if missing
 	// and survives the server.
 	Dir string
-	// Log is a file to which the server's log is appended; "" = not kept.
+	// Log is the file to which the server's log is appended; "" = the log is not kept.
 	Log string
-	// Args are options of redis.conf, as "--appendonly", "yes".
+	// Args are options of redis.conf, each as "--name" followed by its value.
 	Args []string
-	// Sentinel: start a Sentinel, not a Redis server. The caller has written its
-	// configuration file, sentinel.conf in Dir; the Sentinel rewrites it.
+	// Sentinel: start a Sentinel, not a Redis server. The caller has written the Sentinel's
+	// configuration file, sentinel.conf in Dir. The Sentinel rewrites this file.
 	Sentinel bool
-	// Clock is the file, on this machine, of the clockshim.Clock that the server's wall
-	// clock follows; "" = the machine's clock. It is set only for Clockmakers.
+	// Clock is the file, on this machine, of the clockshim.Clock that the server's wall clock
+	// follows; "" = the machine's clock. Only Clockmakers get a Clock.
 	Clock string
-	// Before is the node's previous server, which was killed; nil = none. For other
-	// servers, the new server must have the same address.
+	// Before is the node's previous server, which was killed; nil = none. Other servers must be
+	// able to reach the new server at Before's address.
 	Before Server
 }
 
@@ -89,24 +88,23 @@ type Server interface {
 	Pause() error
 	// Resume lets a paused server go on.
 	Resume() error
-	// Kill ends the server as SIGKILL does, and waits for its end. Its files stay.
+	// Kill ends the server as SIGKILL does, and waits until it has ended. The server's files stay.
 	Kill() error
-	// Close kills the server, if it still runs, and frees its resources, except its files.
-	// It may be called twice.
+	// Close kills the server, if it still runs, and frees its resources, except its files. Close
+	// may be called twice.
 	Close() error
-	// Exited returns a channel that is closed when the server has ended, for whatever
-	// reason.
+	// Exited returns a channel that is closed when the server has ended, for whatever reason.
 	Exited() <-chan struct{}
-	// Err says how the server ended, with the last line of its log; nil while it runs.
+	// Err returns how the server ended, with the last line of its log; nil while the server runs.
 	Err() error
 }
 
-// Remote is a Server that belongs to somebody else. Connections to it are made with Dial,
-// not to Addr. Exited is closed when another server may have taken its place.
+// Remote is a Server that belongs to somebody else. Callers connect with Dial, not to Addr. The
+// channel of Exited is closed when another server may have replaced this server.
 type Remote interface {
 	Server
 	// Dial makes a connection that is ready for commands.
 	Dial(ctx context.Context) (net.Conn, error)
-	// Names returns the keys that the trial may have left on the server.
+	// Names returns the names of the keys that the trial may have left on the server.
 	Names() []string
 }

@@ -69,7 +69,7 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 // descriptors causes both.
 const (
 	saysRefused = "Unable to open connection to upstream"
-	saysDied    = "Error while accepting client" // the proxy then accepts no others
+	saysDied    = "Error while accepting client" // the proxy then accepts no more connections
 )
 
 // listener is a zerolog.Hook that gets each log message.
@@ -91,11 +91,10 @@ func (p *proxies) hear(one *proxy, message string) {
 	}
 }
 
-// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and the
-// proxy listens on another port, since the old one may be taken by then. Its toxics are not
-// changed.
+// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and the proxy
+// listens on another port, since the old port may be taken by then. The proxy's toxics stay.
 func (p *proxy) lead(upstream string) error {
-	if p.Upstream == upstream && p.Enabled { // written only here
+	if p.Upstream == upstream && p.Enabled { // after open, only lead changes Upstream
 		return nil
 	}
 	host, _, err := net.SplitHostPort(p.Listen)
@@ -109,7 +108,7 @@ func (p *proxy) lead(upstream string) error {
 	return nil
 }
 
-// heal opens all toxics; messages that they held are dropped.
+// heal opens all toxics. Messages that they held are dropped.
 func (p *proxies) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +126,7 @@ func (p *proxies) close() {
 	}
 }
 
-// add adds a toxic of that type to a direction of the proxy; its name is type_direction.
+// add adds a toxic of that type to a direction of the proxy, under the name type_direction.
 func (p *proxy) add(kind string, d testbed.Direction) (toxics.Toxic, error) {
 	spec := fmt.Sprintf(`{"name":"%s_%s","type":%[1]q,"stream":%[2]q}`, kind, d)
 	w, err := p.Toxics.AddToxicJson(strings.NewReader(spec))
@@ -160,7 +159,7 @@ func (p *proxy) reset() (undo func(context.Context) error, err error) {
 	}, nil
 }
 
-// shut cuts or holds the directions, until undone.
+// shut applies how, which cuts or holds, to the toxics of the directions.
 func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {
@@ -173,14 +172,14 @@ func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (u
 	}
 }
 
-// open opens the proxy's toxics; held messages are dropped.
+// open opens the proxy's toxics. Messages that they held are dropped.
 func (p *proxy) open() {
 	for _, d := range directions(testbed.Both) {
 		p.toxics[d].open()
 	}
 }
 
-// caught returns how many messages in the directions were ever cut or held.
+// caught returns how many messages in the directions have ever been cut or held.
 func (p *proxy) caught(d testbed.Direction) int {
 	n := 0
 	for _, one := range directions(d) {

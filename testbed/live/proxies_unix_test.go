@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestATrialHearsOfAProxyThatTakesNoConnections checks that the trial fails if clients can
-// never connect again: it is not the lock's fault.
+// TestATrialHearsOfAProxyThatTakesNoConnections checks that the trial fails if clients can never
+// connect again, since that is not the lock's fault.
 func TestATrialHearsOfAProxyThatTakesNoConnections(t *testing.T) {
 	died := make(chan error, 1)
 	proxies := newProxies(func(err error) { died <- err })
@@ -23,7 +23,7 @@ func TestATrialHearsOfAProxyThatTakesNoConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The client has a file descriptor, and then nobody gets any.
+	// The client gets a file descriptor before the limit falls to 0. Then nobody gets one.
 	client, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func (s *syncLink) address() (host, port string) {
 	return cmp.Or(s.host, host), port
 }
 
-// replicate makes n0 the primary of all other nodes and returns when these are in sync.
+// replicate makes n0 the primary of all other nodes and returns when all replicas are in sync.
 func (e *env) replicate(ctx context.Context) error {
 	e.mu.Lock()
 	e.primary = e.nodes[0]
@@ -61,7 +61,7 @@ func (e *env) replicate(ctx context.Context) error {
 	})
 }
 
-// replicated writes and deletes a key and waits until all replicas have both.
+// replicated writes and deletes a key and waits until all replicas have acknowledged both.
 func replicated(ctx context.Context, c *redis.Conn) error {
 	err := errors.Join(c.Set(ctx, "sync", "", 0).Err(), c.Del(ctx, "sync").Err())
 	if err != nil {
@@ -77,8 +77,8 @@ func replicated(ctx context.Context, c *redis.Conn) error {
 	return nil
 }
 
-// wayTo returns the address by which a replica reaches its primary: the primary's peer proxy or,
-// without peer proxies, a new link.
+// wayTo returns the address by which a replica reaches its primary: that of the primary's peer
+// proxy or, without peer proxies, of a new link.
 func (e *env) wayTo(replica, primary *node) (host, port string, err error) {
 	if e.sentinels != nil {
 		host, port = e.sentinels.peerProxies[primary].addr()
@@ -105,8 +105,8 @@ func (e *env) demote(ctx context.Context, replica, primary *node) error {
 	return nil
 }
 
-// rejoin returns the arguments with which a killed node must be started: a replica's follow
-// the present primary.
+// rejoin returns the arguments for the restart of a killed node. They make a replica follow the
+// present primary.
 func (e *env) rejoin(n *node) (args []string, err error) {
 	e.mu.Lock()
 	primary := e.primary
@@ -140,9 +140,8 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturb cuts or holds a link between servers. Hits is the number of messages that were
-// stopped, without those of an idle link. A replica that lost commands reconnects and asks
-// for them.
+// disturb cuts or holds a link between servers. Hits is the number of stopped messages, without
+// those that an idle link carries. A replica that lost commands reconnects and asks for them.
 func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)
@@ -188,7 +187,7 @@ func (e ownEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// heir returns the named replica and the primary that it is to replace.
+// heir returns the named replica and the present primary, which the replica is to replace.
 func (e *env) heir(node string) (heir, old *node, err error) {
 	if heir, err = e.node(node); err != nil {
 		return nil, nil, err
@@ -201,8 +200,8 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	return heir, e.primary, nil
 }
 
-// promoteFor makes a replica the primary and moves these clients to it. It closes the old
-// primary's links to replicas, so that neither primary has any.
+// promoteFor makes a replica the primary and moves the clients to it. It closes the old primary's
+// links to replicas, so that neither the old nor the new primary has replicas.
 func (e *env) promoteFor(ctx context.Context, heir *node, moved []*client) error {
 	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return err

@@ -17,24 +17,23 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Configuration of Sentinels. With shorter timeouts, a busy machine would look like a dead
-// primary.
+// Configuration of Sentinels. With shorter timeouts, a primary on a busy machine would look dead.
 const (
 	watched         = "lockstorm" // the Sentinels' name for the primary
 	quorum          = 2
 	downAfter       = time.Second
 	failoverTimeout = 3 * time.Second
-	// stagger is the difference between the down-after times of successive Sentinels. If
-	// all noticed a primary's death at one moment, each would vote for itself, and the next
-	// election would come only after twice the failover timeout.
+	// stagger is the difference between the down-after times of successive Sentinels. If all
+	// Sentinels noticed a primary's death at the same moment, each would vote for itself, and the
+	// next election would come only after twice the failover timeout.
 	stagger = 300 * time.Millisecond
 	// untilReady replaces downAfter while servers start, so that Sentinels do not fail
 	// over.
 	untilReady = 10 * time.Minute
 )
 
-// sentinels are the Sentinels of a trial. The harness learns the primary that they elect from
-// the commands that Sentinels send, before the nodes receive these.
+// sentinels are the Sentinels of a trial. The harness learns which node they elect from their
+// commands, which it reads before the nodes do.
 type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
@@ -44,10 +43,9 @@ type sentinels struct {
 }
 
 func newSentinels(e *env) *sentinels {
-	// Sentinels may still vote on a node that was silent for downAfter during the fault,
-	// after the fault. The leading Sentinel has failoverTimeout to win the vote, and as
-	// long again to find a replica to promote. It would try again only later, and then find
-	// the primary alive.
+	// After a fault, Sentinels may still vote on a node that was silent for downAfter. The leading
+	// Sentinel has failoverTimeout to win the vote, and as long again to find a replica to promote.
+	// A later attempt finds the primary alive.
 	why := provocation{grace: downAfter + 2*failoverTimeout}
 	return &sentinels{
 		peerProxies: map[*node]*peerProxy{}, elections: elections{provocation: &why},
@@ -63,8 +61,8 @@ func (w *sentinels) servers() []*node {
 	return w.all
 }
 
-// announce opens a peer proxy for each server and makes the server announce its address.
-// It must run before the servers are started.
+// announce opens a peer proxy for each server and makes the nodes announce the proxy's address. It
+// must run before the servers are started.
 func (e *env) announce() error {
 	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
 	e.sentinels = newSentinels(e)
@@ -136,7 +134,7 @@ func (e *env) surveil(ctx context.Context) error {
 	return nil
 }
 
-// instruct writes a Sentinel's configuration. It lists all other Sentinels: discovery
+// instruct writes a Sentinel's configuration, which lists all other Sentinels, because discovery
 // would take seconds.
 func (e *env) instruct(s *node) error {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
@@ -173,7 +171,7 @@ const sentinelConfig = "sentinel.conf"
 // sentinelID returns a Sentinel's id: 40 hexadecimal digits.
 func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 
-// watchful waits until a Sentinel reaches all others and knows the replicas' state.
+// watchful waits until a Sentinel reaches all other Sentinels and knows the replicas' state.
 func (e *env) watchful(ctx context.Context, s *node) error {
 	patience, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
@@ -185,14 +183,14 @@ func (e *env) watchful(ctx context.Context, s *node) error {
 	})
 }
 
-// untilWatchful bounds how long a Sentinel may take to be ready. It repeats a failed
+// untilWatchful bounds how long a Sentinel may take to be ready. A Sentinel repeats a failed
 // request only after ten seconds.
 const untilWatchful = 30 * time.Second
 
 // pollEvery is the pause between two polls of a server.
 const pollEvery = 20 * time.Millisecond
 
-// unready returns the reason why a Sentinel is not ready, "" if it is.
+// unready returns the reason why a Sentinel is not ready; "" if it is ready.
 func unready(ctx context.Context, c *redis.Client) (string, error) {
 	s := asSentinel(c)
 	others, err := s.list(ctx, "SENTINELS")
@@ -209,7 +207,7 @@ func unready(ctx context.Context, c *redis.Client) (string, error) {
 		return "", err
 	}
 	for _, r := range replicas {
-		// Before the first answer to INFO the priority is 100.
+		// Before the replica's first answer to INFO, its priority is 100.
 		if r["flags"] != "slave" || r["master-link-status"] != "ok" || r["slave-priority"] == "100" {
 			return fmt.Sprintf("%s is %s with link %s and priority %s", r["name"], r["flags"], r["master-link-status"], r["slave-priority"]), nil
 		}

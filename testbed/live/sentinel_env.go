@@ -95,7 +95,7 @@ func (e sentinelEnv) Kill(ctx context.Context, node string, down func() error) e
 	return e.kill(ctx, node, down, e.provocation, e.deposed)
 }
 
-// Restart implements testbed.Nodes. It starts a replaced primary as a replica; Sentinels
+// Restart implements testbed.Nodes. It starts a replaced primary as a replica, because Sentinels
 // would take ten seconds to demote it.
 func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
@@ -105,7 +105,7 @@ func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Los
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // a restart explains elections, even that of a replaced node
+	failed := e.killed(node) // even the restart of a replaced node explains elections
 	defer func() {
 		if err == nil {
 			e.restarted(node)
@@ -121,21 +121,21 @@ func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Los
 	return n.restart(e.ctx, args...)
 }
 
-// Pause implements testbed.Nodes. When the undo resumes a replaced primary, that primary
-// executes the waiting commands; then the undo makes it a replica. Sentinels would do so
-// only ten seconds later.
+// Pause implements testbed.Nodes. When the undo resumes a replaced primary, that primary executes
+// the waiting commands. Then the undo makes it a replica; Sentinels would do so only ten seconds
+// later.
 func (e sentinelEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Pause(ctx, node) }, e.retire)
 }
 
-// Unplug implements testbed.Unplugger. The undo makes a replaced primary a replica, as that
-// of Pause does.
+// Unplug implements testbed.Unplugger. The undo makes a replaced primary a replica, as the undo of
+// Pause does.
 func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Unplug(ctx, node) }, e.retire)
 }
 
-// retire makes the old primary, if it still runs, a replica of the new one and closes its
-// connections. Sentinels would do so later.
+// retire makes the old primary, if it still runs, a replica of the new primary and closes the
+// connections of the old primary's clients. Sentinels would do so later.
 func (e sentinelEnv) retire(ctx context.Context) error {
 	old, heir := e.rivals()
 	if old == nil {
@@ -165,13 +165,14 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a
-// replaced primary, the undo makes that primary a replica, as that of Pause does.
+// Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a replaced
+// primary, the undo makes that primary a replica, as the undo of Pause does.
 func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
 
-// Hold implements testbed.Network, also for links among nodes and Sentinels.
+// Hold implements testbed.Network, for the same links as Cut. Like Cut's undo, its undo makes a
+// replaced primary a replica.
 func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
@@ -232,7 +233,7 @@ func (e *env) promoted(n *node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n == w.shard.present() {
-		return // noted already
+		return // already noted
 	}
 	w.elected(w.shard, n)
 	e.mu.Lock()
@@ -240,7 +241,7 @@ func (e *env) promoted(n *node) {
 	e.primary = n
 }
 
-// deposed notes that the node is no primary any more. It may have been a replica all along.
+// deposed notes that the node is no longer a primary. The node may have been a replica all along.
 func (w *sentinels) deposed(n *node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,7 +257,7 @@ func (w *sentinels) reaching(client int, n *node) {
 	w.reached(w.shard, client, n)
 }
 
-// rivals returns the two primaries, or nil if there is only one.
+// rivals returns the two primaries; nil, nil if there is only one.
 func (w *sentinels) rivals() (old, heir *node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

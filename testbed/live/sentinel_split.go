@@ -10,15 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Split implements testbed.SplitBrain by a network partition. One side has the primary, one
-// Sentinel, and the other clients; the other side has the replicas, the majority of the
-// Sentinels, and the given clients. The given clients are not served until the majority has
-// promoted the node, about two seconds later.
+// Split implements testbed.SplitBrain by a network partition. On one side are the primary, one
+// Sentinel, and the clients that are not listed in clients. On the other side are the replicas, the
+// majority of the Sentinels, and the listed clients. The listed clients are not served until the
+// majority has promoted the node, about two seconds later.
 //
-// The undo waits for the promotion, heals the network, waits until all Sentinels agree, and
-// makes the old primary a replica; Sentinels would do that only ten seconds later. Hits is
-// the number of writes that the old primary acknowledged after the cut; 0 if no node was
-// promoted in time.
+// The undo waits for the promotion, heals the network, waits until all Sentinels agree, and makes
+// the old primary a replica. Sentinels would demote it only ten seconds later. Hits is the number
+// of writes that the old primary acknowledged after the cut; 0 if the node was not promoted in
+// time.
 func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	heir, old, err := e.ownEnv.heir(node)
 	if err != nil {
@@ -50,8 +50,8 @@ func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (tes
 	}), nil
 }
 
-// fallApart cuts the network in two. The primary, one Sentinel, and the clients that are
-// not in others are on one side; everything else is on the other.
+// fallApart cuts the network in two. On one side are the primary, one Sentinel, and the clients
+// that are not in others. Everything else is on the other side.
 func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (heal func(), err error) {
 	if !old.take(ctx.Done()) {
 		return nil, ctx.Err()
@@ -117,8 +117,8 @@ func (e *env) allLinks() []linkEnds {
 	return all
 }
 
-// patienceWithElections bounds how long an election may take: the first attempt sometimes
-// fails, and the next one comes after twice the failover timeout.
+// patienceWithElections bounds how long an election may take. The first attempt sometimes fails,
+// and the next attempt comes after twice the failover timeout.
 const patienceWithElections = downAfter + 2*failoverTimeout + 5*time.Second
 
 // elects waits until the node is the primary.

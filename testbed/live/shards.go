@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// cluster tracks the master of each shard, which the nodes elect.
+// cluster tracks each shard's master, which the nodes elect.
 //
 // The tap notices elections: before a former replica executes a client's command, the tap
 // asks the node for its role. Changes of role between commands do not matter.
 type cluster struct {
 	env         *env
-	peerProxies map[*node]*peerProxy // whose addresses replicas and clients know
+	peerProxies map[*node]*peerProxy // replicas and clients know their addresses
 	buses       map[*node]*peerProxy
 	shards      []*shard
 	elections
@@ -72,8 +72,8 @@ func (c *cluster) masters() []*node {
 	return all
 }
 
-// admit returns a function that notices elections. It is called before node n executes a
-// client's command, with n's turn held.
+// admit returns a function that notices elections. The tap calls this function before node n
+// executes a client's command, with n's turn held.
 func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	return func(client int, args []history.Bytes) {
 		if !resp.Counts(args) {
@@ -108,7 +108,7 @@ func (c *cluster) gone(n *node) {
 	}
 }
 
-// rules notes that the node is a master, unless that is known already.
+// rules notes that the node is a master, unless this is known already.
 func (c *cluster) rules(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,8 +117,8 @@ func (c *cluster) rules(n *node) {
 	}
 }
 
-// rivals returns the previous and the present master of the node's shard; both are the same
-// unless two are in power.
+// rivals returns the previous and the present master of the node's shard. They differ only while
+// there are two masters.
 func (c *cluster) rivals(n *node) (old, present *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *cluster) rivals(n *node) (old, present *node) {
 	return s.master, s.present()
 }
 
-// isMaster asks the node for its role. After an error the role is unknown.
+// isMaster asks the node for its role. If isMaster returns an error, the role is unknown.
 func (n *node) isMaster(ctx context.Context) (master bool, err error) {
 	err = n.ask(ctx, func(c *redis.Client) error {
 		role, err := c.Do(ctx, "ROLE").Slice()

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// asked is a server that answers ROLE with its role, and hangs up while it has none.
+// asked is a server that answers ROLE with its role. While it has no role, it hangs up.
 type asked struct {
 	*stub
 	role atomic.Value // "" = none
@@ -76,7 +76,7 @@ func newRivalry(t *testing.T) *rivalry {
 	return r
 }
 
-// saw checks what the history was told.
+// saw checks which events the history got.
 func (r *rivalry) saw(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(r.told, want) {

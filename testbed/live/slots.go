@@ -41,11 +41,11 @@ type migration struct {
 	from, to     *node
 	fromID, toID string
 	slots        []int64
-	link         *proxy // through which from reaches to
+	link         *proxy // the source node's proxy to the target node
 	keys         int    // number of moved keys
 }
 
-// migration returns a migration of the slots in which from has keys.
+// migration returns a migration of the slots in which the node from has keys.
 func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
 	m := &migration{clusterEnv: e}
 	var err error
@@ -114,8 +114,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	)
 }
 
-// set sets the state of the slots at a node; id is the id of a node, if the state needs
-// one.
+// set sets the state of the slots at a node. id is a node's id, for a state that needs one.
 func (m *migration) set(ctx context.Context, n *node, state string, id ...any) error {
 	return n.ask(ctx, func(c *redis.Client) error {
 		for _, slot := range m.slots {
@@ -156,8 +155,8 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		}
 		return nil
 	})
-	// Check even after a success or an error: MIGRATE may have failed halfway, and keys
-	// that expired meanwhile have not moved.
+	// Check even after a success or an error: MIGRATE may have failed halfway, and keys that
+	// expired meanwhile have not moved.
 	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
 	for _, n := range pair {
 		n.observer.look(cause{by: history.ByMigration, from: from, only: names(gone), likely: names(gone)})
@@ -206,9 +205,8 @@ func (m *migration) order(ctx context.Context) (keys []history.KeyState, command
 	return keys, commands, err
 }
 
-// arrived returns the keys that are on the new master and no longer on the old one. A key
-// on both has not moved. Until the slots' ownership moves, the new master answers only
-// after ASKING.
+// arrived returns the keys that are on the new master and no longer on the old master. A key on
+// both has not moved. Until the slots' ownership moves, the new master answers only after ASKING.
 func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there []history.KeyState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
@@ -239,8 +237,8 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 	return there, err
 }
 
-// abandon ends a failed move. The new master gets the slots in which the old one has no
-// keys any more. All slots stay if no key has moved or the old master does not answer.
+// abandon ends a failed move. The new master gets the slots in which the old master has no keys any
+// more. If no key has moved, or if the old master does not answer, the old master keeps all slots.
 func (m *migration) abandon(ctx context.Context) error {
 	if m.link == nil {
 		return nil
@@ -279,8 +277,8 @@ func (m *migration) left(ctx context.Context) (slots []int64, err error) {
 	return slots, err
 }
 
-// finish gives the slots to the new master. It tells the new master first, then the old
-// one, then the others.
+// finish gives the slots to the new master. It tells the new master first, then the old master,
+// then the other masters.
 func (m *migration) finish(ctx context.Context) error {
 	if m.link == nil {
 		return nil
@@ -294,7 +292,7 @@ func (m *migration) finish(ctx context.Context) error {
 	}
 	for _, n := range told {
 		if _, err := n.running(); err != nil {
-			continue // it will learn of the move from the others
+			continue // n will learn of the move from the other nodes
 		}
 		if err := m.set(ctx, n, "NODE", m.toID); err != nil {
 			return err

@@ -10,14 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// obedient is a server that records every command and runs none.
+// obedient is a server that records every command, runs none, and answers OK.
 type obedient struct {
 	*stub
 	mu   sync.Mutex
 	told []string
 }
 
-// listens serves each connection to the address that it returns.
+// listens makes a listener, serves each connection to it, and returns its address.
 func listens(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

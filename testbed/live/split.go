@@ -47,7 +47,7 @@ func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testb
 	return unite, nil
 }
 
-// part makes heir a second primary and moves these clients to it.
+// part makes heir a second primary and moves the clients in moved to heir.
 func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error {
 	if !old.take(ctx.Done()) {
 		return ctx.Err()
@@ -63,8 +63,8 @@ func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error 
 	return nil
 }
 
-// unite moves all clients to the present primary. It makes the old primary a replica of it,
-// if the old one runs and is not a replica yet.
+// unite moves all clients to the present primary. If the old primary runs and is not a replica yet,
+// unite makes it a replica of the present primary.
 func (e *env) unite(ctx context.Context, old *node) error {
 	e.mu.Lock()
 	primary := e.primary
@@ -80,9 +80,9 @@ func (e *env) unite(ctx context.Context, old *node) error {
 	return errors.Join(err, e.demote(ctx, old, primary))
 }
 
-// writeCounter counts the answered commands that changed a node's data since the count
-// began. After each answer it asks the node for its number of changes, since a write
-// command may change nothing. Expiries do not count: they are not commands.
+// writeCounter counts the answered commands that have changed a node's data since the count began.
+// After each answer, it asks the node for its number of changes, since a write command may change
+// nothing. Expiries do not count: they are not commands.
 type writeCounter struct {
 	client *redis.Client
 
@@ -110,7 +110,7 @@ func (n *node) startCounting(ctx context.Context) error {
 	return nil
 }
 
-// stopCounting ends the count and returns it, even after the node was killed.
+// stopCounting ends the count and returns the number of writes, even after the node was killed.
 func (n *node) stopCounting() int { return n.writes.Load().close() }
 
 // answered updates the count. It is called after the node has answered and before the
@@ -122,18 +122,19 @@ func (l *writeCounter) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, err := changes(context.Background(), l.client)
-	if err == nil && now > l.changes { // err: node gone or counter closed
+	if err == nil && now > l.changes { // err: the node has gone, or the counter is closed
 		l.writes++
 		l.changes = now
 	}
 }
 
-// close ends the count and returns it. It may be called twice, and on a nil counter.
+// close ends the count and returns the number of writes. It may be called twice, and on a nil
+// counter.
 func (l *writeCounter) close() int {
 	if l == nil {
 		return 0
 	}
-	l.client.Close() // ends a pending question to the node
+	l.client.Close() // ends a pending request to the node
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes

@@ -32,11 +32,11 @@ type pair struct {
 	ended   bool     // cut was called
 	replies resp.Replies
 	expect  int           // number of the command that the node is executing; 0 = none
-	got     chan struct{} // closed when that command is answered
-	served  time.Duration // when that command was answered
+	got     chan struct{} // closed when command number expect is answered
+	served  time.Duration // when the command was answered, on the history's clock
 	reply   resp.Message
 
-	blocked map[int]*effect // effects of blocking commands, by number
+	blocked map[int]*effect // effects of unanswered blocking commands, by command number
 
 	queuing bool     // after MULTI, before EXEC or DISCARD; guarded by the node's turn
 	queued  []string // keys that the queued commands may create
@@ -62,8 +62,8 @@ func (p *pair) serve() {
 	p.abandon()
 }
 
-// attach stores the connection to the node. If cut was called before, it closes the
-// connection and returns false.
+// attach stores the connection to the node. If cut was called already, attach closes the connection
+// and returns false.
 func (p *pair) attach(server net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,8 +94,8 @@ func (p *pair) sever() {
 	p.far.CloseWrite()
 }
 
-// requests hands commands to the node until the proxy closes its side. Once the node's side
-// has ended, it discards what it reads: otherwise the proxy would be stuck in a write.
+// requests hands commands to the node until the proxy closes its side. After the node's side has
+// ended, it discards the proxy's data, so that the proxy does not block in a write.
 func (p *pair) requests(server net.Conn) {
 	r := resp.NewReader(p.far)
 	for server != nil {
@@ -113,21 +113,21 @@ func (p *pair) requests(server net.Conn) {
 	io.Copy(io.Discard, r)
 }
 
-// subscribes are the commands that may get more or fewer replies than one.
+// subscribes are the commands that may get no reply or several.
 var subscribes = map[string]bool{
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
 	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
 }
 
-// execute hands one command to the node and, unless the command may block, waits for the
-// answer. It returns false if the node's side has ended.
+// execute hands one command to the node and waits for the answer, unless the command may block. It
+// returns false if the node's side has ended.
 func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bool {
 	if !p.node.take(p.broken) {
 		return false
 	}
 	defer p.node.release()
 	if _, err := p.node.running(); err != nil {
-		return false // killed, but the connection is still open
+		return false // the node was killed, but the connection is still open
 	}
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
@@ -158,7 +158,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 		return true
 	case <-p.broken:
 		select {
-		case <-got: // both
+		case <-got: // the answer came before the end
 			p.ran(f, args)
 			return true
 		default:
@@ -168,7 +168,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 	}
 }
 
-// ran handles the effect of an answered command.
+// ran tells the observer about an answered command. A queued command has no effect before EXEC.
 func (p *pair) ran(f *effect, args []history.Bytes) {
 	p.mu.Lock()
 	reply, served := p.reply, p.served
@@ -191,7 +191,7 @@ func (p *pair) ran(f *effect, args []history.Bytes) {
 	}
 }
 
-// abandon notes that blocking commands will not be answered any more.
+// abandon notes that no more answers to blocking commands will come.
 func (p *pair) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,8 +225,8 @@ func (p *pair) answers(server net.Conn) {
 			p.node.aof.answered(p.node.clock())
 			p.node.writes.Load().answered()
 		}
-		// Before the client has the reply: then it may hang up, and what the command did
-		// would count as unanswered.
+		// Note the answer before the client gets it: then the client may hang up, and an answered
+		// command would count as unanswered.
 		p.mu.Lock()
 		if number > 0 && number == p.expect {
 			p.reply, p.served = m, served
@@ -234,6 +234,6 @@ func (p *pair) answers(server net.Conn) {
 			p.expect = 0
 		}
 		p.mu.Unlock()
-		p.far.Write(m) // an error means that the proxy has gone: the reply is lost
+		p.far.Write(m) // an error means that the proxy has gone, and the reply is lost
 	}
 }

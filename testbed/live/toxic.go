@@ -16,22 +16,25 @@ const linkToxicType = "lockstorm_link"
 
 func init() { toxics.Register(linkToxicType, new(linkToxic)) }
 
-// linkToxic is our own toxic. Each direction of each proxy has an open one from the beginning.
-// It can be shut in two ways: cut drops data, hold keeps data back until released.
+// linkToxic is our own toxic. Each direction of each proxy has one from the beginning. It is open
+// at first, and can be shut in two ways: cut drops data, hold keeps data back until released.
 //
-// Toxiproxy's own toxics timeout and latency would be added and removed instead, and have
-// faults. Timeout lets the end of a connection through, and closes every connection when it
-// is removed, including those that lost nothing. Latency forgets the data that it holds
-// when another toxic is added. Of two toxics on one direction, the second is not removed
-// from a connection that the first closed. And if a receiver breaks off, the connection's
-// goroutines are stuck for ever, because nobody takes their data. This toxic always takes it.
+// Toxiproxy's own toxics timeout and latency would have to be added and removed during a trial, and
+// have faults:
+//   - timeout lets the end of a connection through. Its removal closes every connection, even
+//     one that lost nothing.
+//   - latency forgets the data that it holds when another toxic is added.
+//   - If the first of two toxics on a direction closes a connection, the second is never removed
+//     from that connection.
+//   - If a receiver breaks off, the connection's goroutines are stuck for ever, because no toxic
+//     takes their data. A linkToxic always takes the data.
 type linkToxic struct {
 	mu      sync.Mutex
 	cuts    int
 	holds   int
-	one     map[int]int   // holds of single connections, by number
+	one     map[int]int   // holds of single connections, by connection number
 	conns   int           // number of connections so far
-	drops   int           // how often open was called
+	drops   int           // number of calls of open
 	changed chan struct{} // closed and replaced when cuts, holds, one or drops changes
 	caught  bytes.Buffer  // data that was cut or held
 }
@@ -43,11 +46,11 @@ type mode struct {
 	changed   <-chan struct{}
 }
 
-// catchLimit bounds the bytes that are kept for counting messages.
+// catchLimit bounds the bytes that a toxic keeps for counting messages.
 const catchLimit = 1 << 20
 
-// mode returns the state for a connection. If the toxic is shut, it keeps the data, just
-// received, for counting.
+// mode returns the toxic's state for a connection. data has just been received; nil = none. If the
+// toxic is shut, mode keeps a copy of data for counting.
 func (v *linkToxic) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -71,18 +74,18 @@ func (v *linkToxic) change(by func()) {
 	v.changed = make(chan struct{})
 }
 
-// cut drops new data until undone. The undo closes the connections that lost data.
+// cut drops new data until undo is called. Connections that lost data are then closed.
 func (v *linkToxic) cut() (undo func()) {
 	return v.shut(&v.cuts)
 }
 
-// hold keeps back new data until undone.
+// hold keeps back new data until undo is called.
 func (v *linkToxic) hold() (undo func()) {
 	return v.shut(&v.holds)
 }
 
-// holdOne is hold for a single connection, by number from 1. Data of other connections may
-// overtake the held data.
+// holdOne is hold for a single connection, given by its number from 1. Data of other connections
+// may overtake the held data.
 func (v *linkToxic) holdOne(conn int) (undo func()) {
 	var opened int
 	v.change(func() {
@@ -94,7 +97,7 @@ func (v *linkToxic) holdOne(conn int) (undo func()) {
 	})
 	return func() {
 		v.change(func() {
-			if opened == v.drops { // else open has undone it
+			if opened == v.drops { // otherwise open has already ended this hold
 				v.one[conn]--
 			}
 		})
@@ -106,7 +109,7 @@ func (v *linkToxic) shut(how *int) (undo func()) {
 	v.change(func() { *how++; opened = v.drops })
 	return func() {
 		v.change(func() {
-			if opened == v.drops { // else open has undone it
+			if opened == v.drops { // otherwise open has already ended this cut or hold
 				*how--
 			}
 		})
@@ -118,8 +121,8 @@ func (v *linkToxic) open() {
 	v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 })
 }
 
-// messages returns the number of messages caught so far, without the idle traffic between a
-// primary and its replicas.
+// messages returns the number of messages caught so far, except the idle traffic between a primary
+// and its replicas.
 func (v *linkToxic) messages() int {
 	v.mu.Lock()
 	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))
@@ -159,8 +162,7 @@ type flow struct {
 	ended bool                  // the sender has closed
 }
 
-// NewState implements toxics.StatefulToxic. It is called when a connection is
-// made.
+// NewState implements toxics.StatefulToxic. Toxiproxy calls it when a connection is made.
 func (v *linkToxic) NewState() any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -168,12 +170,12 @@ func (v *linkToxic) NewState() any {
 	return &flow{conn: v.conns, drops: v.drops}
 }
 
-// patience bounds how long data of a sender that has closed waits for a receiver, which may
-// have gone, too.
+// patience bounds how long queued data waits for the receiver after the sender has closed: the
+// receiver may have gone, too.
 const patience = time.Second
 
-// Pipe implements toxics.Toxic. It returns when the connection has ended or when it is
-// interrupted; then toxiproxy calls it again later with the same state.
+// Pipe implements toxics.Toxic. It returns when the connection has ended or on an interrupt. After
+// an interrupt, toxiproxy calls Pipe again with the same state.
 func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	f := stub.State.(*flow)
 	input := stub.Input
@@ -184,7 +186,7 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 		output, head := f.next(stub, m)
 		if f.over(m) {
 			stub.Close()
-			for !f.ended { // take the sender's data, so that it is not stuck
+			for !f.ended { // take the sender's data, so that the sender does not block
 				f.ended = <-stub.Input == nil
 			}
 			return
@@ -211,7 +213,7 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if the toxic was opened or cut since.
+// obey drops the queue if the toxic was opened since the last call, or if it is cut.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
@@ -219,7 +221,7 @@ func (f *flow) obey(m mode) {
 	f.drops = m.drops
 }
 
-// next returns the output and the next chunk, or nil if nothing may be sent now.
+// next returns the output and the next chunk; nil, nil if nothing may be sent now.
 func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk, *stream.StreamChunk) {
 	if m.cut || m.hold || len(f.queue) == 0 {
 		return nil, nil
@@ -227,13 +229,13 @@ func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk,
 	return stub.Output, f.queue[0]
 }
 
-// over reports whether to close the connection. While the toxic is shut, the other side
-// does not learn of the end.
+// over reports whether to close the connection. A shut toxic keeps the connection open, so that the
+// other side does not learn of the end.
 func (f *flow) over(m mode) bool {
 	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
 }
 
-// take queues or drops one chunk; nil = the sender has closed.
+// take queues or drops one chunk; a nil chunk means that the sender has closed.
 func (f *flow) take(v *linkToxic, chunk *stream.StreamChunk) {
 	if chunk == nil {
 		f.ended = true

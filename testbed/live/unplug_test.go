@@ -17,8 +17,8 @@ type plugged struct {
 func (p *plugged) Unplug() error { p.off = true; return nil }
 func (p *plugged) Plug() error   { p.off = false; return nil }
 
-// TestANodeIsPluggedInAgainWhateverBecameOfItsServer checks that the undo applies to the
-// node's present server, if another one was started meanwhile.
+// TestANodeIsPluggedInAgainWhateverBecameOfItsServer checks that the undo plugs in the node's
+// present server, even if it was started meanwhile.
 func TestANodeIsPluggedInAgainWhateverBecameOfItsServer(t *testing.T) {
 	kill := func(t *testing.T, n *node) {
 		if err := n.kill(t.Context(), nil); err != nil {

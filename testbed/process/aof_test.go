@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestAnAnswerIsInTheAppendOnlyFile: a kill loses what the file does not have, and the file's
-// size after each answer shows what it has. The file is on a disk, where syncs take time.
+// TestAnAnswerIsInTheAppendOnlyFile checks that the append-only file grows before each answer: aof
+// relies on that to know which commands the file has. The file is on a disk, where syncs take time.
 func TestAnAnswerIsInTheAppendOnlyFile(t *testing.T) {
 	for _, durability := range []testbed.Durability{testbed.EverySec, testbed.Always} {
 		t.Run(string(durability), func(t *testing.T) {
@@ -42,7 +42,7 @@ func answersAreKept(ctx context.Context, t *testing.T, e testbed.Env, temp strin
 	if err := c.Set(ctx, "k", 0, 0).Err(); err != nil {
 		return err
 	}
-	pattern := filepath.Join(temp, "*", "n0", "appendonlydir", "*.incr.aof") // since Redis 7
+	pattern := filepath.Join(temp, "*", "n0", "appendonlydir", "*.incr.aof") // the layout since Redis 7
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got %v, %v, want one file at %s", files, err, pattern)

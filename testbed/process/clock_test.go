@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestANodesClockIsItsOwn checks that a jump is in force for the next command, on that node
-// only, and also after a restart.
+// TestANodesClockIsItsOwn checks that a jump of a node's clock holds for the next command, on that
+// node only, and also after a restart.
 func TestANodesClockIsItsOwn(t *testing.T) {
 	t.Setenv(clockshim.PathVariable, clockshimtest.Build(t))
 	const life, jump = 30 * time.Second, time.Minute
@@ -38,7 +38,7 @@ func TestANodesClockIsItsOwn(t *testing.T) {
 			if ttl, err := n1.PTTL(ctx, "k").Result(); ttl < life/2 || err != nil {
 				t.Errorf("on the other node: got a life of %v, %v, want about %v", ttl, err, life)
 			}
-			wantMoved(ctx, t, e, 0, 0) // nothing is left to move
+			wantMoved(ctx, t, e, 0, 0) // no key is left to move
 			if err := n0.Set(ctx, "k", "1", life).Err(); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func TestANodesClockIsItsOwn(t *testing.T) {
 	}
 }
 
-// wantMoved makes n0's clock jump and checks how many lives that moved.
+// wantMoved makes n0's clock jump and checks how many expiries the jump moved.
 func wantMoved(ctx context.Context, t *testing.T, e testbed.Env, offset time.Duration, want int) {
 	t.Helper()
 	if keys, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", offset, nil); keys != want || err != nil {
@@ -105,7 +105,7 @@ func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// aloneVariable tells the test binary that nothing lies beside it.
+// aloneVariable tells the test binary that no clock shim lies beside it.
 const aloneVariable = "LOCKSTORM_TEST_ALONE"
 
 // runAlone runs the same test in a copy of the test binary, without a clock shim beside it.

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-// TestProcessKeepsWhatTestbedsPromise leaves out clocks of nodes where no clock shim can be
-// built; TestANodesClockIsItsOwn reports that.
+// TestProcessKeepsWhatTestbedsPromise leaves out clocks of nodes if no clock shim can be built.
+// TestANodesClockIsItsOwn reports that.
 func TestProcessKeepsWhatTestbedsPromise(t *testing.T) {
 	if shim, err := clockshimtest.Make(t); err == nil {
 		t.Setenv(clockshim.PathVariable, shim)

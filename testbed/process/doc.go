@@ -1,7 +1,7 @@
 // Package process runs trials on redis-server processes that it starts, on this machine.
 //
-// A redis-server that internal/redisserver finds comes in; a testbed of package live goes out.
-// A pause is SIGSTOP, a kill is SIGKILL, and a server's own clock is that of a preloaded
-// library (internal/clockshim). Servers of one trial are on 127.0.0.0/8, nodes of a cluster
-// each at an address of their own.
+// New uses the redis-server that internal/redisserver finds, and returns a testbed of package live.
+// A pause is SIGSTOP, a kill is SIGKILL, and a server's own clock is that of a preloaded library
+// (internal/clockshim). Servers listen on 127.0.0.1. On Linux, each server connects to other
+// servers from an address of its own in 127.0.0.0/8.
 package process

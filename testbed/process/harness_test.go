@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// harnessVariable makes the test binary play a harness in the middle of a trial,
-// with the directory for its nodes: it names their process ids and waits.
+// harnessVariable makes the test binary play a harness in the middle of a trial. Its value is the
+// directory for the nodes. The harness prints the nodes' process ids and waits.
 const harnessVariable = "LOCKSTORM_TEST_TRIAL"
 
 func playHarness() {

@@ -162,7 +162,7 @@ func TestANodeThatRefusesToBeLookedAtIsSaid(t *testing.T) {
 	}
 }
 
-// TestALongValueIsKeptByItsDigest checks that a change of the last byte is recorded.
+// TestALongValueIsKeptByItsDigest checks that a change of a long value's last byte is recorded.
 func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
@@ -173,7 +173,7 @@ func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	}
 }
 
-// TestAFrozenNodeIsNotWaitedForForEver freezes a server behind the testbed's back.
+// TestAFrozenNodeIsNotWaitedForForEver stops a server by SIGSTOP, without the testbed's knowledge.
 func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 	var frozen int
 	began := time.Now()
@@ -185,7 +185,7 @@ func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 		if err := syscall.Kill(frozen, syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond) // it is being looked at
+		time.Sleep(100 * time.Millisecond) // the observer is looking at the node
 		began = time.Now()
 		return nil
 	})
@@ -213,8 +213,8 @@ func TestAPausedNodeIsLookedAtWhenItGoesOn(t *testing.T) {
 	w.want(t, "n0 k: command: - → string v mortal", "n0 k: expiry: string v mortal → -", "n0 k: command: - → string w")
 }
 
-// TestABlockedPopIsToldByItself checks that the change is attributed to the pop, whether or
-// not it waited.
+// TestABlockedPopIsToldByItself checks that a change is attributed to the pop, whether or not the
+// pop waited.
 func TestABlockedPopIsToldByItself(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, other := first(e), e.Client(1).Locks().Nodes[0]
@@ -222,7 +222,7 @@ func TestABlockedPopIsToldByItself(t *testing.T) {
 		go func() { popped <- r.BLPop(ctx, time.Minute, "l").Err() }()
 		time.Sleep(50 * time.Millisecond)
 		err := errors.Join(
-			other.Set(ctx, "k", "v", 0).Err(), // nothing that the pop could have done
+			other.Set(ctx, "k", "v", 0).Err(), // the pop cannot have made this change
 			other.RPush(ctx, "l", "a", "b").Err(),
 			<-popped,
 			r.BLPop(ctx, time.Minute, "l").Err(),
@@ -232,7 +232,7 @@ func TestABlockedPopIsToldByItself(t *testing.T) {
 	})
 	got := w.told()
 	for i, l := range got {
-		got[i] = strings.ReplaceAll(l, "unknown", "command") // of two, while both may run
+		got[i] = strings.ReplaceAll(l, "unknown", "command") // unknown: both commands may still be running
 	}
 	want := []string{"n0 k: command: - → string v", "n0 l: command: - → list b,", "n0 l: command: list b, → -", "n0 k: command: string v → -"}
 	if !slices.Equal(got, want) {
@@ -252,7 +252,7 @@ func TestASlotThatMovesTakesItsKeysAlong(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		err = c.Set(ctx, "lock-0", "w", redis.KeepTTL).Err() // which asks its way
+		err = c.Set(ctx, "lock-0", "w", redis.KeepTTL).Err() // the client is redirected to n1
 		_, ferr := finish(ctx)
 		return errors.Join(err, ferr, c.Del(ctx, "lock-0").Err())
 	})
@@ -265,8 +265,8 @@ func TestASlotThatMovesTakesItsKeysAlong(t *testing.T) {
 	w.want(t, want...)
 }
 
-// TestAnElectionShowsWhatTheHeirHad kills the primary that Sentinels watch: the key changes
-// show what the new primary has.
+// TestAnElectionShowsWhatTheHeirHad kills the primary that Sentinels watch, and checks that the key
+// changes show the new primary's keys.
 func TestAnElectionShowsWhatTheHeirHad(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: time.Second}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, nodes := e.Client(0).Locks().Nodes[0], e.(testbed.Nodes)

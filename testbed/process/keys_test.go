@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watched is what a trial told of its nodes' keys.
+// watched is what a trial reported: key changes, nodes whose keys are unseen, and commands.
 type watched struct {
 	mu       sync.Mutex
 	changes  []history.KeyChange
@@ -25,8 +25,7 @@ type watched struct {
 	commands []history.Command
 }
 
-// watch runs body in a world whose keys are watched, and checks the invariants of all key
-// changes.
+// watch runs body in a world whose keys are observed, and checks the invariants of all key changes.
 func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env, *watched) error) *watched {
 	t.Helper()
 	w := &watched{unseen: map[string]error{}}
@@ -86,7 +85,7 @@ func wantChains(t *testing.T, changes []history.KeyChange) {
 	}
 }
 
-// told returns the recorded changes, a line each: "n0 k: command 5: - → string "v"".
+// told returns the recorded changes, one line each: "n0 k: command: - → string v".
 func (w *watched) told() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +100,7 @@ func line(c history.KeyChange) string {
 	return fmt.Sprintf("%s %s: %s: %s → %s", c.Node, c.Key, c.By, words(c.Before), words(c.After))
 }
 
-// words are a content's without the end of its life.
+// words describes a content without its expiry.
 func words(k *history.KeyContent) string {
 	if k == nil {
 		return "-"
@@ -122,7 +121,7 @@ func words(k *history.KeyContent) string {
 func (w *watched) want(t *testing.T, want ...string) {
 	t.Helper()
 	got := w.told()
-	slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) // each node by itself
+	slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) // sort by node; changes of one node keep their order
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -144,7 +143,7 @@ func TestTheTapTellsWhatCommandsDo(t *testing.T) {
 		})
 		err = errors.Join(err,
 			r.Set(ctx, "k", "v", 0).Err(),
-			r.Set(ctx, "k", "v", 0).Err(), // nothing new
+			r.Set(ctx, "k", "v", 0).Err(), // changes nothing
 			r.PExpire(ctx, "k", time.Hour).Err(),
 			r.Append(ctx, "k", "w").Err(),
 			r.HSet(ctx, "h", "b", "1", "a", "2").Err(),
@@ -188,8 +187,7 @@ func TestTheTapTellsWhatCommandsDo(t *testing.T) {
 	}
 }
 
-// wantBounds checks that each command's changes lie between the command's arrival and its
-// reply.
+// wantBounds checks that each command's changes lie between the command's arrival and its reply.
 func wantBounds(t *testing.T, w *watched) {
 	t.Helper()
 	for _, k := range w.changes {
@@ -219,7 +217,7 @@ func TestTheEndOfALifeIsTold(t *testing.T) {
 		if n := len(w.told()); n != 2 {
 			t.Errorf("after its life %d changes were told, want 2", n)
 		}
-		// Somebody takes the key all the time.
+		// Take the key again as soon as it expires.
 		for range 20 {
 			if err := r.SetArgs(ctx, "busy", "v", redis.SetArgs{Mode: "NX", TTL: 5 * time.Millisecond}).Err(); err != nil && !errors.Is(err, redis.Nil) {
 				return err
@@ -253,8 +251,8 @@ func TestTheEndOfALifeIsTold(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys compares what a client's commands cost on a node whose keys are
-// watched and on one whose are not.
+// BenchmarkKeys compares the cost of a client's commands with and without an observer of the node's
+// keys.
 func BenchmarkKeys(b *testing.B) {
 	for _, name := range []string{"off", "on"} {
 		b.Run(name, func(b *testing.B) {

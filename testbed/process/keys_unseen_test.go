@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestClientsDoNotNoticeThatKeysAreWatched checks everything through which Redis shows
-// clients each other's commands: transactions, tracking, notifications, scripts, replication.
+// TestClientsDoNotNoticeThatKeysAreWatched checks everything by which Redis shows a client the
+// commands of other clients: transactions, tracking, notifications, scripts, replication.
 func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	monitor := filepath.Join(t.TempDir(), "monitor")
 	watch(t, testbed.Setup{Topology: testbed.Single, Monitor: monitor}, func(ctx context.Context, e testbed.Env, w *watched) error {
@@ -47,7 +47,7 @@ func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 			return err
 		}
 		for range 10 {
-			if err := r.SetNX(ctx, "k", "x", 0).Err(); err != nil { // in vain, and looked at
+			if err := r.SetNX(ctx, "k", "x", 0).Err(); err != nil { // changes nothing, but is followed by a look
 				return err
 			}
 		}
@@ -68,8 +68,8 @@ func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	}
 }
 
-// notified returns what a client learns about a key during meanwhile: by keyspace
-// notifications, and as a client that tracks the key.
+// notified returns the messages about a key that a client gets during meanwhile: keyspace
+// notifications, and invalidations because the client tracks the key.
 func notified(ctx context.Context, r *redis.Client, key string, meanwhile func()) (heard []string, err error) {
 	if err := r.ConfigSet(ctx, "notify-keyspace-events", "KA").Err(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func notified(ctx context.Context, r *redis.Client, key string, meanwhile func()
 	for {
 		m, err := told.ReceiveTimeout(ctx, 50*time.Millisecond)
 		if err != nil {
-			return heard, nil // nothing more
+			return heard, nil // no more messages
 		}
 		if m, ok := m.(*redis.Message); ok {
 			heard = append(heard, m.Payload)

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestMonitorTellsWhatNodesExecute checks that each node's log has its commands with their
+// TestMonitorTellsWhatNodesExecute checks that each node's log has the node's commands with their
 // clients, the commands that scripts call, and the commands after a restart.
 func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "monitor")
@@ -29,7 +29,7 @@ func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 		if err := c1.Nodes[1].Set(ctx, "other", "1", 0).Err(); err != nil {
 			return err
 		}
-		if err := c0.Nodes[0].Ping(ctx).Err(); err != nil { // so that n0 has told what came before
+		if err := c0.Nodes[0].Ping(ctx).Err(); err != nil { // after the answer, n0 has reported the commands before
 			return err
 		}
 		nodes := e.(testbed.Nodes)
@@ -39,7 +39,7 @@ func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 		if _, err := nodes.Restart(ctx, "n0"); err != nil {
 			return err
 		}
-		if _, err := nodes.Keys(ctx, "n0"); err != nil { // the harness itself
+		if _, err := nodes.Keys(ctx, "n0"); err != nil { // sends commands of the harness itself
 			return err
 		}
 		return c1.Nodes[0].Set(ctx, "after", "1", 0).Err()
@@ -84,8 +84,7 @@ func TestALogOfCommandsThatCannotBeWrittenIsTold(t *testing.T) {
 	}
 }
 
-// BenchmarkMonitor compares the cost of a client's commands on a node with MONITOR and on one
-// without.
+// BenchmarkMonitor compares the cost of a client's commands with and without MONITOR.
 func BenchmarkMonitor(b *testing.B) {
 	for name, dir := range map[string]string{"off": "", "on": b.TempDir()} {
 		b.Run(name, func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// Options are those of the testbed. The zero value is usable.
+// Options configure the testbed. The zero value is usable.
 type Options struct {
 	// Temp is the directory in which the nodes' directories are made and removed; "" = the
 	// system's directory for temporary files.
@@ -78,9 +78,9 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 // sources counts the servers of this program.
 var sources atomic.Uint32
 
-// newSource returns a loopback address as the source of one server's connections, "" on
-// systems other than Linux. No other live server has the same address: the addresses of
-// other programs start elsewhere, by process id.
+// newSource returns a loopback address as the source of one server's connections, "" on systems
+// other than Linux. Other live servers have other addresses: another program's addresses start
+// elsewhere, by process id.
 func newSource() string {
 	if !(provider{}).Elects() {
 		return ""

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// run runs body in a world of two clients, and checks that nothing is left of it.
+// run runs body in a world of two clients, and checks that the trial leaves no files.
 func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
 	temp := redistest.Memory(t)
@@ -39,12 +39,12 @@ func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) 
 	if s.Clients == 0 {
 		s.Clients = 2
 	}
-	s.CommandTimeout = time.Minute // nothing times out because the machine is busy
+	s.CommandTimeout = time.Minute // long, so that nothing times out on a busy machine
 	s.Clock, s.Commands = tb.Clock(), func(history.Command) {}
 	return tb.Run(t.Context(), s, body)
 }
 
-// serverOf is the process id of a node's server.
+// serverOf returns the process id of a node's server.
 func serverOf(ctx context.Context, e testbed.Env, node int) (pid int, err error) {
 	info, err := e.Client(0).Locks().Nodes[node].(*redis.Client).InfoMap(ctx, "server").Result()
 	if err != nil {
@@ -53,7 +53,7 @@ func serverOf(ctx context.Context, e testbed.Env, node int) (pid int, err error)
 	return strconv.Atoi(info["Server"]["process_id"])
 }
 
-// mustServerOf is serverOf where it cannot fail.
+// mustServerOf is serverOf, but fails the test on an error.
 func mustServerOf(ctx context.Context, t *testing.T, e testbed.Env, node int) int {
 	t.Helper()
 	pid, err := serverOf(ctx, e, node)
@@ -106,7 +106,7 @@ func TestEndOfContextEndsTheServers(t *testing.T) {
 	}, func(ctx context.Context, e testbed.Env) error {
 		pid := mustServerOf(ctx, t, e, 0)
 		cancel()
-		childtest.AwaitEnd(t, pid) // though the body goes on
+		childtest.AwaitEnd(t, pid) // although the body goes on
 		return ctx.Err()
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -161,7 +161,7 @@ func TestASentinelThatDiesUnaskedIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, _, _ := strings.Cut(string(text), ":") // of "4711:X 21 Nov 2026 …"
+		first, _, _ := strings.Cut(string(text), ":") // the process id in "4711:X 21 Nov 2026 …"
 		pid, err := strconv.Atoi(first)
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// ping sends PING to n0 in the client's name. If inVain is set, it soon gives up.
+// ping sends PING to n0 as the client. If inVain is true, it gives up soon.
 func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
 	patience := time.Minute
 	if inVain {
@@ -22,8 +22,9 @@ func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
 	return e.Client(client).Locks().Nodes[0].Ping(ctx).Err()
 }
 
-// TestAFaultOfASharedLinkIsEverybodys: if clients share a link, a fault that cuts one off
-// cuts all off, and its hits are those of all. If they do not, it cuts one off.
+// TestAFaultOfASharedLinkIsEverybodys checks that a fault that cuts off one client cuts off all
+// clients of a shared link, and that its hits count the commands of all. Without shared links, it
+// cuts off only the one client.
 func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: shared}, func(ctx context.Context, e testbed.Env) error {
@@ -48,8 +49,8 @@ func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
 	}
 }
 
-// TestAHeldConnectionOfASharedLinkIsItsClients: each client's connections are numbered from
-// 1, and the right one is found among all on the link.
+// TestAHeldConnectionOfASharedLinkIsItsClients checks that Hold finds a client's first connection
+// among all connections on the link.
 func TestAHeldConnectionOfASharedLinkIsItsClients(t *testing.T) {
 	err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
 		undo, err := e.(testbed.Network).Hold(ctx, testbed.Link{From: "c1", To: "n0", Conn: 1}, testbed.Downstream)
@@ -72,8 +73,8 @@ func TestAHeldConnectionOfASharedLinkIsItsClients(t *testing.T) {
 	}
 }
 
-// TestClientsOfSharedLinksMoveTogether: a promotion moves all clients; a split that moves
-// only some is refused.
+// TestClientsOfSharedLinksMoveTogether checks that a promotion moves all clients, and that a split
+// that moves only some is refused.
 func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	err := run(t, testbed.Setup{Topology: testbed.Replicated, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
 		if _, err := e.(testbed.SplitBrain).Split(ctx, "n1", []int{0}); err == nil {
@@ -87,7 +88,7 @@ func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 			set := func() error { return e.Client(id).Locks().Nodes[0].Set(ctx, "k", id, 0).Err() }
 			err := set()
 			if err != nil {
-				err = set() // the first found a connection that the promotion had ended
+				err = set() // the first attempt found a connection that the promotion had ended
 			}
 			all = append(all, err)
 		}
@@ -98,7 +99,7 @@ func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	}
 }
 
-// TestMoreClientsThanFilesAreRefused: the error says so, before any client connects.
+// TestMoreClientsThanFilesAreRefused checks that the error says so, before any client connects.
 func TestMoreClientsThanFilesAreRefused(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Limits of one look. Looks at a node with more data would take too long after every
-// command.
+// Limits of one look. The harness looks after every command, and looks at more data would take too
+// long.
 const (
 	// MaxKeys bounds the keys of a node.
 	MaxKeys = 1000
-	// MaxRead bounds the bytes of a string, MaxElements the elements of a collection.
+	// MaxRead bounds the bytes of a string. MaxElements bounds the elements of a collection.
 	MaxRead     = 1 << 20
 	MaxElements = 1000
 	// maxReply bounds the bytes of all replies to one look.
@@ -71,13 +71,13 @@ type Result struct {
 	Time time.Duration
 	// Sent and Got are when the look began and ended, by Look's clock.
 	Sent, Got time.Duration
-	// Replica: the node is a replica, so that its keys were not read.
+	// Replica: the node is a replica. Its keys were not read.
 	Replica bool
 	Keys    map[string]Key
 }
 
-// New returns a Looker over a connection that is ready for commands. The Looker owns the
-// connection and obeys its deadline. If New fails, it closes the connection.
+// New returns a Looker over a connection that is ready for commands. The Looker owns the connection
+// and obeys its deadline. If New fails, it closes the connection.
 func New(conn net.Conn, o Options) (*Looker, error) {
 	l := &Looker{
 		Options: o, conn: conn, in: bufio.NewReader(conn), ends: "PEXPIRETIME",
@@ -92,12 +92,12 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 
 // begin finds out which commands the node knows.
 func (l *Looker) begin() error {
-	// Since 7.2, NO-TOUCH keeps reads from counting as use of a key.
-	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // lacks a key
+	// Since Redis 7.2, NO-TOUCH keeps reads from counting as use of a key.
+	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends without a key: only tests whether the node knows the command
 	if err != nil {
 		return err
 	}
-	// PEXPIRETIME exists since 7.0. For older nodes, the expiry is computed from PTTL.
+	// PEXPIRETIME exists since Redis 7.0. On older nodes, the Looker computes the expiry from PTTL.
 	if answers[1].unknownCommand() {
 		l.ends = "PTTL"
 	}
@@ -114,12 +114,12 @@ func (l *Looker) SetDeadline(t time.Time) error { return l.conn.SetDeadline(t) }
 // refuses PEXPIRETIME.
 func (l *Looker) Reckons() bool { return l.ends == "PTTL" }
 
-// attempts bounds the rounds of one look, until an answer is complete. Normally nobody
-// changes the node meanwhile.
+// attempts bounds the rounds of one look: Look repeats rounds until an answer is complete. Normally
+// nobody changes the node's keys between two rounds.
 const attempts = 6
 
-// Look reads all keys of the node. Likely are keys that the node may have; a good guess
-// saves a second round trip. Clock is used for Sent and Got.
+// Look reads all keys of the node. likely are keys that the node may have; a good guess saves a
+// second round trip. clock gives the times Sent and Got.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Result, error) {
 	if l.Names != nil {
 		likely = l.Names()
@@ -152,8 +152,8 @@ func (l *Looker) Look(likely []string, clock func() time.Duration) (Result, erro
 	return Result{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
 }
 
-// without switches to PTTL if the node refuses PEXPIRETIME: more users are permitted PTTL.
-// It reports whether it has switched.
+// without switches to PTTL if the node refuses PEXPIRETIME, because ACLs may permit only PTTL. It
+// reports whether it has switched.
 func (l *Looker) without(err error) bool {
 	var of commandError
 	if l.Reckons() || !errors.Is(err, ErrRefused) || !errors.As(err, &of) || of.command != l.ends {
@@ -220,10 +220,10 @@ func (l *Looker) remember(keys map[string]Key) {
 // round is the answer to one round trip.
 type round struct {
 	Result
-	size      int               // number of keys of the whole node
-	listed    []string          // all its keys, if asked for
-	kinds     map[string]string // keys to be read again, as this type; "" = ask for the type
-	elsewhere map[string]bool   // keys that are on other nodes, as the node says
+	size      int               // number of keys on the whole node
+	listed    []string          // all keys of the node, if asked for
+	kinds     map[string]string // keys to read again, with their type; "" = ask for the type
+	elsewhere map[string]bool   // keys that the node redirects to other nodes
 }
 
 // whole reports whether the answer is complete.
@@ -242,8 +242,8 @@ func (r *round) whole(asked map[string]question, all, list bool) bool {
 	return true
 }
 
-// round asks the node once. It uses a transaction, so that all answers are of one instant.
-// A node of a cluster refuses transactions over several slots, and gets a pipeline instead.
+// round asks the node once, in a transaction, so that all answers are of one instant. A node of a
+// cluster refuses transactions over several slots: it gets a pipeline instead.
 func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 	keys := slices.Sorted(maps.Keys(asked))
 	commands := [][]string{{"TIME"}}
@@ -297,8 +297,8 @@ func (l *Looker) all(commands [][]string) ([]answer, error) {
 	return did.list, nil
 }
 
-// about returns the commands that read one key. The expiry comes last: if its answer is
-// that the key does not exist, the earlier answers do not count.
+// about returns the commands that read one key. The expiry comes last: if its answer says that the
+// key does not exist, the earlier answers do not count.
 func (l *Looker) about(key string, q question) [][]string {
 	var commands [][]string
 	ask := func(args ...string) {

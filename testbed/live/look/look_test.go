@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live/look"
 )
 
-// at returns a Looker at a server with these options, and a client of it.
+// at starts a server with the options, and returns a Looker and a client of the server.
 func at(t *testing.T, args ...string) (*look.Looker, *redis.Client) {
 	t.Helper()
 	s, err := redisserver.Start(t.Context(), redisserver.Options{Dir: t.TempDir(), Args: args})
@@ -41,8 +41,8 @@ func clock() func() time.Duration {
 	return func() time.Duration { return time.Since(began) }
 }
 
-// TestAKeyIsSeenWhoeverGuessesIt checks that a key is found whether or not it was expected,
-// with its content at that time.
+// TestAKeyIsSeenWhoeverGuessesIt checks that a look finds a key, with its content, whether or not
+// the key was among the likely ones.
 func TestAKeyIsSeenWhoeverGuessesIt(t *testing.T) {
 	l, c := at(t)
 	for _, likely := range [][]string{nil, {"k"}, {"other", "k"}} {
@@ -70,7 +70,7 @@ func TestAKeyIsSeenWhoeverGuessesIt(t *testing.T) {
 	}
 }
 
-// TestEndsAreReckonedWhereTheyAreNotTold plays a Redis before 7.0.
+// TestEndsAreReckonedWhereTheyAreNotTold uses a server without PEXPIRETIME, as before Redis 7.0.
 func TestEndsAreReckonedWhereTheyAreNotTold(t *testing.T) {
 	l, c := at(t, "--rename-command", "PEXPIRETIME", "")
 	end := time.Now().Add(time.Hour)
@@ -122,7 +122,7 @@ func TestTooManyClientsAreARefusal(t *testing.T) {
 	}
 }
 
-// BenchmarkLook looks at a server with that many keys.
+// BenchmarkLook looks at servers with different numbers of keys.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reader reads keys of one type. It asks for one element more than a look's limit.
+// reader reads keys of one type. It notices a key that is larger than a look's limit.
 type reader struct {
 	// The command is name, the key, and args.
 	name string
 	args []string
-	// fill stores an answer; false: the answer exceeds a look's limit.
+	// fill stores an answer in k. It returns false if the answer exceeds a look's limit.
 	fill func(k *history.KeyContent, a answer) bool
 }
 
@@ -37,9 +37,9 @@ func text(k *history.KeyContent, a answer) bool {
 	return len(a.text) <= MaxRead
 }
 
-// scan returns the elements in the answer to a scan, each in a slice of piece answers. It
-// removes duplicates, which Redis may return from a growing table. All is false if the key
-// has more elements.
+// scan returns the elements in the answer to HSCAN or SSCAN. Each element is a slice of piece
+// answers. scan removes duplicates, which Redis may return from a growing table. all is false if
+// the key has too many elements for one look.
 func scan(a answer, piece int) (found [][]answer, all bool) {
 	if len(a.list) != 2 || a.list[0].text != "0" {
 		return nil, false
@@ -113,7 +113,7 @@ func (r *reading) next() answer {
 	return a
 }
 
-// must returns the next answer, or an error if the node did not execute the command.
+// must returns the next answer, or an error if the node did not execute its command.
 func (r *reading) must() (answer, error) {
 	a := r.next()
 	if err := a.problem(); err != nil {
@@ -181,7 +181,7 @@ func (a answer) time() (time.Duration, error) {
 	return time.Duration(sec)*time.Second + time.Duration(usec)*time.Microsecond, nil
 }
 
-// of returns the next answer about the key. It skips the answer to ASKING.
+// of returns the next answer about the key. It skips an answer to ASKING.
 func (r *reading) of(l *Looker, key string) said {
 	if l.asking[key] {
 		r.next()

@@ -19,7 +19,7 @@ type answer struct {
 	null bool
 }
 
-// talk sends commands in one write and reads the answers.
+// talk sends commands in one write and reads their answers.
 func (l *Looker) talk(commands [][]string) ([]answer, error) {
 	l.out = l.out[:0]
 	for _, args := range commands {
@@ -33,7 +33,7 @@ func (l *Looker) talk(commands [][]string) ([]answer, error) {
 	for i := range answers {
 		var err error
 		if answers[i], err = read(l.in, &left); err != nil {
-			if i == 1 && answers[0].kind == '-' { // too many clients, perhaps
+			if i == 1 && answers[0].kind == '-' { // the node refused and hung up: too many clients, perhaps
 				err = fmt.Errorf("%w: %s", ErrRefused, answers[0].text)
 			}
 			return nil, err
@@ -102,7 +102,7 @@ func tooMuch() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxReply)
 }
 
-// code returns the first word of an error, "" for other answers.
+// code returns the first word of an error reply, "" for other answers.
 func (a answer) code() string {
 	if a.kind != '-' {
 		return ""
@@ -128,7 +128,7 @@ func (e commandError) Error() string { return e.command + ": " + e.error.Error()
 // Unwrap returns the node's error.
 func (e commandError) Unwrap() error { return e.error }
 
-// problem returns the reason why the command was not executed, nil if it was.
+// problem returns the reason why the command was not executed; nil if it was executed.
 func (a answer) problem() error {
 	switch code := a.code(); {
 	case code == "":
