@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// death is the killing of a node. The node is dead, or err is set, when done is closed.
+// death is the killing of a node. Once done is closed, the node is dead or err is set.
 type death struct {
 	node string
 	done chan struct{}
@@ -38,7 +38,7 @@ func (s *injection) awaitDeath(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// killAll starts to kill the action's nodes. On error it returns those already started.
+// killAll starts to kill the action's nodes. On error it returns the kills that it has started.
 func (s *injection) killAll(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
 		d, err := s.killAsync(ctx, node)
