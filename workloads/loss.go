@@ -69,9 +69,9 @@ func (s *session) watchLoss(h *hold) {
 	})
 }
 
-// notice records the loss for the watch of h, unless the client knows of it already. If the
-// lease's deadline has passed, notice leaves the record to the client's next look. It does not if
-// the client hangs, since such a client never looks.
+// notice records the loss for the watch of h, unless the client knows of it already. A lease whose
+// deadline has passed is already over for its client, which sees that at its next look unless it
+// extends the lease first. A client that hangs never looks, so notice records its loss.
 func (s *session) notice(h *hold, w *lossWatch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
