@@ -227,7 +227,7 @@ func readTakeover(w wire) (t takeover) {
 		default:
 			moved := storedTime(string(c.Args[2])) - storedTime(winner)
 			t.moved = append(t.moved, max(moved, -moved))
-			was := changeBy(w.keys, c.Exec).Before // nil if the key had no TTL and had the same time before
+			was := changeBy(w.keys, c.Exec).Before // nil if nothing changed: the key had no TTL, and the same time
 			t.cleared = t.cleared || was != nil && was.Expires > 0
 		}
 	}

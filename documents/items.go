@@ -39,7 +39,7 @@ func with(r Replay, flags string) Replay {
 func ofLocks(name string) Test { return Test{"locks", name} }
 func here(name string) Test    { return Test{"documents", name} }
 
-// These flaws are shown by several items.
+// Flaws that several items show.
 var (
 	race           = Flaw{"exclusion", "race"}
 	leaseOutlived  = Flaw{"exclusion", "lease-outlived"}

@@ -29,7 +29,7 @@ type fakeEnv struct {
 	barriers map[string]*barrier // keyed by link and direction, or by node
 	faults   []string            // what the test did to the world, in order
 	snapshot map[string]fakeKey  // the replica's keys while replication is stopped
-	moved    map[int]string      // by client: the primary that a split gave it
+	moved    map[int]string      // the primary that a split gave each client
 }
 
 type armed struct {

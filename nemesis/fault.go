@@ -42,7 +42,7 @@ type Fault struct {
 	// named enumerates the fault's schedules (see Named); nil = none. An action without a fault
 	// name belongs to this fault.
 	named func(w World) []Schedule
-	// sweep varies the fault's size (see Sweep); the zero value = it has none.
+	// sweep varies the fault's size (see Sweep); the zero value = the fault has no size to vary.
 	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string

@@ -115,17 +115,17 @@ func serving(env testbed.Env, node string) string {
 	return node
 }
 
-// aimAtClient is the aim of client faults.
+// aimAtClient is the Fault.aim of client faults.
 func aimAtClient(s *injection, w *history.Window) {
 	if s.client != history.NoClient {
 		w.Clients = []int{s.client}
 	}
 }
 
-// aimAtNodes is the aim of node faults.
+// aimAtNodes is the Fault.aim of node faults.
 func aimAtNodes(s *injection, w *history.Window) { w.Nodes = s.action.Nodes }
 
-// aimAtLinks is the aim of network faults.
+// aimAtLinks is the Fault.aim of network faults.
 func aimAtLinks(s *injection, w *history.Window) {
 	for _, l := range s.links() {
 		w.Links = append(w.Links, history.Link{From: l.From, To: l.To, Direction: s.action.Direction, Conn: l.Conn})

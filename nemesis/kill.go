@@ -16,7 +16,7 @@ type death struct {
 	err  error // why the node did not die; set before done is closed
 }
 
-// wait blocks until the node is dead, or returns an error if it cannot be killed in time.
+// wait blocks until the node is dead. It returns an error if the kill failed or ctx ended first.
 func (d *death) wait(ctx context.Context) error {
 	select {
 	case <-d.done:

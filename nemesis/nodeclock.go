@@ -150,8 +150,8 @@ func namedNodeClocks(w World) []Schedule {
 	return e.all
 }
 
-// clocks returns the nodes whose clocks are set at a spot: as many as a lock needs and, at
-// the beginning of a step, also one node alone.
+// clocks returns the sets of nodes whose clocks are set at a spot: a quorum and, at the beginning
+// of a step, also one node alone.
 func (w World) clocks(s spot) []part {
 	all := []part{w.together()}
 	if s.n == 0 && len(w.Nodes) > 1 {

@@ -13,7 +13,7 @@ import (
 )
 
 // nodeRestart kills nodes and restarts them with the keys that their durability kept. Two kinds of
-// keys are the proof: keys of the killed nodes that no quorum of other nodes has too, and old keys
+// keys are the proof: keys of the killed nodes that no quorum of other nodes has, and old keys
 // that came back. Keys are lost between the node-down and the node-up event. If the recipe demands
 // it (history.Claims.Away), nodes that may have lost keys stay down for a while.
 var nodeRestart = Fault{

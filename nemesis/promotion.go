@@ -57,9 +57,9 @@ func (s *injection) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences returns the fates of the keys that only one of the two snapshots has. The snapshot
-// before shows the old primary, the snapshot after the new one, which was promoted at the given
-// time. n does not count keys that had expired.
+// differences returns the fates of the keys that only one of two snapshots has. The snapshot
+// before shows the old primary. The snapshot after shows the new primary, which was promoted at
+// the given time. n does not count keys that had expired.
 func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
@@ -145,8 +145,8 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 const soon = 50 * time.Millisecond
 
 // electionHeld waits for the election. If the election takes longer than soon, electionHeld lets
-// the client at Until go, whose lease would otherwise end. It then holds the next client that
-// reaches Until. The caller must call release, which lets that client go.
+// the client at Until go, because the client's lease would end otherwise. It then holds the next
+// client that reaches Until. The caller must call release, which lets that client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)

@@ -90,13 +90,13 @@ type injection struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit    // the hit that started the action; its Point is zero if a time did
+	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action started at a time
 	client int            // the struck client, or history.NoClient
 	from   time.Duration  // when the fault came into force
 	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
 	struck []testbed.Link // cached result of links
 	heal   heal
-	meant  time.Duration // planned hold of the client at Until
+	meant  time.Duration // how long the client at Until was held on purpose
 	until  *ending       // nil before Until is awaited
 	letGo  func()        // releases the client held at Until; a heal may call it early
 	stall  error         // error of recording a client's stall
@@ -153,7 +153,7 @@ func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
 		err = x.begin(ctx, s, h)
-		s.stall = s.stalled(h) // apart from err, which says whether to heal
+		s.stall = s.stalled(h) // kept apart from err, which says whether to heal
 	})
 	release()
 	defer w.stop()
@@ -215,7 +215,7 @@ func (x *execution) begin(ctx context.Context, s *injection, h testbed.Hit) erro
 	s.heal, err = s.fault.inject(ctx, s)
 	s.from = x.env.Now()
 	if err == nil && s.action.For == 0 {
-		s.awaitUntil() // first: the struck client may reach Until immediately
+		s.awaitUntil() // already now: the struck client may reach Until immediately
 	}
 	return err
 }

@@ -92,7 +92,7 @@ type enumeration struct {
 // enumerate returns an empty enumeration.
 func (w World) enumerate() *enumeration { return &enumeration{World: w} }
 
-// at returns an action that strikes the first of the clients in who to get to a spot.
+// at returns an action that strikes one client in who: the first to reach the spot.
 func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
 	return e.timed(e.action(s, idea, who, l))
 }

@@ -16,15 +16,15 @@ const (
 	partitionName   = "partition"
 )
 
-// pause returns an action that freezes the first of the clients in who to get to a spot.
+// pause returns an action that freezes one client in who: the first to reach the spot.
 func (e *enumeration) pause(s spot, idea string, who []int, l lineup) Action {
 	a := e.at(s, idea, who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
 	return a
 }
 
-// slow returns an action that freezes the first of the clients in who to get to a spot,
-// until another client has the lock, but for less than a lease.
+// slow returns an action that freezes one client in who, the first to reach the spot, until
+// another client has the lock, but for less than a lease.
 func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	a := e.pause(s, "is slow", who, l)
 	a.Until, a.Limit = l.others(testbed.StepHold), e.TTL/2

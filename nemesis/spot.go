@@ -37,8 +37,8 @@ func (s spot) trigger(clients []int) *Trigger {
 	return &Trigger{Clients: clients, Step: s.step, Node: s.node, N: s.n, When: s.when}
 }
 
-// action returns an action that strikes the first of the clients in who to get to a spot.
-// At a command of an acquire it waits until a client has just released the lock, so that it
+// action returns an action that strikes one client in who: the first to reach the spot. At a
+// command of an acquire the action waits until a client has just released the lock, so that it
 // strikes an attempt that succeeds.
 func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
@@ -58,8 +58,8 @@ func (w World) action(s spot, idea string, who []int, l lineup) Action {
 // protocol lists the steps of one critical section in order.
 var protocol = []string{testbed.StepAcquire, testbed.StepHold, testbed.StepRead, testbed.StepTouch, testbed.StepRelease}
 
-// believing are the beginnings of the steps in which a client believes that it holds the
-// lock. It sends nothing there.
+// believing are the beginnings of the steps in which a client believes that it holds the lock. The
+// client sends nothing there.
 var believing = begins(testbed.StepHold, testbed.StepRead, testbed.StepTouch)
 
 // beginning returns the spot at the beginning of a step.
@@ -111,8 +111,8 @@ func (w World) lastCommand(when testbed.When, step string) []spot {
 	return last(w.commands(when, step))
 }
 
-// halfway returns the commands of a step after its first. On independent nodes it returns
-// only the command that completes the quorum.
+// halfway returns the commands of a step, without the first. On independent nodes it returns only
+// the command that completes the quorum.
 func (w World) halfway(when testbed.When, step string) []spot {
 	all := w.commands(when, step)
 	if len(all) < 2 {
@@ -187,7 +187,7 @@ func (w World) struck(p testbed.Point) bool {
 	return false
 }
 
-// later returns the spots before the commands of an acquire after its first.
+// later returns the spots before the commands of an acquire, without the first command.
 func (w World) later() []spot {
 	return slices.DeleteFunc(w.boundaries(testbed.Before, testbed.StepAcquire), func(s spot) bool {
 		if len(w.Nodes) == 1 {

@@ -14,7 +14,7 @@ type sweep struct {
 	axis  string    // the meaning of a size: "pause ÷ TTL"
 	sizes []float64 // multiples of the lease time, ascending, never 0
 	spots func(World) []spot
-	idea  string // in the words of Action.Idea; %s stands for the size
+	idea  string // text of Action.Idea; %s stands for the size
 	// shape completes an action whose size is d.
 	shape func(w World, l lineup, d time.Duration) func(*Action)
 }

@@ -26,7 +26,7 @@ type told struct {
 	window history.Window
 }
 
-// linked is a link of the struck client.
+// linked returns the struck link, from c0 to n0.
 func linked(d history.Direction) []history.Link {
 	return []history.Link{{From: "c0", To: "n0", Direction: d}}
 }

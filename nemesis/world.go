@@ -61,8 +61,8 @@ func (w World) check() error {
 // but at least the lease time.
 func (w World) lease() time.Duration { return max(w.TTL, w.Claims.Recovery) }
 
-// outlast returns a duration longer than the lease plus a retry and a hold. If the trial is too
-// short for that, outlast uses the lease time alone instead of the lease.
+// outlast returns a duration longer than the lease plus a retry and a hold. In a trial that is too
+// short for that, the duration is based on TTL instead of lease.
 func (w World) outlast() time.Duration {
 	long := w.lease() + 3*w.TTL/5
 	if long > 3*w.Duration/4 {

@@ -47,7 +47,7 @@ func untilNextDraw(s *session, rest time.Duration) time.Duration {
 // nanoseconds are odd. Clients act at even ones after a message of the simulated network, and no
 // two events may share an instant of a virtual clock.
 func (s *session) stagger() time.Duration {
-	const places = 98 // fits into the simulation's microsecond, which clients and their messages share
+	const places = 98 // number of nanoseconds in each microsecond that the simulation gives to its links
 	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places
 }
 

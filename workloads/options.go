@@ -15,8 +15,8 @@ type Options struct {
 	// TTL is the lease time that clients ask for.
 	TTL time.Duration `json:"ttl"`
 	// Hold is the mean work time of a critical section between its touches of the resource. Each
-	// section draws 0.5 to 1.5 times as much. If all holds were equal, flaws would stay hidden
-	// that show only if the first client to enter is the last to leave.
+	// section draws 0.5 to 1.5 times as much. With equal holds, the first client to enter would
+	// never be the last to leave, and flaws that need this order would stay hidden.
 	Hold time.Duration `json:"hold"`
 	// Rest is the mean pause between two critical sections of a client.
 	Rest time.Duration `json:"rest"`

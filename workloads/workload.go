@@ -146,7 +146,7 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	return context.Cause(ctx)
 }
 
-// Client does what Body does, but for one client, for testbeds in which each client has its own
+// Client does Body's work for one client. It serves testbeds in which each client has its own
 // process. The contexts that the client passed to its locks, and so the locks' background work, go
 // on until leave is called. Call leave after all clients have ended.
 func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {

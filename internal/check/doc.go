@@ -1,5 +1,5 @@
 // Package check judges a history by Lockstorm, Jepsen or any other program, for the command
-// lockstorm check. Its input is a file or a folder (Load) and the name of a model. Its output are
+// lockstorm check. Its input is a file or a folder (Load) and the name of a model. It returns
 // verdicts, the Counterexample that shows the most direct harm, a picture (Draw), or the same
 // history in another format (Export). Package cli has the flags and the exit codes.
 //

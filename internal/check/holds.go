@@ -84,7 +84,8 @@ func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r 
 // ended reports whether the log says when a hold, or its lease, ended.
 func ended(h applog.Hold) bool { return !h.Unended || h.Until != 0 }
 
-// inItsWords returns the verdict; findings about two holds describe the holds as the log does.
+// inItsWords returns the verdict with new summaries: findings about two holds describe them in the
+// log's words.
 func inItsWords(v checker.Verdict, log *applog.Log, r applog.Readings) checker.Verdict {
 	byLine := make(map[int]applog.Hold, len(log.Holds))
 	for _, h := range log.Holds {

@@ -67,8 +67,7 @@ func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
 	}
 }
 
-// A library that panics is not to blame. What counts is whether the harness or the code under test
-// called the library.
+// A library that panics is not to blame. Its caller is: the harness or the code under test.
 func TestAPanicIsTheDoingOfWhoCalledTheLibrary(t *testing.T) {
 	for caller, ours := range map[string]bool{
 		"github.com/lockstorm/lockstorm/testbed/sim.(*world).callNext": true,

@@ -45,9 +45,9 @@ func Seed(seed uint64) {
 }
 
 // Unseed ends the effect of Seed; without a call of Seed it does nothing. It restores
-// crypto/rand.Reader as it was before Seed, and random numbers drawn from now on follow from no
-// known seed. In a test binary the generators then draw from a random seed, since
-// testing/cryptotest restores the system's source only at the end of a test.
+// crypto/rand.Reader as it was before Seed. Later random numbers come from no known seed. In a
+// test binary the generators then draw from a random seed, since testing/cryptotest restores the
+// system's source only at the end of a test.
 func Unseed() {
 	if replaced == nil {
 		return

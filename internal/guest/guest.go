@@ -16,9 +16,9 @@ import (
 // A trial runs in a synctest bubble, and an object of one bubble must not be used in another. But
 // a sync.Pool of the code under test can carry a timer or a channel into a later bubble. For
 // example, go-redis keeps, in a sync.Pool, the timers with which it waits for a place in its
-// connection pool. The second bubble that waits would die ("select on synctest channel from
-// outside bubble"). A sync.Pool drops values that stay unused during two garbage collections in a
-// row, so each trial begins with two.
+// connection pool. Without precaution, the second bubble that waits would die ("select on synctest
+// channel from outside bubble"). A sync.Pool drops values that stay unused during two garbage
+// collections in a row, so each trial begins with two.
 type Bed struct {
 	*sim.Testbed
 	// Seeds is for trials in the caller's process. It makes Run seed the global random number

@@ -22,8 +22,9 @@ import (
 )
 
 // A named schedule catches every mutant. With the schedule's seed and twenty others, the mutant
-// often shows a flaw that neither its control nor the good recipe ever shows. The good recipe does
-// not declare this flaw for the fault. If it does, the oracle is not liveness.
+// often shows a flaw that neither its control nor the good recipe ever shows. Either the good
+// recipe does not declare this flaw for the fault, or the flaw violates another oracle than
+// liveness.
 //
 // testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
 // the file anew.

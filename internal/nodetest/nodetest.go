@@ -84,7 +84,8 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire removes, on every node, the keys that the node has noticed by then as expired.
+// Expire removes, on every node, the keys that expired long enough before at for the node to
+// notice.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -113,7 +114,8 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do runs what, which may change keys, at the given time, and records the node's new state.
+// do calls what, which may change keys, at the given time. It records the node's new state if a
+// key changed.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -154,8 +156,8 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	return reply
 }
 
-// Meddle runs a command that no client of the trial sent. The changes are recorded with the cause
-// by.
+// Meddle runs a command that no client of the trial sent. It records by as the cause of the
+// changes.
 func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.Expire(at)
 	n.now = at

@@ -20,8 +20,8 @@ const minMajor, minMinor = 6, 2
 
 var versionPattern = regexp.MustCompile(`\bv=((\d+)\.(\d+)[^ ]*)`)
 
-// found caches the versions of binaries. To ask a binary for its version costs a process, and
-// dozens of trials start.
+// found caches the versions of binaries. Asking a binary for its version costs a process, and a
+// campaign starts many servers.
 var found = struct {
 	sync.Mutex
 	versions map[string]string
