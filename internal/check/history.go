@@ -109,7 +109,7 @@ func silent(r jepsen.Reading) map[string]account.What {
 // Standing returns how far the history's files can be trusted.
 func (h History) Standing() trial.Standing { return cmp.Or(h.Record.Standing, trial.Given) }
 
-// withhold replaces the verdicts of the oracles in silent by "not applicable".
+// withhold replaces the verdicts of the oracles in silent with "not applicable".
 func (h History) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {

@@ -29,8 +29,8 @@ var conducts = map[string]func(l memoryLock) (broken bool){
 	Panicky: func(memoryLock) bool { panic("boom") },
 }
 
-// Recipes returns the recipes of the locks in memory. A test registers them with New functions of
-// its own, which call the New functions of these. So they count as recipes of a user's test.
+// Recipes returns the recipes of the locks in memory. A test registers each recipe with a New
+// function of its own, which calls the recipe's New. So the recipe counts as one of a user's test.
 func Recipes() []locks.Recipe {
 	var all []locks.Recipe
 	for id, conduct := range conducts {
