@@ -105,8 +105,8 @@ func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 				return err
 			}
 		}
-		// One loop serves all links, so that holds that end at the same instant end in the same
-		// order in every run.
+		// One loop serves all links. If several holds end at the same instant, they end in the
+		// same order in every run.
 		for start := env.Now(); ; {
 			next := slices.MinFunc(links, func(a, b *slowLink) int { return cmp.Compare(a.until, b.until) })
 			if next.until >= patienceLasts {

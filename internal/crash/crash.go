@@ -111,7 +111,7 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 		return &testbed.Breakdown{Kind: history.FDeadlock, Detail: text}, nil
 	case text != "":
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: text}, nil
-	case d.Exited && Races(d.Stderr) != "": // GORACE=halt_on_error=1
+	case d.Exited && Races(d.Stderr) != "": // GORACE=halt_on_error=1 ends the process at the first race
 		return nil, testbed.ErrRace
 	case d.Exited:
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: "the code under test ended its process: " + d.How}, nil
