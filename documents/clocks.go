@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clocks measures D1's allowance of one second for clients' clocks that disagree.
+// clocks measures how D1's allowance of one second works for clients whose clocks disagree.
 var clocks = Experiment{
 	ID:   "clock-allowance",
 	Asks: "How far may clients' clocks disagree under getset?",

@@ -2,11 +2,11 @@ package documents
 
 import "slices"
 
-// d3 are the items of "Redis series 13: distributed lock". They fill two files: d3_java.go
-// has those from the Java listing on.
+// d3 are the items of "Redis series 13: distributed lock". They fill two files; the items from the
+// Java listing on are in d3_java.go.
 var d3 = slices.Concat(d3Steps, d3Owner, d3Java, d3Libraries, d3RedLock)
 
-// d3Steps are the items on the way to an atomic acquisition with a life.
+// d3Steps are the items about the steps to an atomic acquisition with a life.
 var d3Steps = []Item{
 	{
 		Scenario, "A service on several instances draws ten winners at noon: every instance draws, unless a distributed lock lets one alone.", []string{"set-nx-px", "exists-set"},
@@ -67,7 +67,8 @@ var d3Steps = []Item{
 	},
 }
 
-// d3Owner are the items on releases that hit another, and on work that outlasts the lease.
+// d3Owner are the items about releases that hit another client's lock, and about work that
+// outlasts the lease.
 var d3Owner = []Item{
 	{
 		Scenario, "A's work outlasts the 10 s, B gets the lock, and A's DEL removes it.", []string{"set-nx-ex"},

@@ -1,6 +1,6 @@
 package documents
 
-// d3Java are the items on the Java lock and its tests.
+// d3Java are the items about the Java lock and its tests.
 var d3Java = []Item{
 	{
 		Listing, "The Java lock: a count per thread and key; only the first entry asks Redis (SET NX EX).", []string{"reentrant-local", "reentrant-renewal"},
@@ -62,7 +62,7 @@ var d3Java = []Item{
 	},
 }
 
-// d3Libraries are the items on Redisson and on libraries.
+// d3Libraries are the items about Redisson and other libraries.
 var d3Libraries = []Item{
 	{
 		Listing, "Redisson in use: getLock, tryLock, unlock.", []string{"redisson"},

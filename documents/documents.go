@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Kind is what an item is to its document.
+// Kind is the kind of an item.
 type Kind string
 
 // Kinds of items.
@@ -21,14 +21,14 @@ const (
 // Item is one listing, scenario or claim of a document.
 type Item struct {
 	Kind Kind
-	// What says in one sentence what the document has there.
+	// What says in one sentence what the document has at that place.
 	What string
-	// Recipes are the ids of the recipes that the item is about; none if it is about the use
-	// of any lock.
+	// Recipes are the ids of the recipes that the item is about; none if the item is about any
+	// lock.
 	Recipes []string
 	// Shown are the commands that show the answer, at least one.
 	Shown []Command
-	// Answer is one or more sentences; the sentences of measured Commands follow. It may be
+	// Answer is one or more sentences. The sentences of Measured commands follow it. Answer may be
 	// "" if there are such sentences.
 	Answer string
 }
@@ -39,7 +39,7 @@ type Command interface {
 	Line() string
 }
 
-// Flaw is an oracle that is violated, and the cause.
+// Flaw is a violated oracle with a cause.
 type Flaw struct{ Oracle, Cause string }
 
 // Replay runs one trial in the simulation and tells what happened.
@@ -49,8 +49,8 @@ type Replay struct {
 	Schedule string
 	// More are further flags.
 	More []string
-	// Shows are the flaws that the trial shows, among others; none = the trial shows no
-	// flaw at all.
+	// Shows are flaws that the trial shows, perhaps among others. If there are none, the trial
+	// shows no flaw at all.
 	Shows []Flaw
 }
 
@@ -63,7 +63,7 @@ func (r Replay) Line() string {
 	return strings.Join(append(words, r.More...), " ")
 }
 
-// Measured is the figure, or one of them, that an experiment answers with.
+// Measured is one figure of an experiment.
 type Measured struct {
 	Experiment string // Experiment.ID
 	// Figure is the name of the sentence in Result.Says.
@@ -82,8 +82,8 @@ type Test struct {
 // Line implements Command.
 func (t Test) Line() string { return "go test ./" + t.Package + " -v -run '^" + t.Name + "$'" }
 
-// Campaign runs all trials of one cell, on a testbed that has what the simulation lacks. No
-// test compares what it finds with the page.
+// Campaign runs all trials of one cell, on a testbed with something that the simulation lacks. No
+// test compares its findings with the page.
 type Campaign struct{ Testbed, Lock, Fault string }
 
 // Line implements Command.
@@ -91,7 +91,7 @@ func (c Campaign) Line() string {
 	return fmt.Sprintf("lockstorm run --testbed %s --locks %s --faults %s", c.Testbed, c.Lock, c.Fault)
 }
 
-// List prints a registry of the program.
+// List is a command that prints a registry of the program.
 type List struct{ Registry string }
 
 // Line implements Command.
@@ -118,5 +118,5 @@ func (d Document) Title() string {
 	return d.ID
 }
 
-// Number returns the number of item i, from 0, as the page shows it: "D1.3".
+// Number returns the number of item i, counted from 0, as the page shows it: "D1.3".
 func (d Document) Number(i int) string { return d.ID + "." + strconv.Itoa(i+1) }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// eachItem calls a function for each item of each document.
+// eachItem runs a subtest for each item of each document.
 func eachItem(t *testing.T, do func(t *testing.T, item Item)) {
 	for _, d := range All() {
 		for i, item := range d.Items {
@@ -22,7 +22,7 @@ func eachItem(t *testing.T, do func(t *testing.T, item Item)) {
 	}
 }
 
-// Each article is there, and no other source.
+// Each document has items of every kind. Each recipe is named by an item of its document.
 func TestEveryArticleHasItsItems(t *testing.T) {
 	for _, d := range All() {
 		if d.Title() == d.ID || d.count(Listing) == 0 || d.count(Claim) == 0 || d.count(Scenario) == 0 {
@@ -32,7 +32,7 @@ func TestEveryArticleHasItsItems(t *testing.T) {
 	for _, r := range locks.All() {
 		for _, id := range strings.Split(r.Document, ", ") {
 			i := slices.IndexFunc(All(), func(d Document) bool { return d.ID == id })
-			if i < 0 { // a source that is no article
+			if i < 0 { // the source is not one of the documents
 				continue
 			}
 			if !slices.ContainsFunc(All()[i].Items, func(item Item) bool { return slices.Contains(item.Recipes, r.ID) }) {
@@ -100,7 +100,7 @@ func exists(t *testing.T, lock, fault string) {
 	}
 }
 
-// hasTest says whether the package has that test.
+// hasTest reports whether the package has the test.
 func hasTest(t *testing.T, test Test) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", test.Package, "*_test.go"))

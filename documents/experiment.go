@@ -12,22 +12,22 @@ import (
 type Experiment struct {
 	ID   string // "getset-loser"
 	Asks string // the question, in one sentence
-	// How says what is done, in sentences. Durations are those of the trial's clock.
+	// How describes the procedure, in sentences. Durations are on the trial's clock.
 	How string
-	// Real: the experiment also runs on testbeds on real time, where its figures differ from
-	// run to run.
+	// Real says that the experiment also runs on testbeds on real time. There its figures differ
+	// from run to run.
 	Real bool
-	// OnRedis says in sentences what it measured on real servers, with the command; "" =
-	// nothing. No test compares these figures.
+	// OnRedis describes in sentences the results on real servers, with the command; "" = none. No
+	// test compares these figures.
 	OnRedis string
 	run     func(context.Context, lab) (Result, error)
 }
 
-// Result is what an experiment measured: a table, and sentences with its figures.
+// Result is the result of an experiment: a table, and sentences with its figures.
 type Result struct {
 	Columns []string
 	Rows    [][]string
-	// Says has the answers in words, by the name of the figure (Measured.Figure).
+	// Says holds the sentences, by the name of the figure (Measured.Figure).
 	Says map[string]string
 }
 
@@ -48,8 +48,8 @@ func ByID(id string) (Experiment, bool) {
 	return experiments[i], true
 }
 
-// Run measures on a testbed. On one with virtual time, the result is a pure function of the
-// seed. The error is the harness's.
+// Run measures on a testbed. On virtual time, the result is a pure function of the seed. An error
+// means that the harness failed.
 func (e Experiment) Run(ctx context.Context, tb testbed.Testbed, seed uint64) (Result, error) {
 	r, err := e.run(ctx, lab{tb, seed})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// getsetLoser measures what D1 calls a very small error that can be ignored: the GETSET of a
-// client that lost the takeover of a dead holder's key.
+// getsetLoser measures an error that D1 calls very small and negligible: the effect of GETSET by a
+// client that loses the takeover of a dead holder's key.
 var getsetLoser = Experiment{
 	ID:   "getset-loser",
 	Asks: "How much does a loser's GETSET change?",
@@ -28,7 +28,7 @@ var getsetLoser = Experiment{
 	run: runGetsetLoser,
 }
 
-// loserTrials is the number of seeds of each row.
+// loserTrials is the number of trials per row, each with its own seed.
 const loserTrials = 60
 
 const (
@@ -37,11 +37,12 @@ const (
 	loserMargin   = time.Second // D1's allowance in the stored time
 )
 
-// contest is how rivals meet at a dead client's key.
+// contest is the setting of a takeover: how many rivals, how long each winner works, and how long
+// the first rival pauses.
 type contest struct {
 	rivals int
-	work   time.Duration // of each winner
-	pause  time.Duration // of the first rival, before its GETSET
+	work   time.Duration // time that each winner works
+	pause  time.Duration // pause of the first rival before its GETSET
 }
 
 var contests = []contest{
@@ -52,16 +53,16 @@ var contests = []contest{
 	{4, 5 * time.Millisecond, 20 * time.Millisecond},
 }
 
-// takeover is what rivals did to a dead client's key in one trial.
+// takeover is the outcome of the rivals' takeover of a dead client's key in one trial.
 type takeover struct {
-	moved     []int64 // milliseconds, of each loser
+	moved     []int64 // by how many milliseconds each loser moved the time
 	cleared   bool
 	ownerless bool
 	shut      time.Duration
-	winners   int // that replaced the dead client's time
+	winners   int // number of clients that replaced the dead client's time
 }
 
-// takeovers sums takeovers up.
+// takeovers is the sum of several takeovers.
 type takeovers struct {
 	moved                                      []int64
 	trials, contested, cleared, ownerless, two int
@@ -115,7 +116,7 @@ func count(is bool) int {
 	return 0
 }
 
-// milli writes a duration in milliseconds, or in seconds from one on.
+// milli writes a duration in milliseconds, or in seconds if it is at least one second.
 func milli(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
@@ -123,7 +124,7 @@ func milli(d time.Duration) string {
 	return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1000)
 }
 
-// takeover runs one trial: client 0 dies between SETNX and EXPIRE, the others want its lock.
+// takeover runs one trial: client 0 dies between SETNX and EXPIRE, and the others want its lock.
 func (l lab) takeover(ctx context.Context, c contest, seed uint64) (takeover, error) {
 	getset, err := recipe("getset")
 	if err != nil {
@@ -137,7 +138,7 @@ func (l lab) takeover(ctx context.Context, c contest, seed uint64) (takeover, er
 			return err
 		}
 		until := env.Now() + 2*(loserLease+loserMargin)
-		// GETSET is a client's third command, behind SETNX and GET.
+		// GETSET is a client's third command, after SETNX and GET.
 		cancel := env.At(testbed.Point{Client: 1, Step: testbed.StepAcquire, Node: "n0", N: 3, When: testbed.Before}, func(testbed.Hit) { time.Sleep(c.pause) })
 		defer cancel()
 		var all []func(context.Context) error
@@ -152,8 +153,8 @@ func (l lab) takeover(ctx context.Context, c contest, seed uint64) (takeover, er
 	return readTakeover(w), nil
 }
 
-// dieBehindTheFirstCommand lets client 0 acquire the lock and die when its first command is
-// answered.
+// dieBehindTheFirstCommand lets client 0 try to acquire the lock and die at the reply to its first
+// command.
 func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Recipe, ttl time.Duration) error {
 	clients, ok := env.(testbed.Clients)
 	if !ok {
@@ -161,7 +162,7 @@ func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Reci
 	}
 	c := env.Client(0)
 	cancel := env.At(testbed.Point{Client: 0, Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Replied}, func(testbed.Hit) {
-		_ = clients.CrashClient(0) // it exists, and it lives
+		_ = clients.CrashClient(0) // cannot fail: the client exists and is alive
 	})
 	defer cancel()
 	lock, err := handle(r, c, ttl)
@@ -177,7 +178,7 @@ func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Reci
 	return nil
 }
 
-// rival polls as D1 does until it was in once.
+// rival polls as D1 does until it has held the lock once.
 func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, work time.Duration, seed uint64, until time.Duration) error {
 	c := env.Client(i)
 	lock, err := handle(getset, c, loserLease)
@@ -206,11 +207,11 @@ func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, wor
 	return nil
 }
 
-// readTakeover finds the losers' GETSETs on the wire, and what they left.
+// readTakeover finds the losers' GETSETs among the commands, and their effects.
 func readTakeover(w wire) (t takeover) {
 	ran := slices.DeleteFunc(slices.Clone(w.commands), func(c history.Command) bool { return c.N == 0 || c.Exec == 0 })
 	slices.SortFunc(ran, func(a, b history.Command) int { return a.Exec - b.Exec })
-	winner, before := "", "" // the times that the first winner set, and found
+	winner, before := "", "" // the times that the first winner set and found
 	for i, c := range ran {
 		switch {
 		case !is(c, "GETSET"):
@@ -226,7 +227,7 @@ func readTakeover(w wire) (t takeover) {
 		default:
 			moved := storedTime(string(c.Args[2])) - storedTime(winner)
 			t.moved = append(t.moved, max(moved, -moved))
-			was := changeBy(w.keys, c.Exec).Before // nil if the key had no TTL, and the same time
+			was := changeBy(w.keys, c.Exec).Before // nil if nothing changed: the key had no TTL, and the same time
 			t.cleared = t.cleared || was != nil && was.Expires > 0
 		}
 	}
@@ -235,7 +236,7 @@ func readTakeover(w wire) (t takeover) {
 
 func is(c history.Command, name string) bool { return strings.EqualFold(string(c.Args[0]), name) }
 
-// wins says whether the first command, a GETSET, won: then its client goes on with EXPIRE.
+// wins reports whether the first command, a GETSET, won: the client's next command is then EXPIRE.
 func wins(ran []history.Command) bool {
 	for _, c := range ran[1:] {
 		if c.Client == ran[0].Client {
@@ -245,7 +246,7 @@ func wins(ran []history.Command) bool {
 	return false
 }
 
-// changeBy returns the change that a command made.
+// changeBy returns the key change that a command made.
 func changeBy(keys []history.KeyChange, exec int) history.KeyChange {
 	for _, k := range keys {
 		if k.Exec == exec && k.By == history.ByCommand {
@@ -255,8 +256,8 @@ func changeBy(keys []history.KeyChange, exec int) history.KeyChange {
 	return history.KeyChange{}
 }
 
-// shutFor returns the time from the first command to the next EXPIRE, which a client of
-// getset sends once it has the lock; without one, to the last command.
+// shutFor returns the time from the first command to the next EXPIRE, which a client of getset
+// sends when it has the lock. Without an EXPIRE it returns the time to the last command.
 func shutFor(ran []history.Command) time.Duration {
 	for _, c := range ran[1:] {
 		if is(c, "EXPIRE") {
@@ -266,7 +267,7 @@ func shutFor(ran []history.Command) time.Duration {
 	return ran[len(ran)-1].Arrived - ran[0].Arrived
 }
 
-// storedTime reads a time as D1 stores it: 8 bytes, the most significant first.
+// storedTime decodes a time that D1 stores as 8 bytes, the most significant byte first.
 func storedTime(value string) int64 {
 	if len(value) != 8 {
 		return 0

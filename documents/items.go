@@ -9,17 +9,18 @@ const (
 	readWrite = "read-write"
 )
 
-// shows is a named schedule that shows a flaw.
+// shows is the replay of a named schedule that shows flaws.
 func shows(lock, fault, workload, schedule string, flaws ...Flaw) Replay {
 	return Replay{Lock: lock, Fault: fault, Workload: workload, Schedule: schedule, Shows: flaws}
 }
 
-// drawn is the drawn trial 0 of seed 1, which shows a flaw.
+// drawn is the replay of the drawn trial 0 of seed 1, which shows flaws.
 func drawn(lock, fault, workload string, flaws ...Flaw) Replay {
 	return Replay{Lock: lock, Fault: fault, Workload: workload, Shows: flaws}
 }
 
-// holds is a trial that shows no flaw: the drawn trial 0 of seed 1, or a named schedule.
+// holds is the replay of a trial without any flaw: the drawn trial 0 of seed 1, or a named
+// schedule.
 func holds(lock, fault, workload string, schedule ...string) Replay {
 	r := Replay{Lock: lock, Fault: fault, Workload: workload}
 	if len(schedule) > 0 {
@@ -34,7 +35,7 @@ func with(r Replay, flags string) Replay {
 	return r
 }
 
-// ofLocks is a test of package locks, and here one of this package.
+// ofLocks is a test of package locks. here is a test of this package.
 func ofLocks(name string) Test { return Test{"locks", name} }
 func here(name string) Test    { return Test{"documents", name} }
 

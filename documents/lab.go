@@ -14,22 +14,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// lab is where an experiment runs.
+// lab is the place where an experiment runs: a testbed and a seed.
 type lab struct {
 	tb   testbed.Testbed
 	seed uint64
 }
 
-// real says whether the lab's time is the machine's.
+// real reports whether the testbed runs on real time.
 func (l lab) real() bool { return trial.RealTime(l.tb) }
 
 // lockName is the name of the lock in every experiment.
 const lockName = "lock-0"
 
-// wire is what was seen of the nodes in one world, in order.
+// wire is what happened at the nodes of one world, in order: commands and key changes.
 type wire struct {
 	commands []history.Command
-	keys     []history.KeyChange // of testbeds on virtual time only
+	keys     []history.KeyChange // only of testbeds on virtual time
 }
 
 // world runs body in a new world on the lab's testbed. The seed of the world is s.Seed.
@@ -62,7 +62,7 @@ func recipe(id string) (locks.Recipe, error) {
 	return r, nil
 }
 
-// side runs all functions at once; the first error ends the others' context.
+// side runs all functions concurrently. The first error ends the context of the other functions.
 func side(ctx context.Context, do ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, f := range do {
@@ -71,7 +71,7 @@ func side(ctx context.Context, do ...func(context.Context) error) error {
 	return group.Wait()
 }
 
-// quantile returns the value below which the share q of all values lies, 0 if there are none.
+// quantile returns the q-quantile of the values; 0 if there are none.
 func quantile[T int64 | time.Duration](values []T, q float64) T {
 	if len(values) == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks/peers"
 )
 
-// libraries measures D3's advice to use a third party's library, as far as Go's libraries
+// libraries measures D3's advice to use a third party's library. It covers the Go libraries that
 // are tested here.
 var libraries = Experiment{
 	ID:   "libraries",
@@ -21,7 +21,7 @@ var libraries = Experiment{
 	run: runLibraries,
 }
 
-// usual are the libraries as most people configure them.
+// usual are the libraries in their usual configuration.
 var usual = []string{"redsync", "redsync-quorum", "redislock", "rueidislock"}
 
 func runLibraries(ctx context.Context, l lab) (result Result, err error) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// oneScript measures D1's second reason for a script: each attempt cost at least two round
-// trips.
+// oneScript measures D1's second reason for a script: without a script, each attempt costs at
+// least two round trips.
 var oneScript = Experiment{
 	ID:   "one-script",
 	Asks: "How much faster is one script than two commands?",

@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// PageSeed is the seed of the page's experiments, and of its trials that have one.
+// PageSeed is the seed of the page's experiments and of its drawn trials.
 const PageSeed = 1
 
-// Answers runs all experiments on a testbed. The results are by Experiment.ID.
+// Answers runs all experiments on a testbed. The map has their results by Experiment.ID.
 func Answers(ctx context.Context, tb testbed.Testbed, seed uint64) (map[string]Result, error) {
 	results := map[string]Result{}
 	for _, e := range experiments {
@@ -41,7 +41,7 @@ compares what it shows with this page, which ` + "`make docs`" + ` makes anew.
 
 `
 
-// Page returns docs/documents.md with the results of the experiments.
+// Page returns the text of docs/documents.md with the results of the experiments.
 func Page(results map[string]Result) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageIntro)
@@ -68,7 +68,7 @@ func Page(results map[string]Result) []byte {
 
 func (d Document) heading() string { return d.ID + ": " + d.Title() }
 
-// anchor is what GitHub makes of a heading.
+// anchor returns the anchor that GitHub makes of a heading.
 func anchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -91,7 +91,7 @@ func (d Document) count(k Kind) (n int) {
 	return n
 }
 
-// Says returns the answer: the item's own sentences, then those with the figures of its
+// Says returns the answer: the item's own sentences, then the sentences with figures from its
 // experiments.
 func (item Item) Says(results map[string]Result) string {
 	var sentences []string
@@ -128,7 +128,7 @@ func (item Item) lines() string {
 	return strings.Join(lines, "<br>")
 }
 
-// cell makes a text fit into a cell of a table.
+// cell escapes a text for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func writeTable(b *bytes.Buffer, r Result) {

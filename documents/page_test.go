@@ -14,11 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// sampled are the experiments that are run with -short.
+// sampled are the experiments that run with -short.
 var sampled = []string{unique.ID, clocks.ID, readWriteTable.ID}
 
-// fresh runs each experiment once, for all tests: all of them, or with -short the sampled
-// ones.
+// fresh runs all experiments once, for all tests; with -short only the sampled experiments.
 var fresh = sync.OnceValues(func() (map[string]Result, error) {
 	results := map[string]Result{}
 	for _, e := range Experiments() {
@@ -34,8 +33,9 @@ var fresh = sync.OnceValues(func() (map[string]Result, error) {
 	return results, nil
 })
 
-// The committed page is what the data says, with the figures of a fresh run; `make docs`
-// makes it anew. With -short, the tables of a sample are compared.
+// The committed page is equal to the page made from the items and the figures of a fresh run.
+// `make docs` makes the page anew. With -short, the test compares only the tables of sampled
+// experiments.
 func TestPageIsCurrent(t *testing.T) {
 	committed, err := os.ReadFile("../docs/documents.md")
 	if err != nil {
@@ -66,8 +66,8 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// Every figure that an item names is one that its experiment gives, and every figure
-// answers an item.
+// Every figure that an item names is a figure of its experiment, and every figure is named by an
+// item.
 func TestItemsNameFiguresOfExperiments(t *testing.T) {
 	asked := map[string][]string{}
 	eachItem(t, func(t *testing.T, item Item) {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// patience measures D3's rule that a RedLock client waits for a node for 5 to 50 ms at a
-// lease of 10 s.
+// patience measures D3's rule about timeouts: with a lease of 10 s, a RedLock client waits 5 to 50
+// ms for each node.
 var patience = Experiment{
 	ID:   "node-timeout",
 	Asks: "What do too short and too long a timeout for one node cost RedLock?",
@@ -70,8 +70,8 @@ func runPatience(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// perAcquisition returns the number of acquisitions, the median duration of successful
-// attempts, and the attempts for one acquisition. A figure without samples is a dash.
+// perAcquisition returns the number of acquisitions, the median duration of successful attempts,
+// and the number of attempts per acquisition. A dash replaces a figure without samples.
 func (u usage) perAcquisition() string {
 	n := len(u.grants)
 	if n == 0 {
@@ -84,9 +84,9 @@ func (u usage) perAcquisition() string {
 	return fmt.Sprintf("%d; %s; %.1f", n, milli(quantile(took, 0.5)), float64(u.attempts)/float64(n))
 }
 
-// slowNodes delays the answers on each link between a client and a node. One hold follows
-// another, each of 0 to 20 ms in whole microseconds, drawn independently. An answer that
-// meets a hold arrives when that hold ends.
+// slowNodes delays the answers on each link between a client and a node by successive holds. Each
+// hold lasts 0 to 20 ms in whole microseconds, drawn independently. An answer that comes during a
+// hold arrives when the hold ends.
 func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 	return func(ctx context.Context, env testbed.Env) error {
 		network, ok := env.(testbed.Network)
@@ -105,8 +105,8 @@ func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 				return err
 			}
 		}
-		// One loop serves all links, so that holds that end at the same time end in the same
-		// order in every run.
+		// One loop serves all links. If several holds end at the same instant, they end in the
+		// same order in every run.
 		for start := env.Now(); ; {
 			next := slices.MinFunc(links, func(a, b *slowLink) int { return cmp.Compare(a.until, b.until) })
 			if next.until >= patienceLasts {
@@ -135,10 +135,10 @@ func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 type slowLink struct {
 	link  testbed.Link
 	undo  testbed.Undo  // ends the current hold
-	until time.Duration // when the current hold ends, since the first one began
+	until time.Duration // when the current hold ends, counted from the beginning of the first
 }
 
-// hold begins the link's next hold when the last one ended.
+// hold begins the link's next hold at the end of the last one.
 func (l *slowLink) hold(ctx context.Context, network testbed.Network, r *rand.Rand) (err error) {
 	l.undo, err = network.Hold(ctx, l.link, testbed.Downstream)
 	l.until += time.Duration(1+r.Int64N(20_000)) * time.Microsecond

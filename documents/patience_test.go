@@ -20,7 +20,7 @@ func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
 		want string
 	}{
 		{usage{attempts: 7}, "0; –; –"},
-		{usage{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // of the third attempt alone
+		{usage{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // 5 ms is the duration of the third attempt alone
 	} {
 		if got := c.used.perAcquisition(); got != c.want {
 			t.Errorf("%d attempts, %d grants: got %q, want %q", c.used.attempts, len(c.used.grants), got, c.want)
@@ -28,8 +28,8 @@ func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
 	}
 }
 
-// Answers to requests that were sent at the same time come at different times, none of them
-// after a hold that began behind it.
+// Answers to requests that were sent at the same time come at different times. No answer waits for
+// a hold that began after it.
 func TestSlowNodesAnswerIndependently(t *testing.T) {
 	var mu sync.Mutex
 	var late []time.Duration

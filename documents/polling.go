@@ -71,7 +71,7 @@ func runPolling(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// processor returns the share of one processor that the node uses during that time.
+// processor returns the share of one processor that the node's server uses during the given time.
 func processor(ctx context.Context, env testbed.Env, during time.Duration) (float64, error) {
 	node := env.Client(0).Locks().Nodes[0]
 	used := func() (sum float64, err error) {

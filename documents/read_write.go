@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWriteTable tries every cell of D4's table, on its lock and on the repaired one.
+// readWriteTable tries every cell of D4's table, on D4's locks and on the repaired lock.
 var readWriteTable = Experiment{
 	ID:   "read-write",
 	Asks: "What do the cells of D4's table come to?",
@@ -19,15 +19,15 @@ var readWriteTable = Experiment{
 	run: runReadWriteTable,
 }
 
-// readWriteLocks are the columns: D4's locks, and the repaired form.
+// readWriteLocks are the columns: D4's two locks, and the repaired lock.
 var readWriteLocks = []string{"rw-two-keys", "rw-hash", "rw-hash-owners"}
 
 const readWriteLease = time.Second
 
-// scene is one row: play returns what the lock did.
+// scene is one row of the table. play returns the outcome.
 type scene struct {
 	name string
-	// says are D4's answers for its two locks; "" = D4 does not say.
+	// says holds D4's answers for its two locks; "" = D4 does not say.
 	says [2]string
 	play func(context.Context, stage) (string, error)
 }
@@ -71,15 +71,15 @@ func runReadWriteTable(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// both returns what D4's two locks did.
+// both returns the outcomes of D4's two locks.
 func both(did []string) []any { return []any{did[0], did[1]} }
 
-// stage has three clients' handles on the lock, on an empty node.
+// stage holds three clients' handles on the lock, whose node is empty.
 type stage struct {
 	read, write [3]locks.Lock
 }
 
-// scene plays a scene with a lock.
+// scene plays a scene with one lock.
 func (l lab) scene(ctx context.Context, s scene, id string) (did string, err error) {
 	r, err := recipe(id)
 	if err != nil {
@@ -115,13 +115,13 @@ func tried(err error) (string, error) {
 	return "", err
 }
 
-// attempt tries once.
+// attempt makes one attempt and names its outcome.
 func attempt(ctx context.Context, l locks.Lock) (string, error) {
 	_, err := l.TryLock(ctx)
 	return tried(err)
 }
 
-// apart makes two entries differ in their milliseconds.
+// apart separates two entries, so that their timestamps differ in the millisecond.
 func apart(ctx context.Context) error { return sleep.For(ctx, 2*time.Millisecond) }
 
 func enterTwice(ctx context.Context, on stage) (string, error) {
@@ -134,7 +134,7 @@ func writeTwice(ctx context.Context, on stage) (string, error) {
 	return tried(err)
 }
 
-// twice acquires two times.
+// twice acquires the lock twice.
 func twice(ctx context.Context, l locks.Lock) (first, second locks.Lease, err error) {
 	if first, err = l.TryLock(ctx); err != nil {
 		return first, second, err
@@ -161,7 +161,7 @@ func firstLeaves(ctx context.Context, on stage) (string, error) { return oneLeav
 
 func secondLeaves(ctx context.Context, on stage) (string, error) { return oneLeaves(ctx, on, 1) }
 
-// oneLeaves lets two readers in, A first, and one of them out.
+// oneLeaves lets two readers enter, A first, and one of them leave. Then a writer tries.
 func oneLeaves(ctx context.Context, on stage, who int) (string, error) {
 	var leases [2]locks.Lease
 	for i := range leases {
@@ -205,7 +205,7 @@ func strangerReleases(ctx context.Context, on stage) (string, error) {
 	if err := apart(ctx); err != nil {
 		return "", err
 	}
-	lease, err := on.write[1].TryLock(ctx) // busy; the lease has what it tried with
+	lease, err := on.write[1].TryLock(ctx) // busy; the lease has the token of the attempt
 	if !errors.Is(err, locks.ErrBusy) {
 		return "", errors.New("a second writer was not kept out")
 	}
@@ -223,7 +223,7 @@ func writerDies(ctx context.Context, on stage) (string, error) {
 	return outFor(ctx, on.write[2], on.read[0])
 }
 
-// outFor says how long the dead holder of one lock keeps the other out.
+// outFor returns how long the dead holder of one lock keeps the other lock's client out.
 func outFor(ctx context.Context, dead, waits locks.Lock) (string, error) {
 	if _, err := dead.TryLock(ctx); err != nil {
 		return "", err

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 )
 
-// step is one command to a server, and the reply as redis-cli prints it.
+// step is one command to a server, and the expected reply as redis-cli prints it.
 type step struct {
 	command []any
 	want    string
@@ -20,7 +20,7 @@ type step struct {
 
 func do(want string, command ...any) step { return step{command, want} }
 
-// connect returns a connection to a server of the test's own.
+// connect returns a connection to a server that belongs to the test.
 func connect(t *testing.T) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: redistest.Test(t).Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
@@ -32,8 +32,8 @@ func connect(t *testing.T) *redis.Client {
 	return c
 }
 
-// play sends commands in order and compares each reply. A want of "TTL n" is a life that is
-// above 0 and at most n.
+// play sends commands in order and compares each reply. The want "TTL n" matches a life above 0
+// and at most n.
 func play(t *testing.T, c *redis.Client, steps ...step) {
 	t.Helper()
 	for i, s := range steps {
@@ -75,7 +75,7 @@ func printed(reply any, err error) string {
 	return fmt.Sprint(reply)
 }
 
-// The scripts of D2, as protocols: what they send and answer is the document's.
+// The scripts of D2, written so that they send and answer what the document's scripts do.
 const (
 	enter = `
 local free = redis.call("EXISTS", KEYS[1]) == 0
@@ -97,7 +97,7 @@ redis.call("EXPIRE", KEYS[1], ARGV[1])
 return true`
 )
 
-// D2's three transcripts, each command with the answer that the document prints.
+// D2's three transcripts: each command with the answer that the document prints.
 func TestD2Transcript(t *testing.T) {
 	const lock = "lock-key-1"
 	entry := do("(integer) 1", "EVAL", enter, 1, lock, "thread-1", 300)
@@ -131,7 +131,7 @@ func TestD2OptionsOfSet(t *testing.T) {
 		do("(nil)", "SET", "a", "2", "NX"), do(`"1"`, "GET", "a"), do("OK", "SET", "b", "2", "NX"),
 		do("(nil)", "SET", "aa", "123", "XX"), do("(nil)", "GET", "aa"), do("OK", "SET", "b", "3", "XX"),
 		do("OK", "SET", "a", "4", "KEEPTTL"), do("TTL 60", "TTL", "a"),
-		do("OK", "SET", "a", "5"), do("(integer) -1", "TTL", "a"), // without KEEPTTL the life is gone
+		do("OK", "SET", "a", "5"), do("(integer) -1", "TTL", "a"), // without KEEPTTL the TTL is gone
 		do(`"5"`, "SET", "a", "6", "GET"), do("(nil)", "SET", "c", "1", "GET"),
 		do("(integer) 1", "HSET", "h", "f", "v"), do("(error) WRONGTYPE", "SET", "h", "1", "GET"), do(`"v"`, "HGET", "h", "f"),
 	)
@@ -141,7 +141,7 @@ func TestD1Commands(t *testing.T) {
 	play(t, connect(t),
 		do("(integer) 1", "SETNX", "k", "1"), do("(integer) 0", "SETNX", "k", "2"), do(`"1"`, "GET", "k"), do("(integer) -1", "TTL", "k"),
 		do("(integer) 1", "EXPIRE", "k", 100), do("TTL 100", "TTL", "k"), do("(integer) 0", "EXPIRE", "none", 100),
-		do(`"1"`, "GETSET", "k", "2"), do("(integer) -1", "TTL", "k"), // the life is gone
+		do(`"1"`, "GETSET", "k", "2"), do("(integer) -1", "TTL", "k"), // the TTL is gone
 		do("(nil)", "GETSET", "none", "1"), do(`"1"`, "GET", "none"),
 		do("(integer) 1", "EVAL", setAndExpire, 1, "s", "100"), do("TTL 100", "TTL", "s"), do("(nil)", "EVAL", setAndExpire, 1, "s", "100"),
 	)
@@ -152,7 +152,7 @@ func TestD1ScriptWhoseExpireFails(t *testing.T) {
 		t.Run(life, func(t *testing.T) {
 			play(t, connect(t),
 				do("(error) ERR", "EVAL", setAndExpire, 1, "k", life),
-				do(`"1"`, "GET", "k"), do("(integer) -1", "TTL", "k"), // the SETNX stands
+				do(`"1"`, "GET", "k"), do("(integer) -1", "TTL", "k"), // SETNX took effect
 				do("(nil)", "EVAL", setAndExpire, 1, "k", "10"),
 			)
 		})

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// renewal measures two statements about watchdogs. D0: with one, slow holders lose the lock
-// less often. D3: a watchdog that keeps the lock of a slow holder also keeps that of a hung
-// one.
+// renewal measures two statements about watchdogs. D0: with a watchdog, slow holders lose the lock
+// less often. D3: a watchdog that keeps the lock of a slow holder also keeps the lock of a hung
+// holder.
 var renewal = Experiment{
 	ID:   "renewal",
 	Asks: "How often does a slow holder share its lock, and how long does a hung one keep it, with and without renewal?",
@@ -21,10 +21,10 @@ var renewal = Experiment{
 	run: runRenewal,
 }
 
-// renewing are pairs of recipes, without and with renewal.
+// renewing are the compared recipes: some renew, and some do not.
 var renewing = []string{"set-nx-px", "set-nx-px-watchdog", "set-nx-ex-bounded-renewal", "reentrant-hash", "reentrant-hash-watchdog", "redisson", "redisson-renews-each-lease", "redisson-lease"}
 
-// leases are the lengths of work in tenths of a lease.
+// leases are the lengths of the work, in tenths of a lease.
 var leases = []int{8, 12, 20, 30, 60}
 
 func runRenewal(ctx context.Context, l lab) (result Result, err error) {
@@ -81,11 +81,11 @@ func renewalUsers(r locks.Recipe, seed uint64) users {
 	return users{recipe: r, clients: 3, seed: seed, ttl: time.Second, rest: 50 * time.Millisecond, retry: 20 * time.Millisecond}
 }
 
-// hungRuns is the number of seeds for a holder that hangs. Several are needed: if a renewal
-// comes as the key expires, the seed decides which is first.
+// hungRuns is the number of runs with a hung holder, each with its own seed. Several are needed:
+// if a renewal comes just as the key expires, the seed decides which is first.
 const hungRuns = 20
 
-// besideHung says when another client got in beside a holder that hangs, over all runs.
+// besideHung says, over all runs, when another client acquired the lock of a hung holder.
 func (l lab) besideHung(ctx context.Context, r locks.Recipe) (string, error) {
 	var after []time.Duration
 	for n := range uint64(hungRuns) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// tolerance measures D0's reason for the red lock: if the only Redis dies, nobody can acquire
-// the lock any more; if one of several dies, a majority still grants it.
+// tolerance measures D0's reason for the red lock: if the only Redis dies, nobody can acquire the
+// lock any more. If one of several dies, the others still form a majority, which grants the lock.
 var tolerance = Experiment{
 	ID:   "dead-nodes",
 	Asks: "What do one node and five nodes serve when some of them die?",
@@ -89,7 +89,7 @@ func (u usage) longestGap(from time.Duration) (gap time.Duration) {
 	return max(gap, u.end-last)
 }
 
-// endNodes kills the first nodes.
+// endNodes kills the given number of nodes, from n0 on.
 func endNodes(ctx context.Context, env testbed.Env, _, nodes int) error {
 	n, ok := env.(testbed.Nodes)
 	if !ok {
@@ -103,7 +103,7 @@ func endNodes(ctx context.Context, env testbed.Env, _, nodes int) error {
 	return nil
 }
 
-// cutNodes cuts the first nodes off from all clients.
+// cutNodes cuts the given number of nodes, from n0 on, off from all clients.
 func cutNodes(ctx context.Context, env testbed.Env, clients, nodes int) error {
 	n, ok := env.(testbed.Network)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// unique measures why D0 wants a value that no other client has.
+// unique measures D0's reason for a value that no other client has.
 var unique = Experiment{
 	ID:   "unique-value",
 	Asks: "What does the compare-and-delete protect if clients share a value?",
@@ -45,8 +45,8 @@ func runUnique(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// removedAnothers counts the releases that found a key although their own lease was over
-// and another client had acquired the lock since.
+// removedAnothers counts the releases that deleted the key after another client had acquired the
+// lock.
 func (u usage) removedAnothers() (n int) {
 	deleted := map[int]bool{}
 	for _, k := range u.keys {
@@ -58,7 +58,7 @@ func (u usage) removedAnothers() (n int) {
 		if !deleted[c.Exec] || c.Exec == 0 {
 			continue
 		}
-		// The last grant before the deletion owned the key.
+		// The client of the last grant before the release owns the key.
 		owner := -1
 		for _, g := range u.grants {
 			if g.got <= c.Sent {

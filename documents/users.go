@@ -13,47 +13,47 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// users are clients that take one lock again and again, and try again while they do not get
-// it.
+// users are clients that take one lock again and again. While the lock is busy, they try again.
 type users struct {
 	recipe  locks.Recipe
-	nodes   int // of an independent topology
+	nodes   int // number of nodes in an independent topology
 	clients int
 	seed    uint64
 	ttl     time.Duration
-	work    time.Duration // in the critical section
-	rest    time.Duration // mean pause behind it
+	work    time.Duration // time in the critical section
+	rest    time.Duration // mean pause after the critical section
 	retry   time.Duration // mean interval between two attempts
 	lasts   time.Duration
-	timeout time.Duration // for a reply; 0 = the testbed's own
-	// meanwhile runs beside the users; nil = nothing does.
+	timeout time.Duration // the clients' timeout for a reply; 0 = the testbed's own
+	// meanwhile runs beside the users; nil = nothing.
 	meanwhile func(context.Context, testbed.Env) error
-	// hangs is the client that never leaves its first critical section, from 1; 0 = none.
+	// hangs is the number of the client that never leaves its first critical section, from 1; 0 =
+	// none.
 	hangs int
-	// careful holders stop at the deadline of their lease, or when it is lost.
+	// careful says that holders stop at the deadline of their lease, or when the lease is lost.
 	careful bool
 }
 
-// grant is one time that a client had the lock.
+// grant is one time that a client held the lock.
 type grant struct {
 	client    int
 	asked     time.Duration // when the first attempt began
-	tried     time.Duration // when the attempt that got it began
+	tried     time.Duration // when the successful attempt began
 	got, left time.Duration
 	attempts  int
 }
 
-// usage is what users did, from start to end on the history's clock.
+// usage is a record of what the users did, from start to end on the history's clock.
 type usage struct {
 	wire
 	start, end time.Duration
-	grants     []grant // by time
+	grants     []grant // in order of time
 	attempts   int
-	// inVain are the waits that the end cut short.
+	// inVain are the lengths of the waits that the end cut short.
 	inVain []time.Duration
 }
 
-// use lets users use their lock.
+// use lets the users use their lock, and returns a record of it.
 func (l lab) use(ctx context.Context, u users) (usage, error) {
 	s := testbed.Setup{Topology: testbed.Topology(u.recipe.Topology), Clients: u.clients, Seed: u.seed, CommandTimeout: u.timeout}
 	if s.Topology == testbed.Independent {
@@ -119,7 +119,7 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 		if u.hangs == i+1 {
 			return did, nil
 		}
-		_ = l.Unlock(ctx, lease) // whatever comes of it, the user goes on
+		_ = l.Unlock(ctx, lease) // the user ignores the outcome
 		if err := sleep.For(ctx, about(u.rest, r)); err != nil {
 			return did, err
 		}
@@ -127,7 +127,7 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 	return did, nil
 }
 
-// at works for that long; a careful holder stops early.
+// at works for the given time; a careful holder stops early.
 func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c testbed.Client) error {
 	if !u.careful {
 		return sleep.For(ctx, work)
@@ -145,8 +145,8 @@ func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c 
 	return ctx.Err()
 }
 
-// enter tries to acquire the lock until it succeeds or the time is end. Without success the
-// grant's got is 0.
+// enter tries to acquire the lock until it succeeds or the time end has come. Without success, got
+// is 0 in the returned grant.
 func (u users) enter(ctx context.Context, env testbed.Env, i int, l locks.Lock, r *rand.Rand, end time.Duration) (grant, locks.Lease, error) {
 	g := grant{client: i, asked: env.Now()}
 	for {
@@ -181,7 +181,7 @@ func (u usage) waits() []time.Duration {
 	return waits
 }
 
-// overlaps counts the grants that came while another client was still in.
+// overlaps counts the grants that came while another client still held the lock.
 func (u usage) overlaps() int {
 	n := 0
 	for i, g := range u.grants {

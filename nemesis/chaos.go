@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// chaos mixes the other faults: each seed turns on some of them, and varies where, when,
-// how long and how often they strike. It finds combinations that no single fault covers.
-// Replicas are there if the testbed has them, so that failovers take part.
+// chaos mixes the other faults. Each seed turns on some of them, and varies where, when, how long
+// and how often they strike. chaos finds combinations that no single fault covers. The trial has
+// replicas if the testbed can provide them, so that failovers can take part.
 var chaos = Fault{
 	Name:  "chaos",
 	Doc:   "a mix, drawn from the seed, of the other faults that testbed and topology allow",
@@ -126,8 +126,8 @@ func (f Fault) promotes() bool {
 	return slices.Contains(suits, testbed.Replicated) && !slices.Contains(suits, testbed.Single)
 }
 
-// number gives the actions their IDs. Each action waits for the end of its predecessor on
-// its track, however long a slow testbed takes to heal it.
+// number gives the actions their IDs. Each action waits until its predecessor on the same track is
+// healed, however long that takes on a slow testbed.
 func number(p Plan) {
 	last := map[string]int{}
 	for i := range p {
@@ -154,7 +154,7 @@ type mixer struct {
 	r          *rand.Rand
 	samples    map[string][]Action // by fault: actions from that fault's plans
 	durability testbed.Durability
-	pace       time.Duration // how long a track usually rests
+	pace       time.Duration // usual pause between two actions of a track
 	most       int           // maximum number of actions on a track
 	mortal     []int         // clients that may still crash
 	alive      []int         // clients that never crash

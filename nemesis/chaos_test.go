@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// mixOf draws a world and a plan of chaos in it; false if it has none.
+// mixOf draws a world and a plan of chaos in it; ok is false if there is no such plan.
 func mixOf(t *rapid.T) (World, Plan, bool) {
 	w := someWorld(t)
 	p, err := New(rapid.Uint64().Draw(t, "seed"), []string{"chaos"}, w, rapid.IntRange(0, 9).Draw(t, "k"))
@@ -107,7 +107,7 @@ func TestPlansKeepToWholeMicroseconds(t *testing.T) {
 	})
 }
 
-// whole says whether all times of an action are whole microseconds.
+// whole reports whether all times of an action are whole microseconds.
 func whole(a Action) bool {
 	return !slices.ContainsFunc([]time.Duration{a.At, a.Delay, a.By, a.For, a.Limit, a.Offset}, func(d time.Duration) bool {
 		return d%time.Microsecond != 0
@@ -145,7 +145,7 @@ func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
 		plans[asJSON(p[0].timing())+p[0].Idea] = true
 	}
 	for _, f := range disturbances {
-		// The recipe has no scripts, the topology no slots.
+		// The recipe has no scripts, and the topology has no slots.
 		if f.Name != scriptFlush.Name && f.Name != slotMigration.Name && !met[f.Name] {
 			t.Errorf("%s is in none of 60 plans", f.Name)
 		}

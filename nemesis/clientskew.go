@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clientSkew sets one client's wall clock wrong while others contend with it. The proof is
-// that this client requested or held the lock with the wrong clock. That also counts for
-// recipes that read no clock: it shows that a wrong clock does no harm.
+// clientSkew sets one client's wall clock wrong while other clients contend with it. The proof is
+// that the struck client requested or held the lock with the wrong clock. Such requests count even
+// if the recipe reads no clock: they show that a wrong clock does no harm.
 var clientSkew = Fault{
 	Name:       "client-skew",
 	Doc:        "one client's wall clock is off by a little, by more than a lease, by minutes",
@@ -86,7 +86,8 @@ func drawnSkews(w World, r *rand.Rand) []Plan {
 	for _, offset := range []time.Duration{far, 5 * time.Minute, w.TTL / 10} {
 		plans = append(plans, w.pack([]move{w.skew(offset, 1), w.skew(-offset, 2)}, 2, r)...)
 	}
-	// The clock jumps during an acquire, for recipes that measure the acquire by it.
+	// The clock jumps during an acquire. Some recipes measure the length of the acquire by this
+	// clock.
 	d := w.draw()
 	for _, s := range w.lastCommand(testbed.Before, testbed.StepAcquire) {
 		for _, offset := range []time.Duration{far, -far} {

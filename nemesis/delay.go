@@ -38,7 +38,8 @@ func drawnDelays(w World, r *rand.Rand) []Plan {
 	}
 	request := func(*Action) {}
 	reply := func(a *Action) { a.Direction = testbed.Downstream }
-	// Only one connection is slow: messages on the client's other connections overtake.
+	// Only one connection is slow: messages on the client's other connections overtake the held
+	// ones.
 	overtaken := func(a *Action) { a.OneConn = true }
 
 	granted(w.lastCommand(testbed.Before, testbed.StepRelease), "a release arrives after the next grant", w.readable(), request)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Drawn plans: a fault lists its moves, the most telling ones first. Each plan gets as many
-// of them as a trial has time for.
+// Drawn plans: a fault lists its moves, the most telling ones first. Each plan gets as many moves
+// as a trial has time for.
 
 // drawing collects the moves of a fault's drawn plans.
 type drawing struct {
@@ -115,7 +115,7 @@ func (w World) sequence(moves []move, r *rand.Rand) Plan {
 	return p
 }
 
-// earliest returns the usual earliest start of the move after these.
+// earliest returns the usual earliest start of the move that follows the given moves.
 func (w World) earliest(before []move) time.Duration {
 	at := 2 * w.TTL / 5
 	for _, m := range before {

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// failover stops replication, waits until a client is at a telling place, kills the
-// primary, and promotes a replica that lacks the latest writes. The proof is the difference
-// between the keys of the old primary and those of the new one.
+// failover stops replication, waits until a client is at a chosen point, kills the primary, and
+// promotes a replica that lacks the latest writes. The proof is the difference between the keys of
+// the old primary and those of the new one.
 var failover = Fault{
 	Name:       "failover",
 	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved to it",
@@ -70,7 +70,8 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	// No command runs between the kill and the promotion, so the entry may come first.
+	// No command runs between the kill and the promotion, so the history entry may precede the
+	// promotion.
 	err = s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
 	if err == nil {
 		if err = nodes.Promote(ctx, heir); err != nil {
@@ -105,8 +106,8 @@ func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until 
 	return a
 }
 
-// forgets returns how long replication must be stopped until all keys on the replica have
-// expired; not ok if the keys live too long for that.
+// forgets returns how long replication must be stopped until all keys on the replica have expired.
+// ok is false if the keys live too long for that, or for ever.
 func (w World) forgets() (lag time.Duration, ok bool) {
 	k := w.KeyLife
 	return k + w.TTL/10, k > 0 && k <= 2*w.TTL
@@ -121,8 +122,9 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 	add := func(idea string, stop *Trigger, lag time.Duration, until *Trigger) {
 		moves = append(moves, move{Action: w.lostPrimary(idea, stop, lag, until)})
 	}
-	// A grant that the replica knows would keep others out after the failover too. So
-	// either the replica's keys expire, or replication stops when the lock is free.
+	// If the replica knew of the grant, it would keep other clients out after the failover too. So
+	// either the replica's keys expire before the failover, or replication stops when the lock is
+	// free.
 	lag, expires := w.forgets()
 	stop := l.anyone(testbed.StepRest)
 	if expires {
@@ -142,8 +144,7 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 	}
 	add("the primary is lost between look and touch", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
-		// The election takes longer than a lease of a second, so the loss of keys seldom
-		// shows.
+		// The election takes longer than a lease of a second, so lost keys seldom have an effect.
 		moves = append(moves,
 			w.lostWhileHeld(clusterHeirNode, Killed, "the master dies while the lock is held, the replica knows of no grant"),
 			w.lostWhileHeld(clusterHeirNode, Frozen, "the master freezes while the lock is held, and steps down when it goes on"))
@@ -151,9 +152,9 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 	return w.pack(moves, 1, r)
 }
 
-// elections returns the drawn failovers where nodes elect the primary. The client that
-// holds the lock at the loss has often released it before the election is over. But writes
-// to the old primary after the vote are lost in any case.
+// elections returns the drawn failovers where nodes elect the primary. The client that holds the
+// lock at the loss has often released it before the election is over. But all writes to the old
+// primary after the vote are lost.
 func (w World) elections() []move {
 	var moves []move
 	add := func(m move) {
@@ -242,9 +243,9 @@ func (e *enumeration) awayAfterwards(l lineup) {
 	last.Plan = append(last.Plan, away)
 }
 
-// lateRelease adds a schedule that causes the loss of the primary just before a client's
-// release, and freezes the next holder when that release comes. Keys that expire have
-// expired on the replica.
+// lateRelease adds a schedule that causes the loss of the primary just before a client's late
+// release, and freezes the next holder when that release comes. Where keys expire soon enough,
+// those on the replica have expired by then.
 func (e *enumeration) lateRelease() {
 	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
 	if l, ok := e.forgets(); ok {
@@ -255,7 +256,7 @@ func (e *enumeration) lateRelease() {
 	e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
 }
 
-// former adds schedules that cause the loss of the primary when the next client has got or
+// former adds schedules that cause the loss of the primary when the next client has acquired or
 // renewed the lock. The replica has the former holder's grant, but not its release.
 func (e *enumeration) former() {
 	l := e.one()
@@ -268,8 +269,8 @@ func (e *enumeration) former() {
 	}
 }
 
-// behind adds schedules in which only the promoted replica lacks the grant. A client that
-// waited for one replica (WAIT) may have waited for another one.
+// behind adds schedules in which only the promoted replica lacks the grant. A client that waited
+// for the acknowledgement of one replica (WAIT) may have got it from another replica.
 func (e *enumeration) behind() {
 	l := e.one()
 	free := l.anyone(testbed.StepRest)

@@ -50,7 +50,7 @@ func (c *fakeClient) skew() time.Duration {
 	return c.offset
 }
 
-// proceed waits while the client is paused; an error if it has crashed.
+// proceed waits while the client is paused. It returns an error if the client has crashed.
 func (c *fakeClient) proceed() error {
 	c.env.pass(clientName(c.id))
 	c.env.mu.Lock()
@@ -72,8 +72,8 @@ func (c *fakeClient) Step(ctx context.Context, name string) error {
 	return errors.Join(c.proceed(), ctx.Err())
 }
 
-// get sends a command that runs on the node in one instant, and waits for its reply. Once
-// sent, the command runs even if the client crashes, unless it is dropped.
+// get sends a command, which the node runs in one instant, and waits for the reply. After it is
+// sent, the command runs even if the client crashes, unless the command is dropped.
 func (c *fakeClient) get(node string, run func(*fakeNode)) {
 	at := testbed.Point{Client: c.id, Step: c.step, Node: node, When: testbed.Before}
 	c.n[node]++

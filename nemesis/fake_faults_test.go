@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// serves returns the node that a client reaches under a node's name. e.mu is held.
+// serves returns the node that a client reaches when it uses a node's name. The caller holds e.mu.
 func (e *fakeEnv) serves(client int, node string) string {
 	if heir, ok := e.moved[client]; ok {
 		return heir

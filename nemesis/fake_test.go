@@ -14,10 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeEnv is a world in memory with all capabilities: clients pass points and links, nodes
-// are maps of keys. It runs in a synctest bubble. Unlike in the simulation, everything happens
-// at the exact instant that a test chose, and a test may replace a capability by one that is
-// slow or fails.
+// fakeEnv is a world in memory with all capabilities: clients pass points and links, and nodes are
+// maps of keys. It runs in a synctest bubble. Unlike in the simulation, everything happens at the
+// exact instant that a test chooses. A test may replace a capability by a slow or failing one.
 type fakeEnv struct {
 	t     *testing.T
 	began time.Time
@@ -27,10 +26,10 @@ type fakeEnv struct {
 	clients  []*fakeClient
 	nodes    map[string]*fakeNode
 	list     []string
-	barriers map[string]*barrier // by link and direction, or node
-	faults   []string            // what was done to the world, in order
-	snapshot map[string]fakeKey  // what the replica knows while replication is stopped
-	moved    map[int]string      // by client: the primary that a split gave it
+	barriers map[string]*barrier // keyed by link and direction, or by node
+	faults   []string            // what the test did to the world, in order
+	snapshot map[string]fakeKey  // the replica's keys while replication is stopped
+	moved    map[int]string      // the primary that a split gave each client
 }
 
 type armed struct {
@@ -45,7 +44,7 @@ type fakeNode struct {
 	keys     map[string]fakeKey
 	scripts  int
 	down     bool
-	offset   time.Duration // of its clock
+	offset   time.Duration // of the node's clock
 	commands int
 }
 
@@ -125,7 +124,7 @@ func (e *fakeEnv) reach(at testbed.Point, cmd history.Command) {
 	}
 }
 
-// raise puts a barrier up; Undo lifts it.
+// raise puts a barrier up; the returned Undo lifts it.
 func (e *fakeEnv) raise(key string, drop bool) (testbed.Undo, error) {
 	b := &barrier{drop: drop, lifted: make(chan struct{})}
 	e.mu.Lock()
@@ -147,7 +146,7 @@ func (e *fakeEnv) raise(key string, drop bool) (testbed.Undo, error) {
 	}, nil
 }
 
-// clean complains of what a finished Run left in the world.
+// clean reports points and barriers that a finished Run left in the world.
 func (e *fakeEnv) clean(t *testing.T) {
 	t.Helper()
 	e.mu.Lock()
@@ -157,7 +156,7 @@ func (e *fakeEnv) clean(t *testing.T) {
 	}
 }
 
-// done says whether something was done to the world.
+// done reports whether something was done to the world.
 func (e *fakeEnv) done(what string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

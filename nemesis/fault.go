@@ -17,51 +17,52 @@ import (
 type Fault struct {
 	Name  string // "client-pause"
 	Doc   string // the effect, in one line
-	Color string // of its windows in pictures, "#rrggbb"
-	// Undisturbed says that the fault does nothing: its trials show a recipe's commands,
-	// and its flaws without any disturbance.
+	Color string // color of the fault's windows in pictures, "#rrggbb"
+	// Undisturbed says that the fault does nothing. Its trials show a recipe's commands, and the
+	// flaws that need no disturbance.
 	Undisturbed bool
-	// Mix says that the fault combines others: its actions and their windows in the history
-	// carry the names of those faults.
+	// Mix says that the fault combines other faults. Its actions, and their windows in the
+	// history, carry the names of those faults.
 	Mix bool
 	// Needs are the capabilities that the testbed's Env must have.
 	Needs []testbed.Capability
-	// Topologies are the arrangements of nodes in which the fault can strike a recipe of
-	// that topology, the best one first; none if it cannot strike.
+	// Topologies returns the testbed topologies in which the fault can strike a recipe that needs
+	// the given locks.Topology, the best one first. It returns none if the fault cannot strike
+	// such a recipe.
 	Topologies func(locks.Topology) []testbed.Topology
 	// Impossible returns why the fault has nothing to strike in this world; Why is "" if it
 	// can strike. A nil function means that it always can.
 	Impossible func(w World) Unsupported
-	// Plans returns the fault's variants in this world, the most telling ones first: trial
-	// k runs variant k. Their order does not depend on r. An action that names no fault is
-	// the fault's own. A drawn plan strikes as often as a trial of the given Duration has
-	// time for; a named schedule strikes once, and sets its trial's length.
+	// Plans returns the fault's variants in this world, the most telling ones first: trial k runs
+	// variant k. The order does not depend on r. An action without a fault name belongs to this
+	// fault. A drawn plan strikes as often as World.Duration allows. A named schedule strikes
+	// once, and determines the duration of its trial.
 	Plans func(w World, r *rand.Rand) []Plan
 
-	// named enumerates the fault's schedules (see Named); nil = none. An action that names
-	// no fault is the fault's own.
+	// named enumerates the fault's schedules (see Named); nil = none. An action without a fault
+	// name belongs to this fault.
 	named func(w World) []Schedule
-	// sweep varies the fault's size (see Sweep); the zero value = it has none.
+	// sweep varies the fault's size (see Sweep); the zero value = the fault has no size to vary.
 	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string
-	// deadly says that the client takes no step any more: it is dead, or hangs. A mix aims
-	// nothing more at it.
+	// deadly says that the struck client is dead or hangs, and takes no further step. A mix aims
+	// no other action at that client.
 	deadly bool
-	// freezes says that the fault keeps its client from its next step. If the harness holds
+	// freezes says that the fault keeps the struck client from its next step. If the harness holds
 	// that client for longer, the extra time counts as part of the fault.
 	freezes bool
 	// effect is the fault's effect on its targets.
 	effect history.FaultEffect
 	// aim enters an action's targets into its window.
 	aim func(s *injection, w *history.Window)
-	// inject puts the fault in force and returns its heal. If it fails, it leaves nothing
+	// inject puts the fault in force and returns its heal. If inject fails, it leaves nothing
 	// behind.
 	inject func(ctx context.Context, s *injection) (heal, error)
 }
 
-// heal ends a fault and returns its hits. It is called once, with a context that outlives
-// the trial's.
+// heal ends a fault and returns its hits. It is called once. Its context does not end with the
+// trial's.
 type heal func(ctx context.Context) (result, error)
 
 // result is the proven number of hits, and their details.
@@ -70,10 +71,10 @@ type result struct {
 	impact *history.Impact
 }
 
-// faults lists all faults in the order of lists and matrices.
+// faults lists all faults, in the order in which lists and matrices show them.
 var faults = slices.Concat([]Fault{none}, disturbances, []Fault{chaos})
 
-// disturbances are the faults that chaos mixes. A new fault is a row here and its own file.
+// disturbances are the faults that chaos mixes. A new fault needs a row here and its own file.
 var disturbances = []Fault{
 	clientCrash, clientPause, slowWork, hungWork,
 	partition, partitionRequests, partitionReplies,
@@ -95,8 +96,8 @@ func ByName(name string) (Fault, bool) {
 	return faults[i], true
 }
 
-// Effect returns the effect of the fault with this name on its targets; "" if there is no
-// such fault or it has none.
+// Effect returns the effect of the fault with this name on its targets; "" if the fault is unknown
+// or has no effect.
 func Effect(name string) history.FaultEffect {
 	f, _ := ByName(name)
 	return f.effect
@@ -131,7 +132,7 @@ func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities 
 	return suits[i], nil
 }
 
-// missing returns the capabilities that f needs and have lacks.
+// missing returns the capabilities that f needs and that are not in have.
 func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(need testbed.Capability) bool { return slices.Contains(have, need) })
 }
@@ -154,7 +155,7 @@ func Provoked(fault string, t testbed.Topology) []string {
 	return f.provokes
 }
 
-// variants returns the fault's Plans, with the fault's name in actions that name none.
+// variants returns the fault's Plans, and enters the fault's name in actions that name no fault.
 func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	all := f.Plans(w, r)
 	for _, p := range all {
@@ -185,12 +186,12 @@ var ErrNotSupported = errors.New("not supported")
 type Unsupported struct {
 	Fault string `json:"fault"`
 	Why   Want   `json:"why"`
-	// Nodes is the topology that the recipe needs. Topology is one that the testbed cannot
+	// Nodes is the topology that the recipe needs. Topology is a topology that the testbed cannot
 	// set up, or in which the fault has no target.
 	Nodes    locks.Topology     `json:"nodes,omitempty"`
 	Topology testbed.Topology   `json:"topology,omitempty"`
 	Needs    testbed.Capability `json:"needs,omitempty"`
-	Beside   string             `json:"beside,omitempty"` // another fault
+	Beside   string             `json:"beside,omitempty"` // another fault, which promotes the same replica
 	// Span is the duration of a trial or a restart, Life the life of the keys.
 	Span time.Duration `json:"span,omitempty"`
 	Life time.Duration `json:"life,omitempty"`
@@ -198,7 +199,7 @@ type Unsupported struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// Want is the kind of thing that a fault lacks. The table wants has its sentence.
+// Want is the kind of thing that a fault lacks. The table wants holds a sentence for each.
 type Want string
 
 // Reasons why a fault cannot strike.
@@ -214,7 +215,7 @@ const (
 	NoScripts        Want = "no-scripts"
 	NoLives          Want = "no-lives"
 	TooFewClients    Want = "too-few-clients"
-	ExpiredBefore    Want = "expired-before" // keys expire before a node is back
+	ExpiredBefore    Want = "expired-before" // keys expire before a restarted node serves again
 )
 
 // wants has the sentence for each Want.

@@ -19,14 +19,14 @@ type shown struct {
 	history.Evidence
 }
 
-// violates reports whether the trial violates what the oracle checks, by this cause.
+// violates reports whether the trial violates the oracle, with this cause.
 func (s shown) violates(t *testing.T, oracle string, cause checker.Cause) bool {
 	v := checker.OracleNamed(oracle).Judge(t.Context(), s.Evidence)
 	return v.Result == checker.Violated && slices.ContainsFunc(v.Findings, func(f checker.Finding) bool { return f.Cause == cause })
 }
 
-// drawn runs the first drawn trials of a recipe under those of the faults that can strike it
-// in this topology, and calls each with them.
+// drawn runs a recipe's first drawn trials in this topology, under each of the faults that can
+// strike the recipe there. It calls each with every trial.
 func drawn(t *testing.T, lock string, topology testbed.Topology, trials int, each func(shown), faults ...string) {
 	t.Helper()
 	bed := sim.New()
@@ -55,7 +55,7 @@ func drawn(t *testing.T, lock string, topology testbed.Topology, trials int, eac
 	}
 }
 
-// Of a cell's first drawn trials at least one must show the flaw that the plans are made for.
+// At least one of a cell's first drawn trials must show the flaw at which the plans aim.
 func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	for i, c := range []struct {
 		name, lock, fault string
@@ -104,13 +104,13 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	}
 }
 
-// worlds are a recipe for each topology, and one more with several commands in each step.
+// worlds has a recipe for each topology, and another recipe with several commands in each step.
 var worlds = map[string]testbed.Topology{
 	"set-nx-ex-get-del": testbed.Single, "setnx-takeover-del": testbed.Single,
 	"set-nx-px": testbed.Replicated, "redlock": testbed.Independent,
 }
 
-// closed counts the windows that were closed.
+// closed counts the closing entries of windows.
 func closed(ops []history.Op) (n int) {
 	for _, op := range ops {
 		if op.Window != nil && op.Type == history.Info {

@@ -10,10 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// hungWork lets a holder never come back from its work: it waits for ever for something
-// else, and never releases. Unlike in client-crash, its process lives, and so does its
-// watchdog (D3: if the work blocks for ever, the lock is kept). The proof is that the client
-// came to the work that hangs.
+// hungWork hangs the work of a holder: the client waits for ever for something else, and never
+// releases. Unlike in client-crash, the client's process and its watchdog live on (D3: if the work
+// blocks for ever, the lock is kept). The proof is that the client reached the work that hangs.
 var hungWork = Fault{
 	Name:       "hung-work",
 	Doc:        "a holder never comes back from its work; its process and its watchdog live on",
@@ -42,8 +41,8 @@ var hungWork = Fault{
 	},
 }
 
-// whileHung is how long others get to wait for a client that hangs, before the liveness
-// phase: longer than D3's four renewals keep a lease.
+// whileHung returns how long the other clients wait for a hung client before the liveness phase.
+// That is longer than D3's four renewals keep a lease.
 func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
 
 func drawnHungWork(w World, r *rand.Rand) []Plan {

@@ -55,7 +55,7 @@ func momentOf(h testbed.Hit) history.Moment {
 	return at
 }
 
-// commandAndKey returns a command's name and its first key; "" for what is missing.
+// commandAndKey returns a command's name and its first key; each is "" if missing.
 func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	if len(c.Args) == 0 {
 		return "", ""
@@ -105,8 +105,7 @@ func (s *injection) links() []testbed.Link {
 	return s.struck
 }
 
-// serving returns the only node that clients use, if there is only one, else the node
-// itself.
+// serving returns the node that clients use, if they use only one, else the given node.
 func serving(env testbed.Env, node string) string {
 	if nodes, ok := env.(testbed.Inspector); ok {
 		if list := nodes.List(); len(list) == 1 {
@@ -116,17 +115,17 @@ func serving(env testbed.Env, node string) string {
 	return node
 }
 
-// aimAtClient is the aim of client faults.
+// aimAtClient is the Fault.aim of client faults.
 func aimAtClient(s *injection, w *history.Window) {
 	if s.client != history.NoClient {
 		w.Clients = []int{s.client}
 	}
 }
 
-// aimAtNodes is the aim of node faults.
+// aimAtNodes is the Fault.aim of node faults.
 func aimAtNodes(s *injection, w *history.Window) { w.Nodes = s.action.Nodes }
 
-// aimAtLinks is the aim of network faults.
+// aimAtLinks is the Fault.aim of network faults.
 func aimAtLinks(s *injection, w *history.Window) {
 	for _, l := range s.links() {
 		w.Links = append(w.Links, history.Link{From: l.From, To: l.To, Direction: s.action.Direction, Conn: l.Conn})
@@ -146,13 +145,13 @@ func clientName(i int) string { return history.ClientName(i) }
 // triggerWait waits for a trigger. The first client that reaches it is held until do has
 // returned; later clients pass.
 type triggerWait struct {
-	hit     chan testbed.Hit // gets the first hit once do has returned
+	hit     chan testbed.Hit // gets the first hit after do has returned
 	cancels []func()
 }
 
-// await waits at the points of t for the clients that match t.Who relative to
-// struck. If several wait at one point, the one with the greatest turn comes first,
-// regardless of the order in which they were set.
+// await waits at the points of t for the clients that match t.Who relative to struck. If several
+// waits share a point, the wait with the greatest turn goes first. The order in which the waits
+// were set does not matter.
 func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *triggerWait {
 	w := &triggerWait{hit: make(chan testbed.Hit, 1)}
 	var taken atomic.Bool // not sync.Once, which would hold later clients too
@@ -250,8 +249,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 // noticeable is how long a client may be held without a trace in the history.
 const noticeable = time.Millisecond
 
-// stalled records how long the harness held a client at a point while it struck or healed.
-// On real time a lease may end meanwhile, which is no flaw of the lock. On virtual time
+// stalled records how long the harness held a client at a point while the harness struck or
+// healed. On real time a lease may end meanwhile, which is no flaw of the lock. On virtual time
 // striking and healing take no time, so nothing is recorded.
 func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant

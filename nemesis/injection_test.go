@@ -11,8 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slow is a world in which every fault on nodes or clients takes a while to inject and to
-// heal.
+// slow is a world in which every fault on nodes or clients takes a while to inject and to heal.
 type slow struct{ *fakeEnv }
 
 const slowness = 300 * time.Millisecond
@@ -40,13 +39,13 @@ func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	}, err
 }
 
-// The time that the harness needs to inject and heal a fault must not be blamed on clients:
+// The time that the harness needs to inject and heal a fault must not count against clients. So
 // either no client waits meanwhile, or the history records the wait.
 func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	begins := func(step string) *Trigger { return &Trigger{Clients: []int{0}, Step: step} }
 	for name, c := range map[string]struct {
 		action  Action
-		held    time.Duration // the client, in its hold and its touch
+		held    time.Duration // how long the client is held at its hold and its touch
 		stalled []time.Duration
 	}{
 		"a restart holds nobody": {Action{Fault: "node-restart", Point: begins(testbed.StepHold)}, 0, nil},
@@ -89,13 +88,13 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	}
 }
 
-// slowBubble is bubble in a slow world.
+// slowBubble does what bubble does, in a slow world.
 func slowBubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc)) []history.Op {
 	t.Helper()
 	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return slow{e} }, body, nil)
 }
 
-// sealing is a world in which a link is cut slowly, and the history ends meanwhile.
+// sealing is a world in which a link is cut slowly, and the history ends during the cut.
 type sealing struct {
 	*fakeEnv
 	rec *history.Recorder

@@ -9,14 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// death is the killing of a node. The node is dead, or err is set, when done is closed.
+// death is the killing of a node. Once done is closed, the node is dead or err is set.
 type death struct {
 	node string
 	done chan struct{}
 	err  error // why the node did not die; set before done is closed
 }
 
-// wait blocks until the node is dead, or returns an error if it cannot be killed in time.
+// wait blocks until the node is dead. It returns an error if the kill failed or ctx ended first.
 func (d *death) wait(ctx context.Context) error {
 	select {
 	case <-d.done:
@@ -38,7 +38,7 @@ func (s *injection) awaitDeath(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// killAll starts to kill the action's nodes. On error it returns those already started.
+// killAll starts to kill the action's nodes. On error it returns the kills that it has started.
 func (s *injection) killAll(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
 		d, err := s.killAsync(ctx, node)

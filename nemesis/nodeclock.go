@@ -12,10 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a second
-// jump. After a jump forward keys expire early; after a jump back they live longer. The
-// proof is the keys whose lives the jumps changed and, where clients ask nodes for the
-// time, keys without an expiry. Each jump is recorded when it happens.
+// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a second jump.
+// After a jump forward keys expire early; after a jump back they live longer. The proof is the
+// keys whose lives the jumps changed. Where clients ask nodes for the time, keys without an expiry
+// count too, since their values may contain a time. Each jump is recorded when it happens.
 //
 // A recipe whose keys never expire and whose clients ask no node for the time counts as not
 // supported, rather than as not exercised: no trial could ever exercise it.
@@ -150,8 +150,8 @@ func namedNodeClocks(w World) []Schedule {
 	return e.all
 }
 
-// clocks returns the nodes whose clocks are set at a spot: as many as a lock needs and, at
-// the beginning of a step, also one node alone.
+// clocks returns the sets of nodes whose clocks are set at a spot: a quorum and, at the beginning
+// of a step, also one node alone.
 func (w World) clocks(s spot) []part {
 	all := []part{w.together()}
 	if s.n == 0 && len(w.Nodes) > 1 {

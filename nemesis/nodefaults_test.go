@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// story tells a history of the nemesis, an entry in a few words each.
+// story tells the nemesis's entries of a history, each in a few words.
 func story(ops []history.Op) []string {
 	var all []string
 	for _, op := range ops {
@@ -47,7 +47,7 @@ func TestFaultsOfNodesTellWhatTheyDidInOrder(t *testing.T) {
 		world []string
 		act   Action
 		want  []string
-		did   []string // to the world
+		did   []string // faults done to the world
 	}{
 		{
 			"a clock is off from its first event to its second, and both jumps count", []string{"n0"},

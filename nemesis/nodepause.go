@@ -21,8 +21,8 @@ var nodePause = Fault{
 	Topologies: sameTopology,
 	Plans:      drawnNodePauses,
 	named:      namedNodePauses,
-	// Where nodes elect a primary, the others replace one that stays frozen for too long.
-	// When it resumes, there may be two.
+	// Where nodes elect a primary, they replace a primary that stays frozen for too long. When the
+	// old primary resumes, there may be two primaries.
 	provokes: []string{failover.Name, splitBrain.Name},
 	effect:   history.Paused,
 	aim:      aimAtNodes,
@@ -84,8 +84,8 @@ func namedNodePauses(w World) []Schedule {
 			add(trio, s, part, "", "the lease, with more clients than one waiting", w.outlast())
 		}
 	}
-	// The holder is late, but within its lease; then its node freezes for the rest of the
-	// lease. Others ask for the lock before the holder releases it.
+	// The holder is late, but within its lease; then its node freezes for the rest of the lease.
+	// Other clients ask for the lock before the holder releases it.
 	l, all := w.one(), w.together()
 	for _, s := range believing {
 		slow := e.pause(s, "is late, but within its lease", []int{0}, l)

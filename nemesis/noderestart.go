@@ -12,11 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeRestart kills nodes and restarts them with the keys that their durability kept. The
-// proof is the keys of the killed nodes, unless a quorum of other nodes has them too, and
-// old keys that came back. Keys are lost between the node-down and the node-up event. If
-// the recipe demands it (history.Claims.Away), nodes that may have lost keys stay down for
-// a while.
+// nodeRestart kills nodes and restarts them with the keys that their durability kept. Two kinds of
+// keys are the proof: keys of the killed nodes that no quorum of other nodes has, and old keys
+// that came back. Keys are lost between the node-down and the node-up event. If the recipe demands
+// it (history.Claims.Away), nodes that may have lost keys stay down for a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted, with nothing kept (volatile), up to 1 s of writes lost (everysec), or all kept (always); some named schedules (.slow) freeze a client meanwhile",
@@ -100,9 +99,9 @@ func (s *injection) restart(ctx context.Context, before snapshot, killed []*deat
 	return s.restarted(before, after, up), err
 }
 
-// restarted returns the fate of each key, and counts the keys that the restart endangered.
-// Keys that had expired by then or were written later do not count. If the operator keeps
-// nodes down until their keys expire, a key counts if it would have outlived an immediate
+// restarted returns the fate of each key, and counts the keys that the restart endangered. Keys
+// that had expired before the restart, or were written after it, do not count. If the operator
+// keeps nodes down until their keys expire, a key counts if it would have outlived an immediate
 // restart: the trial tests whether that rule saves the lock.
 func (s *injection) restarted(before, after snapshot, up time.Duration) result {
 	i, atStake := s.lasted(), 0
@@ -173,7 +172,7 @@ func drawnRestarts(w World, r *rand.Rand) []Plan {
 	return append(plans, more...)
 }
 
-// restart makes an action strike a quorum of nodes with this durability.
+// restart makes an action restart a quorum of nodes, which have this durability.
 func (w World) restart(d testbed.Durability) func(*Action) {
 	return func(a *Action) { a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum }
 }
@@ -198,9 +197,9 @@ func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	return plans
 }
 
-// slowHolders delays, within its lease, the client that holds the lock when its node is
-// killed. Otherwise a restart that takes longer than a critical section would lose nothing
-// of value. Recipes that rely on clients' clocks are excluded: delayed clients break them
+// slowHolders delays, within its lease, the client that holds the lock when its node is killed.
+// Without the delay, the holder would often be done before the node serves again, and the lost key
+// would not matter. Recipes that rely on clients' clocks are excluded: delayed clients break them
 // anyway.
 func (w World) slowHolders(p Plan) Plan {
 	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
@@ -218,9 +217,9 @@ func (w World) slowHolders(p Plan) Plan {
 	return p
 }
 
-// cutAndRestart restarts one node of a quorum while exactly that quorum holds the lock.
-// Before that, each client is cut off from a different minority of nodes, so that another
-// client needs only that node for a quorum. Older keys must have expired by then.
+// cutAndRestart returns a plan that restarts one node while the holder has its key on exactly a
+// quorum of nodes. Before that, each client is cut off from a different minority of nodes, so that
+// another client needs only the restarted node for a quorum. Older keys must have expired by then.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	ring := w.ring()
 	if ring == nil {
@@ -254,8 +253,8 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	return p, true
 }
 
-// sharing returns the clients of a ring that share only this node with some other client;
-// all clients if there are none.
+// sharing returns the clients that share this node, and no other node, with some other client of
+// the ring. It returns all clients if there are no such clients.
 func (w World) sharing(node string) []int {
 	ring := w.ring()
 	reached := make([][]string, w.Clients)
@@ -281,8 +280,8 @@ func (w World) sharing(node string) []int {
 	return clients
 }
 
-// namedRestarts kills and restarts nodes at each spot: with no keys and, where it can make
-// a difference, with their keys of a second ago.
+// namedRestarts kills and restarts nodes at each spot. The nodes come back with no keys or, where
+// that can make a difference, with their keys of a second ago.
 func namedRestarts(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	idea := w.together().words + " restarts"

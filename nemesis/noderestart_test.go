@@ -84,7 +84,7 @@ func TestANodeIsDownForAsLongAsItStaysAway(t *testing.T) {
 	}
 }
 
-// immortal is a world whose killed nodes stop executing commands, but do not die.
+// immortal is a world in which killed nodes stop executing commands but do not die.
 type immortal struct{ *fakeEnv }
 
 func (immortal) Kill(ctx context.Context, _ string, down func() error) error {

@@ -29,8 +29,8 @@ type Action struct {
 	Delay time.Duration `json:"delay,omitempty"`
 	// Arm is a trigger that must come before Point counts; nil = no such condition.
 	Arm *Trigger `json:"arm,omitempty"`
-	// Point starts the action and names its client, which is held there until
-	// the fault is in force; nil = it starts at once.
+	// Point starts the action and determines its client, which is held there until the fault is in
+	// force. nil = the action starts as soon as the conditions above are satisfied.
 	Point *Trigger `json:"point,omitempty"`
 	// By is the latest start, since the trial's start: an action that has not started by
 	// then ends with 0 hits.
@@ -47,12 +47,12 @@ type Action struct {
 	// at Point. If Others lists the client at Point, that client is skipped.
 	Others    []int             `json:"others,omitempty"`
 	Direction testbed.Direction `json:"direction,omitempty"`
-	// OneConn strikes only one of the client's connections to the node of Point. Commands
-	// that the client sends later over the others overtake the commands that are held.
+	// OneConn strikes only one of the client's connections to the node of Point. Commands that the
+	// client sends later over its other connections overtake the held commands.
 	OneConn bool          `json:"oneConn,omitempty"`
-	Offset  time.Duration `json:"offset,omitempty"` // of a clock
-	// Values says that clients read the clock that is set. Then keys without an expiry
-	// count as struck too: their values may contain a time.
+	Offset  time.Duration `json:"offset,omitempty"` // how far a clock is set wrong
+	// Values says that clients read the clock that is set. Then keys without an expiry count as
+	// struck too, since their values may contain a time.
 	Values     bool               `json:"values,omitempty"`
 	Durability testbed.Durability `json:"durability,omitempty"` // required of the trial's nodes
 	// Away is the minimum time that killed nodes stay down, even if For is shorter: the
@@ -83,8 +83,7 @@ func (a Action) length() time.Duration {
 	return max(a.For, a.Away)
 }
 
-// Who restricts the clients of an Until to those that stand in a relation to
-// the struck one.
+// Who restricts a trigger to those clients that stand in a certain relation to the struck client.
 type Who = history.Who
 
 // Relations to the struck client.
@@ -94,7 +93,8 @@ const (
 	Same   = history.Same  // the struck client itself
 )
 
-// Trigger is a point in a protocol: the first of some clients to get there sets it off.
+// Trigger is a point in a protocol for some clients. The first of these clients to get there sets
+// it off.
 type Trigger history.Trigger
 
 // point returns the trigger's point for one client.

@@ -17,13 +17,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// everything is what a testbed can be capable of.
+// everything lists all capabilities that a testbed can have.
 var everything = []testbed.Capability{
 	testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
 	testbed.CanNodeClocks, testbed.CanMemory, testbed.CanSplitBrain, testbed.CanSlots,
 }
 
-// someWorld draws a world: its shape, its times, and a protocol.
+// someWorld draws a random world: its shape, its times, and a protocol.
 func someWorld(t *rapid.T) World {
 	w := World{
 		Clients:        rapid.IntRange(1, 6).Draw(t, "clients"),
@@ -60,7 +60,7 @@ func someWorld(t *rapid.T) World {
 	return w
 }
 
-// variants are all plans of a fault in a world; nil if it has none.
+// variants returns all plans of a fault in a world; nil if the fault cannot strike there.
 func variants(f Fault, w World, seed uint64) []Plan {
 	if _, is := f.impossible(w); is {
 		return nil
@@ -89,7 +89,7 @@ func TestOrderOfVariantsDoesNotDependOnTheSeed(t *testing.T) {
 		w := someWorld(t)
 		for _, f := range All() {
 			if f.Mix {
-				continue // every seed is a variant
+				continue // each seed gives another variant
 			}
 			one, two := variants(f, w, 1), variants(f, w, rapid.Uint64().Draw(t, "seed"))
 			if a, b := ideas(one), ideas(two); !slices.Equal(a, b) {
@@ -143,7 +143,7 @@ func TestPlansStrikeWhatThereIsAndEndInTime(t *testing.T) {
 	})
 }
 
-// sound says what is wrong with an action of a plan for a world.
+// sound returns what is wrong with an action of a plan for a world.
 func sound(w World, p Plan, a Action) error {
 	if slices.IndexFunc(p, func(b Action) bool { return a.ID == b.ID }) != a.ID-1 {
 		return errors.New("IDs do not count from 1")

@@ -11,14 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// whens lists a command's points in the order in which it passes them.
+// whens lists the points of a command in the order in which the command passes them.
 var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
 
-// Points returns the points that a fault-free probe trial passed: each (step, node,
-// number of the command) once for before, sent and replied, sorted. Handshakes, PING and
-// commands outside every step are left out. An EVALSHA that failed because the node did
-// not know the script yet does not count: later runs of the same step do not send it.
-// The points' Client is history.NoClient: they are the same for all clients.
+// Points returns the sorted points that a fault-free probe trial passed. Each command, given by
+// its step, node and number, has one point before it, one when it is sent and, if a reply came,
+// one when it is replied. Handshakes, PING and commands outside every step are left out. An
+// EVALSHA that failed with NOSCRIPT is not counted: later runs of the same step find the script in
+// the node's cache. The points' Client is history.NoClient: the points are the same for all
+// clients.
 func Points(cmds []history.Command) []testbed.Point {
 	type end struct {
 		client int
@@ -64,7 +65,7 @@ func Points(cmds []history.Command) []testbed.Point {
 	return points
 }
 
-// Deadlines reports whether a grant of a fault-free probe trial claimed a deadline by its
+// Deadlines reports whether any grant of a fault-free probe trial claimed a deadline by its
 // client's clock.
 func Deadlines(ops []history.Op) bool {
 	return slices.ContainsFunc(ops, func(op history.Op) bool {
@@ -88,7 +89,7 @@ func KeyLife(e history.Evidence) (longest time.Duration) {
 	if _, blind := keys.Blind(); blind {
 		return e.Claims.Recovery
 	}
-	pairs, _ := history.Pairs(e.Ops) // a failed probe shows a part
+	pairs, _ := history.Pairs(e.Ops) // the pairs of a failed probe are incomplete
 	for _, p := range pairs {
 		if p.Invoke.F == history.FAcquire && p.Done() == history.OK {
 			life, _ := keys.LifeOf(p.Invoke.Index)

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// on is a command of a probe trial.
+// on returns a command of a probe trial, sent to n0.
 func on(client int, phase string, n int, reply history.Bytes) history.Command {
 	return history.Command{Client: client, Node: "n0", Phase: phase, N: n, Reply: reply, Sent: 1, Replied: 2}
 }

@@ -12,22 +12,23 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Replicas that replace a primary, for faults that promote one.
+// This file holds the code shared by faults that promote a replica to primary.
 
-// heirNode is the replica that is promoted, the first one.
+// heirNode is the first replica: the one that faults promote.
 const heirNode = "n1"
 
-// clusterHeirNode is the replica of the master that has the first lock's slot.
+// clusterHeirNode is the replica that faults promote in a cluster. Its master has the slot of the
+// first lock.
 const clusterHeirNode = "n3"
 
-// electing is an upper limit for most elections: a second until the nodes consider the
-// primary dead, and about as long until they have promoted another one.
+// electing is an upper limit for most elections. The nodes need a second to consider the primary
+// dead, and about another second to promote a replica.
 const electing = 3 * time.Second
 
 // elects reports whether Sentinels elect the world's primary.
 func (w World) elects() bool { return w.Topology == testbed.Sentinel }
 
-// unreplicated returns why a fault that needs a replica cannot strike; zero if it can.
+// unreplicated returns why a fault that needs a replica cannot strike; the zero value if it can.
 func unreplicated(w World) Unsupported {
 	if w.Topology != testbed.Replicated && !w.elects() {
 		return Unsupported{Why: NoReplica, Topology: w.Topology}
@@ -56,8 +57,9 @@ func (s *injection) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences returns the fates of keys that only the old primary or only the new one has,
-// which was promoted at the given time. N excludes keys that had expired.
+// differences returns the fates of the keys that only one of two snapshots has. The snapshot
+// before shows the old primary. The snapshot after shows the new primary, which was promoted at
+// the given time. n does not count keys that had expired.
 func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
@@ -88,15 +90,15 @@ type Loss string
 
 // Ways to lose a primary.
 const (
-	Killed Loss = ""        // it dies
-	Frozen Loss = "frozen"  // it resumes when another is primary
-	CutOff Loss = "cut-off" // nobody reaches it until another is primary
-	// Outvoted: the primary is cut off from other servers, but not from clients. Clients
-	// hear late of its successor; then the old primary dies. Their writes to it since the
-	// election are lost, however long the election took.
+	Killed Loss = ""        // the primary dies
+	Frozen Loss = "frozen"  // the primary freezes, and resumes when another node is primary
+	CutOff Loss = "cut-off" // nobody reaches the primary until another node is primary
+	// Outvoted: the primary is cut off from the other servers, but not from the clients. The
+	// clients hear late of its successor; then the old primary dies. The clients' writes to the
+	// old primary since the election are lost, however long the election took.
 	Outvoted Loss = "outvoted"
-	// Forced: an operator has a replica of a cluster elected while its master is alive
-	// (CLUSTER FAILOVER FORCE). The master hears of the election and steps down.
+	// Forced: an operator promotes a replica of a cluster while its master is alive (CLUSTER
+	// FAILOVER FORCE). The master hears of the election and steps down.
 	Forced Loss = "forced"
 )
 
@@ -138,13 +140,13 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is how long a client may be held for an election that should be over. A trial that
-// held a client for longer would prove nothing.
+// soon is the longest time that a client is held for an election that is not over yet. A trial
+// that held a client for longer would prove nothing.
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If the election is late, electionHeld lets the
-// client at Until go, whose lease would otherwise end, and holds the next client to get
-// there. The caller must call release, which lets that client go.
+// electionHeld waits for the election. If the election takes longer than soon, electionHeld lets
+// the client at Until go, because the client's lease would end otherwise. It then holds the next
+// client that reaches Until. The caller must call release, which lets that client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -175,9 +177,9 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	}, nil
 }
 
-// otherHolder waits until a client other than held has the lock too, but at most for a
-// fraction of a lease. Clients need some milliseconds to hear of a primary and to connect
-// to it; on a busy machine that may take as long as a critical section.
+// otherHolder waits until a client other than held has the lock too, but at most for a fraction of
+// a lease. Clients need some milliseconds to hear of a new primary and to connect to it. On a busy
+// machine that may take as long as a critical section.
 func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})
@@ -204,7 +206,7 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	if err != nil {
 		return 0, nil, err
 	}
-	hits, fates = s.differences(before, after, -1) // -1: it has already served clients
+	hits, fates = s.differences(before, after, -1) // -1: the new primary has already served clients
 	return hits, fates, nil
 }
 
@@ -283,7 +285,7 @@ func serversOf(node string) []testbed.Link {
 	return links
 }
 
-// news returns the links over which the action's clients hear of elections.
+// news returns the links to Sentinels, over which the action's clients hear of elections.
 func (s *injection) news() []testbed.Link {
 	var links []testbed.Link
 	for _, c := range s.action.Others {
@@ -294,7 +296,8 @@ func (s *injection) news() []testbed.Link {
 	return links
 }
 
-// disturb applies do to all links, in both directions. If it fails, it undoes all.
+// disturb applies do to all links, in both directions. If do fails, disturb undoes the earlier
+// links.
 func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
 	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
 	var undos []testbed.Undo

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A reset is over at once, lasts for some attempts, or for longer than a lease.
+// A reset is over at once, lasts for some attempts, or lasts for longer than a lease.
 func TestResetsAreShortAndLong(t *testing.T) {
 	w := World{
 		Clients: 2, Nodes: []string{"n0"}, Topology: testbed.Single, Capabilities: []testbed.Capability{testbed.CanNetwork},

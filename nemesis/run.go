@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lastMoment is the time between the last possible start of an action and its giving up.
+// lastMoment is the time from an action's latest start (By) until the action gives up.
 const lastMoment = 500 * time.Nanosecond
 
 // healing is the maximum duration of a heal on any clock, not counting Action.Away. It
@@ -19,12 +19,12 @@ const lastMoment = 500 * time.Nanosecond
 // for a fault's consequences.
 const healing = 25 * time.Second
 
-// Run carries the plan out and returns when every action has ended. Each action is a window
-// in the history: its invoke entry is written when it strikes, its closing info entry when
-// it is healed, with its hits. An action whose trigger did not come leaves an empty window.
-// Every fault is healed when Run returns, even if ctx ended early. An error means that the
-// harness failed (a testbed or a recorder), or that a capability is missing: then it wraps
-// ErrNotSupported, and nothing was done.
+// Run carries the plan out and returns when every action has ended. Each action is a window in the
+// history. Run writes the window's invoke entry when the action strikes, and its closing info
+// entry, which has the hits, when the action is healed. An action whose trigger did not come
+// leaves an empty window. Every fault is healed when Run returns, even if ctx ended early. An
+// error means that the harness (a testbed or a recorder) failed, or that a capability is missing.
+// In the second case the error wraps ErrNotSupported, and nothing was done.
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {
 	if err := p.check(env); err != nil {
 		return err
@@ -90,20 +90,20 @@ type injection struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit    // start of the action; zero Point if it started at a time
+	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action started at a time
 	client int            // the struck client, or history.NoClient
-	from   time.Duration  // since when the action is in force
-	ended  *testbed.Hit   // the Until that ended the action; nil if time did
+	from   time.Duration  // when the fault came into force
+	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
 	struck []testbed.Link // cached result of links
 	heal   heal
-	meant  time.Duration // planned hold of the client at Until
+	meant  time.Duration // how long the client at Until was held on purpose
 	until  *ending       // nil before Until is awaited
 	letGo  func()        // releases the client held at Until; a heal may call it early
 	stall  error         // error of recording a client's stall
 }
 
-// ending waits for an action's Until. The client that gets there is held until release,
-// which must be called.
+// ending waits for an action's Until. The client that reaches Until is held until release is
+// called. Callers must call release.
 type ending struct {
 	reached chan testbed.Hit
 	release func()
@@ -122,7 +122,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	}
 	release := x.end(ctx, s)
 	s.letGo = sync.OnceFunc(func() {
-		if s.ended != nil && a.Linger == 0 { // with Linger it has already gone on
+		if s.ended != nil && a.Linger == 0 { // with Linger the client has already gone on
 			s.stall = errors.Join(s.stall, s.stalled(*s.ended))
 		}
 		release()
@@ -153,7 +153,7 @@ func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
 		err = x.begin(ctx, s, h)
-		s.stall = s.stalled(h) // apart from err, which says whether to heal
+		s.stall = s.stalled(h) // kept apart from err, which says whether to heal
 	})
 	release()
 	defer w.stop()
@@ -167,8 +167,8 @@ func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	return hit, err
 }
 
-// due waits for the action's At and for its predecessor's end. It reports whether both
-// came.
+// due waits for the action's At and for its predecessor's end plus Delay. It returns false if ctx
+// ends earlier.
 func (x *execution) due(ctx context.Context, a Action) bool {
 	at := max(a.At, x.env.Now())
 	if a.After != 0 {
@@ -182,8 +182,8 @@ func (x *execution) due(ctx context.Context, a Action) bool {
 	return sleepUntil(ctx, x.env, a.slot(at)) == nil
 }
 
-// arm waits for the action's Arm. The client there is held until release is called, so that
-// it cannot pass Point before the wait for Point begins. Release must be called.
+// arm waits for the action's Arm. The client at Arm is held until release is called, so that it
+// cannot pass Point before the wait for Point begins. Callers must call release.
 func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func()) {
 	if a.Arm == nil {
 		return true, func() {}
@@ -215,7 +215,7 @@ func (x *execution) begin(ctx context.Context, s *injection, h testbed.Hit) erro
 	s.heal, err = s.fault.inject(ctx, s)
 	s.from = x.env.Now()
 	if err == nil && s.action.For == 0 {
-		s.awaitUntil() // first: the struck client may reach Until immediately
+		s.awaitUntil() // already now: the struck client may reach Until immediately
 	}
 	return err
 }
@@ -246,8 +246,8 @@ func (a Action) slot(t time.Duration) time.Duration {
 	return t + ((own-t)%round+round)%round
 }
 
-// end waits until the action is over. A client that reached Until is held until release,
-// which must be called.
+// end waits until the action is over. A client that reached Until is held until release is called.
+// Callers must call release.
 func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	a := s.action
 	if a.For > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// windows are the closing entries of a history, by ID.
+// windows returns the closing entries of a history by their window's ID.
 func windows(ops []history.Op) map[int]history.Op {
 	all := map[int]history.Op{}
 	for _, op := range ops {
@@ -23,14 +23,14 @@ func windows(ops []history.Op) map[int]history.Op {
 	return all
 }
 
-// bubble runs the plan in a fake world of two clients and one node, beside body,
-// and returns the history.
+// bubble runs the plan, concurrently with body, in a fake world of two clients and one node, and
+// returns the history.
 func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
 	t.Helper()
 	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return e }, body, want)
 }
 
-// bubbleIn is bubble in what world makes of the fake one.
+// bubbleIn does what bubble does, in the world that the function world makes of the fake one.
 func bubbleIn(t *testing.T, p Plan, world func(*fakeEnv) testbed.Env, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
 	t.Helper()
 	var ops []history.Op
@@ -124,7 +124,7 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 	}
 }
 
-// began says whether a place is the beginning of a client's step.
+// began reports whether a moment is the beginning of a client's step.
 func began(p *history.Moment, client int, step string) bool {
 	return p != nil && p.Client == client && p.Step == step && p.N == 0
 }
@@ -151,8 +151,8 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
-// A fault with Linger lasts a little longer than until its client reaches Until; that client
-// goes on meanwhile.
+// A fault with Linger goes on for that long after a client has reached Until. That client goes on
+// meanwhile.
 func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	until := both(testbed.StepHold)
 	until.Who = Other
@@ -175,7 +175,7 @@ func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	}
 }
 
-// The struck client may get to Until at once: no event can come between.
+// The struck client may reach Until immediately, before any other event.
 func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
 	p := Plan{{
 		ID: 1, Fault: "partition", Idea: "at once", Point: both(testbed.StepHold), By: time.Second,
@@ -271,7 +271,7 @@ func TestKeysThatAQuorumStillHasAreNotAtStakeInARestart(t *testing.T) {
 	}
 }
 
-// lame is a world that can do nothing to nodes but fails to.
+// lame is a world in which pausing a node fails.
 type lame struct{ *fakeEnv }
 
 var errLame = errors.New("no such process")
@@ -291,7 +291,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		name    string
 		plan    Plan
 		env     func(*fakeEnv) testbed.Env
-		want    error // nil = any
+		want    error // nil = any error
 		windows int
 	}{
 		{"a capability is missing", Plan{pause}, func(e *fakeEnv) testbed.Env { return bare{e} }, ErrNotSupported, 0},

@@ -9,27 +9,27 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Schedule is an enumerated plan, not a drawn one. It strikes at one spot of a recipe's
+// Schedule is a plan that is enumerated rather than drawn. It strikes at one spot of a recipe's
 // protocol, and its name says where.
 type Schedule struct {
 	// Name is unique among the schedules of its fault, recipe and workload. It consists of
 	// lower-case letters, digits, dots and hyphens, so that it can name a folder:
 	// "acquire.n0.1.before-1of2".
 	Name    string
-	Clients int // that take part
+	Clients int // number of clients that take part
 	// Writers says that all clients of a read-write lock write.
 	Writers bool
-	// Size of the fault in lease times, in a schedule of a sweep; else 0.
+	// Size is the fault's size in lease times, in a schedule of a sweep; else 0.
 	Size float64
 	Plan Plan
 }
 
-// Named enumerates the schedules of a fault in a world: one for each spot of the protocol,
-// as World.Points shows it, at which the fault can make a difference, and for each way of
-// striking there. They depend only on the world, except for its Clients, which each
-// schedule sets itself, and its Duration, which Plan.Length sets. The list is empty if the
-// fault enumerates no schedules. The error wraps ErrNotSupported if the fault has nothing
-// to strike.
+// Named enumerates the schedules of a fault in a world. There is one for each spot of the protocol
+// at which the fault can make a difference, and for each way of striking there. World.Points shows
+// the spots. The schedules depend only on the world, but not on its Clients and its Duration: each
+// schedule has its own Clients, and Plan.Length returns its duration. The list is empty if the
+// fault enumerates no schedules. The error wraps ErrNotSupported if the fault has nothing to
+// strike.
 func Named(fault string, w World) ([]Schedule, error) {
 	f, ok := ByName(fault)
 	if !ok {
@@ -92,12 +92,12 @@ type enumeration struct {
 // enumerate returns an empty enumeration.
 func (w World) enumerate() *enumeration { return &enumeration{World: w} }
 
-// at returns an action that strikes the first of the clients in who to get to a spot.
+// at returns an action that strikes one client in who: the first to reach the spot.
 func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
 	return e.timed(e.action(s, idea, who, l))
 }
 
-// timed sets an action's earliest start, its deadline and no client.
+// timed sets an action's earliest and latest start, and sets its Client to history.NoClient.
 func (e *enumeration) timed(a Action) Action {
 	a.Client, a.At, a.By = history.NoClient, e.settled(), e.patience()
 	return a

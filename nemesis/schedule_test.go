@@ -16,7 +16,7 @@ func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
 		for _, f := range All() {
 			all, err := Named(f.Name, worldOf(sends, topology))
 			if err != nil {
-				continue // it cannot strike there
+				continue // the fault cannot strike in this topology
 			}
 			seen := map[string]bool{}
 			for _, s := range all {
@@ -33,8 +33,7 @@ func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
 	}
 }
 
-// schedulesOf are the names of a fault's schedules for a lock on one node, and the
-// schedules themselves.
+// schedulesOf returns a fault's schedules for a lock on one node, by their names.
 func schedulesOf(t *testing.T, fault string, readWrite bool) map[string]Schedule {
 	t.Helper()
 	w := worldOf(setNXPX, testbed.Single)
@@ -50,7 +49,7 @@ func schedulesOf(t *testing.T, fault string, readWrite bool) map[string]Schedule
 	return byName
 }
 
-// Who reads and who writes is a matter of chance, but where all write.
+// Chance decides which clients read and which write, except in schedules with Writers.
 func TestOfAReadWriteLockSomeSchedulesHaveWritersOnly(t *testing.T) {
 	for fault, name := range map[string]string{
 		"client-pause": "acquire.n0.1.before.free.writers-1of2",

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Slow clients: pauses that prepare for another fault, and schedules with them that several
-// faults share.
+// This file holds pauses that prepare for another fault, and schedules with such pauses that
+// several faults share.
 
 // Names of faults that other faults use as preparation.
 const (
@@ -16,15 +16,15 @@ const (
 	partitionName   = "partition"
 )
 
-// pause returns an action that freezes the first of the clients in who to get to a spot.
+// pause returns an action that freezes one client in who: the first to reach the spot.
 func (e *enumeration) pause(s spot, idea string, who []int, l lineup) Action {
 	a := e.at(s, idea, who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
 	return a
 }
 
-// slow returns an action that freezes the first of the clients in who to get to a spot,
-// until another client has the lock, but for less than a lease.
+// slow returns an action that freezes one client in who, the first to reach the spot, until
+// another client has the lock, but for less than a lease.
 func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	a := e.pause(s, "is slow", who, l)
 	a.Until, a.Limit = l.others(testbed.StepHold), e.TTL/2
@@ -51,8 +51,8 @@ func (e *enumeration) robbed(late int) Action {
 	}
 }
 
-// slowly adds schedules that strike nodes while one client is frozen in its acquire, its
-// critical section or its release. The client goes on when another client has the lock.
+// slowly adds schedules that strike nodes while one client is frozen in its acquire, its critical
+// section or its release. That client goes on when another client has the lock.
 func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 	beneath := func(s spot, whom string, who []int, l lineup) Action {
 		a := e.at(s, e.together().words+" "+what+" beneath a "+whom, who, l)
@@ -96,9 +96,9 @@ func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) 
 	}
 }
 
-// crossed adds schedules with three clients. The first is struck before its release until
-// the second is half-way through an acquire; the second is then struck until the third has
-// the lock. So the first's release removes the keys of the second's unfinished acquire.
+// crossed adds schedules with three clients. The first is struck before its release until the
+// second is half-way through an acquire. The second is then struck until the third has the lock.
+// So the first client's release removes the keys of the second client's unfinished acquire.
 func (e *enumeration) crossed(shape func(*Action)) {
 	releases := last(e.releases())
 	if len(e.Nodes) > 1 || len(releases) == 0 {

@@ -10,10 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slowWork lets a holder work for longer than its lease. Unlike in client-pause, the client
-// is alive: its timers run, its watchdog renews, and it can learn that its lease is lost.
-// The proof is that the client came to the work that was prolonged, and that the fault
-// lasted as planned.
+// slowWork lets a holder work for longer than its lease. Unlike in client-pause, the client is
+// alive: its timers run, its watchdog renews, and it can learn that its lease is lost. The proof
+// is that the client reached the prolonged work, and that the fault lasted as planned.
 var slowWork = Fault{
 	Name:       "slow-work",
 	Doc:        "a holder works for longer than its lease; it is alive, and its timers and renewals run",
@@ -42,7 +41,7 @@ var slowWork = Fault{
 	},
 }
 
-// overruns are how long slow work takes, compared with the lease.
+// overruns lists lengths of slow work, each longer than the lease.
 func (w World) overruns() []struct {
 	label, words string
 	lasts        time.Duration

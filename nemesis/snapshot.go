@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// snapshot lists the keys of nodes at some moment between two times.
+// snapshot holds the keys that nodes had at some moment between from and to.
 type snapshot struct {
 	from, to time.Duration
 	keys     map[string][]history.KeyState // by node
 }
 
-// snapshot lists the keys of each node.
+// snapshot takes a snapshot of the keys of these nodes.
 func (s *injection) snapshot(ctx context.Context, nodes ...string) (snapshot, error) {
 	l := snapshot{from: s.env.Now(), keys: map[string][]history.KeyState{}}
 	for _, node := range nodes {
@@ -45,11 +45,10 @@ func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack returns a function that reports whether a key, present in after but not in
-// before, is an old key that its node brought back at the time since. If clients were
-// served between since and after, the key may be new, so its value must contain a token
-// granted earlier. On virtual time the snapshot ends at since, so no client is served in
-// between.
+// cameBack returns a function that reports whether a key, present in after but not in before, is
+// an old key that its node brought back at the time since. If clients were served between since
+// and after, the key may be new. Then the function requires that its value contains a token
+// granted earlier. On virtual time the snapshot ends at since, so no client is served in between.
 func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }
@@ -60,8 +59,8 @@ func (s *injection) cameBack(before snapshot, since time.Duration, after snapsho
 	}
 }
 
-// granted returns the tokens that were granted exactly once, and by that time. A token that
-// is granted repeatedly may have been written again.
+// granted returns the tokens that were granted exactly once, at or before the time by. A token
+// that is granted again may have been written again.
 func (s *injection) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}
 	for _, op := range s.rec.Ops() {
@@ -69,7 +68,7 @@ func (s *injection) granted(by time.Duration) (tokens []string) {
 			continue
 		}
 		if grants[op.Lease.Token]++; op.Time > by {
-			grants[op.Lease.Token]++ // counts twice, so that it is left out below
+			grants[op.Lease.Token]++ // counted twice, so that the token is left out below
 		}
 	}
 	for token, n := range grants {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// returning is a world whose restarted nodes have keys, and serve for a while before the
-// nemesis can read them.
+// returning is a world whose restarted nodes have keys. The nodes serve clients for a while before
+// the nemesis can read the keys.
 type returning struct {
 	*fakeEnv
 	with map[string]fakeKey
@@ -31,8 +31,8 @@ func (r returning) Keys(ctx context.Context, node string) ([]history.KeyState, e
 	return r.fakeEnv.Keys(ctx, node)
 }
 
-// closes carries out one action in a world whose node has keys, and
-// in whose history tokens are granted, and returns how its window closed.
+// closes carries out one action and returns how its window closed. The world's node has the given
+// keys, and the history grants the given tokens.
 func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, world func(*fakeEnv) testbed.Env) (w history.Window) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, w
 	return w
 }
 
-// fated is what became of the one key there is.
+// fated returns the expected fate of the only key.
 func fated(node string, f history.Fate) []history.KeyFate {
 	return []history.KeyFate{{Node: node, Key: "k", Fate: f}}
 }
@@ -113,7 +113,7 @@ func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
 			a := Action{Fault: "failover", Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, Limit: time.Second}
 			w := closes(t, a, map[string]fakeKey{}, nil, func(e *fakeEnv) testbed.Env {
 				go func() {
-					time.Sleep(time.Millisecond) // replication is held back by then
+					time.Sleep(time.Millisecond) // by then replication is held back
 					e.mu.Lock()
 					e.nodes["n0"].keys["k"] = fakeKey{"t", c.expires}
 					e.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// splitBrain promotes a replica for some clients while the others still use the old
-// primary, which does not know. Then all clients move to the new primary, and the old
-// primary's own writes are lost. The writes that it acknowledged meanwhile are the proof.
+// splitBrain promotes a replica for some clients while the others still use the old primary, which
+// does not know of the promotion. Then all clients move to the new primary, and the old primary's
+// own writes are lost. The writes that the old primary acknowledged meanwhile are the proof.
 //
-// A split event is recorded before the client moves: the new primary runs no command of
-// that client earlier. The promote event is recorded after the last client has moved: the
-// old primary serves nobody after it.
+// The split event of a client is recorded before the client moves, so the event precedes all of
+// the client's commands to the new primary. The promote event is recorded after the last client
+// has moved, so the old primary serves nobody after it.
 var splitBrain = Fault{
 	Name:       "split-brain",
 	Doc:        "the old primary lives on with some clients while the new one serves others",
@@ -67,7 +67,7 @@ var splitBrain = Fault{
 	},
 }
 
-// leased returns how long a grant that was replicated to the new primary keeps its clients
+// leased returns how long a grant that was replicated to the new primary keeps the clients there
 // out.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
@@ -84,7 +84,7 @@ func drawnSplits(w World, r *rand.Rand) []Plan {
 		})
 	}
 	others, another := l.everyone(), l.others(testbed.StepTouch)
-	// If the holder stayed at the old primary, both primaries grant after its lease.
+	// Both primaries have the grant of a holder that stays. Both can grant again after its lease.
 	splits(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
 	splits(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
 	splits(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)

@@ -13,8 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// torn is a world whose history ends while it has two primaries. Uniting it returns that
-// error.
+// torn is a world whose history ends while the world has two primaries. Uniting it returns err.
 type torn struct {
 	*fakeEnv
 	rec *history.Recorder
@@ -48,7 +47,7 @@ func TestASplitThatCannotBeRecordedIsUnitedAndBothErrorsTold(t *testing.T) {
 	}
 }
 
-// lasting is a world that reports what was recorded before it was united.
+// lasting is a world that passes the history to before just before the world is united.
 type lasting struct {
 	*fakeEnv
 	rec    *history.Recorder
@@ -63,8 +62,8 @@ func (w lasting) Split(ctx context.Context, node string, clients []int) (testbed
 	}, err
 }
 
-// The old primary serves until the last client has been moved away. Commands that it executes
-// meanwhile run beside the new primary.
+// The old primary serves until the last client has moved. Until then it executes commands beside
+// the new primary.
 func TestASplitLastsUntilAllAreMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEnv(t, 2, "n0")
@@ -84,8 +83,8 @@ func TestASplitLastsUntilAllAreMoved(t *testing.T) {
 	})
 }
 
-// TestASplitOnSentinelsOutlastsLeasesOfBefore checks that leases from before a split have
-// ended, even if they are longer than an election.
+// TestASplitOnSentinelsOutlastsLeasesOfBefore checks that a split lasts until earlier leases have
+// ended, even if a lease is longer than an election.
 func TestASplitOnSentinelsOutlastsLeasesOfBefore(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Second, 5 * time.Second} {
 		w := watchedWorld()

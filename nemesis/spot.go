@@ -13,7 +13,7 @@ import (
 // beginning of a step. It is the same for all clients.
 type spot struct {
 	step string
-	node string       // to which the command goes
+	node string       // the node that gets the command
 	n    int          // number of the command in its step and node; 0 = the step begins
 	when testbed.When // the side of the command
 	// inner marks the acquire of a client that already holds the lock.
@@ -37,8 +37,8 @@ func (s spot) trigger(clients []int) *Trigger {
 	return &Trigger{Clients: clients, Step: s.step, Node: s.node, N: s.n, When: s.when}
 }
 
-// action returns an action that strikes the first of the clients in who to get to a spot.
-// At a command of an acquire it waits until a client has just released the lock, so that it
+// action returns an action that strikes one client in who: the first to reach the spot. At a
+// command of an acquire the action waits until a client has just released the lock, so that it
 // strikes an attempt that succeeds.
 func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
@@ -58,8 +58,8 @@ func (w World) action(s spot, idea string, who []int, l lineup) Action {
 // protocol lists the steps of one critical section in order.
 var protocol = []string{testbed.StepAcquire, testbed.StepHold, testbed.StepRead, testbed.StepTouch, testbed.StepRelease}
 
-// believing are the beginnings of the steps in which a client believes that it holds the
-// lock. It sends nothing there.
+// believing are the beginnings of the steps in which a client believes that it holds the lock. The
+// client sends nothing there.
 var believing = begins(testbed.StepHold, testbed.StepRead, testbed.StepTouch)
 
 // beginning returns the spot at the beginning of a step.
@@ -82,9 +82,8 @@ func last(spots []spot) []spot { return spots[max(0, len(spots)-1):] }
 
 // Spots of drawn plans: a few telling ones among the commands that the probe trial showed.
 
-// commands returns one side of a step's commands, sorted by node, then number. On
-// independent nodes it returns only the first command to each: later ones are the clean-up
-// of a failed attempt.
+// commands returns one side of a step's commands, sorted by node, then number. On independent
+// nodes it returns only the first command to each node: later commands clean up a failed attempt.
 func (w World) commands(when testbed.When, step string) []spot {
 	var all []spot
 	for _, p := range w.Points {
@@ -112,8 +111,8 @@ func (w World) lastCommand(when testbed.When, step string) []spot {
 	return last(w.commands(when, step))
 }
 
-// halfway returns the commands of a step after its first. On independent nodes it returns
-// only the command that completes the quorum.
+// halfway returns the commands of a step, without the first. On independent nodes it returns only
+// the command that completes the quorum.
 func (w World) halfway(when testbed.When, step string) []spot {
 	all := w.commands(when, step)
 	if len(all) < 2 {
@@ -146,17 +145,17 @@ func (w World) renewals(when testbed.When) []spot {
 
 // Named schedules aim at every spot that can make a difference.
 
-// most is the number of commands of a step at which schedules strike. Later ones repeat the
+// most is the number of commands of a step at which schedules strike. Later commands repeat
 // earlier ones: a watchdog's renewals, a waiting client's polls.
 var most = map[string]int{
 	testbed.StepAcquire: 4, testbed.StepRelease: 3,
 	testbed.StepHold: 2, testbed.StepRead: 2, testbed.StepTouch: 2,
 }
 
-// boundaries returns one side of the commands in World.Points, in the protocol's order, of
-// the given steps, or of all steps if none are given. Of independent nodes it takes only
-// the first, the one that completes the quorum and the last. There the second command of an
-// acquire is the clean-up of a failed attempt.
+// boundaries returns one side of the commands in World.Points, in the protocol's order. It takes
+// the commands of the given steps, or of all steps if none are given. With independent nodes it
+// takes only the first node, the node that completes the quorum, and the last node. There the
+// second command of an acquire cleans up a failed attempt.
 func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	if len(steps) == 0 {
 		steps = protocol
@@ -188,7 +187,7 @@ func (w World) struck(p testbed.Point) bool {
 	return false
 }
 
-// later returns the spots before the commands of an acquire after its first.
+// later returns the spots before the commands of an acquire, without the first command.
 func (w World) later() []spot {
 	return slices.DeleteFunc(w.boundaries(testbed.Before, testbed.StepAcquire), func(s spot) bool {
 		if len(w.Nodes) == 1 {
@@ -198,8 +197,9 @@ func (w World) later() []spot {
 	})
 }
 
-// granted returns the spots at replies that may be the grant: on independent nodes the last
-// reply of an acquire, on one node every reply, since an acquire may take fewer commands.
+// granted returns the spots at replies that may be the grant. On independent nodes that is the
+// last reply of an acquire. On one node it is every reply, since an acquire may take fewer
+// commands than shown.
 func (w World) granted() []spot {
 	all := w.boundaries(testbed.Replied, testbed.StepAcquire)
 	if len(w.Nodes) > 1 {

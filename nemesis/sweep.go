@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// sweep says how a fault is enlarged step by step, to see from which size on a lock breaks.
-// The zero value means that the fault has no size to vary.
+// sweep says how a fault grows step by step, to find the size at which a lock breaks. The zero
+// value means that the fault has no size to vary.
 type sweep struct {
 	axis  string    // the meaning of a size: "pause ÷ TTL"
 	sizes []float64 // multiples of the lease time, ascending, never 0
 	spots func(World) []spot
-	idea  string // in the words of Action.Idea; %s stands for the size
+	idea  string // text of Action.Idea; %s stands for the size
 	// shape completes an action whose size is d.
 	shape func(w World, l lineup, d time.Duration) func(*Action)
 }
@@ -34,11 +34,11 @@ func (f Fault) Axis() string { return f.sweep.axis }
 // fault has no sweep.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.sweep.sizes) }
 
-// Sweep enumerates the schedules of a fault's sweep: each size strikes at each spot of the
-// protocol once per round, and nothing else differs between sizes. A schedule keeps its
-// place in the list if there are more rounds. Like those of Named, the schedules depend only
-// on the world. The list is empty if the fault has no sweep. The error wraps ErrNotSupported
-// if the fault has nothing to strike.
+// Sweep enumerates the schedules of a fault's sweep. In each round, each size strikes once at each
+// spot of the protocol, and schedules of different sizes differ in nothing else. More rounds only
+// append schedules to the list. The schedules depend only on the world, as those of Named do. The
+// list is empty if the fault has no sweep. The error wraps ErrNotSupported if the fault has
+// nothing to strike.
 func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
 	f, ok := ByName(fault)
 	if !ok {

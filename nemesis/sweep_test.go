@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// swept returns the schedules of a fault's sweep of a lock on one node.
+// swept returns the schedules of a fault's sweep for a lock on one node.
 func swept(t *testing.T, fault string, rounds int) []Schedule {
 	t.Helper()
 	all, err := Sweep(fault, worldOf(setNXPX, testbed.Single), rounds)

@@ -11,7 +11,8 @@ import (
 type lineup struct {
 	name    string // "1of2": one of two clients is struck
 	clients int
-	// struck lists, for each action at the spot, the clients it may strike; it strikes one.
+	// struck has one entry for each action: the clients that it may strike. It strikes one of
+	// them.
 	struck [][]int
 }
 
@@ -41,8 +42,8 @@ func (w World) one() lineup {
 // both returns the line-ups with one and with two struck clients.
 func (w World) both() []lineup { return []lineup{w.one(), twoDown} }
 
-// lineups returns the line-ups with one struck client, with two, and with a single client.
-// The last is omitted at late commands of an acquire, which only a waiting client sends.
+// lineups returns the line-ups with one struck client, with two, and with a single client. The
+// single client is omitted at late commands of an acquire, which only a waiting client sends.
 func (w World) lineups(s spot) []lineup {
 	if s.step == testbed.StepAcquire && s.n > 2 {
 		return w.both()
@@ -151,9 +152,9 @@ func (w World) ring() []testbed.Link {
 	return links
 }
 
-// exactQuorum lets one client reach only a quorum of nodes for the whole trial, and strikes
-// the last node of that quorum: with this node another client has a majority. Older keys
-// have expired by then.
+// exactQuorum cuts one client off from all but a quorum of nodes for the whole trial, and strikes
+// the last node of that quorum. Other clients reach the remaining nodes, and have a majority
+// together with the struck node. Older keys have expired by then.
 func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Action)) {
 	quorum := e.quorum()
 	if len(e.Nodes) < 3 || quorum == len(e.Nodes) {

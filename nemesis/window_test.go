@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// asJSON shows facts in a failure's message, and compares them.
+// asJSON writes a value as JSON, for comparisons and failure messages.
 func asJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -22,11 +22,11 @@ func asJSON(v any) string {
 // told is the expected window of a fault, without its times.
 type told struct {
 	act    Action
-	nodes  []string // of the world
+	nodes  []string // the world's nodes
 	window history.Window
 }
 
-// linked is a link of the struck client.
+// linked returns the struck link, from c0 to n0.
 func linked(d history.Direction) []history.Link {
 	return []history.Link{{From: "c0", To: "n0", Direction: d}}
 }
@@ -97,8 +97,8 @@ var toldBy = map[string]told{
 	}},
 }
 
-// strikeHolder carries out the action when c0 holds a lock, and returns its window as it
-// was opened and closed.
+// strikeHolder carries out the action when c0 holds a lock. It returns the action's window as
+// opened and as closed.
 func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed history.Window) {
 	t.Helper()
 	e := newFakeEnv(t, 3, nodes...)
@@ -126,7 +126,7 @@ func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed histor
 	if err := Run(t.Context(), Plan{a}, e, rec); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Minute) // for what is on its way
+	time.Sleep(time.Minute) // so that messages on their way arrive
 	for _, op := range rec.Ops() {
 		if op.Window != nil && op.Type == history.Invoke {
 			opened = *op.Window
@@ -171,8 +171,7 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 	}
 }
 
-// timeless returns a window without its plan, and without the place and time at which it
-// struck.
+// timeless returns a window without its plan, and without the place and time of the strike.
 func timeless(w history.Window) history.Window {
 	w.Planned = nil
 	i := *w.Impact

@@ -15,7 +15,7 @@ type World struct {
 	Clients  int              `json:"clients"`
 	Nodes    []string         `json:"nodes"` // in the clients' order; {"n0"} unless independent
 	Topology testbed.Topology `json:"topology"`
-	// Capabilities are the testbed's, for faults whose plans depend on them.
+	// Capabilities are those of the testbed. Some faults' plans depend on them.
 	Capabilities []testbed.Capability `json:"capabilities,omitempty"`
 	// TTL, Hold and Retry are the workload's lease time, time in the critical
 	// section and pause between attempts. Retry 0 means TTL/20.
@@ -26,17 +26,18 @@ type World struct {
 	Duration time.Duration `json:"duration"`
 	// CommandTimeout is the clients' read timeout; 0 = 3 s, as in testbed.Setup.
 	CommandTimeout time.Duration `json:"commandTimeout"`
-	// Points are the points that a fault-free trial of this recipe and workload
-	// passed, from Points. Their Client means nothing.
+	// Points are the points that a fault-free probe trial of this recipe and workload passed (see
+	// the function Points). Their Client has no meaning.
 	Points []testbed.Point `json:"points"`
-	// Deadlines says that leases of that trial claimed a deadline, from Deadlines.
+	// Deadlines says that leases of the probe trial claimed a deadline (see the function
+	// Deadlines).
 	Deadlines bool `json:"deadlines,omitempty"`
-	// Scripts says that clients of that trial ran Lua scripts, from Scripts.
+	// Scripts says that clients of the probe trial ran Lua scripts (see the function Scripts).
 	Scripts bool `json:"scripts,omitempty"`
-	// Times says that clients of that trial asked nodes for the time, from AsksTime.
+	// Times says that clients of the probe trial asked nodes for the time (see AsksTime).
 	Times bool `json:"times,omitempty"`
-	// KeyLife is the longest life of a granted key in that trial, from KeyLife; 0 = keys
-	// never expire.
+	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
+	// 0 = keys never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
 	Claims  history.Claims `json:"claims"`
 }
@@ -54,14 +55,14 @@ func (w World) check() error {
 	return nil
 }
 
-// Durations that plans use.
+// The following methods return durations for plans.
 
 // lease returns how long a crashed client's lock keeps others out, as the recipe claims,
 // but at least the lease time.
 func (w World) lease() time.Duration { return max(w.TTL, w.Claims.Recovery) }
 
-// outlast returns a duration longer than the lease plus a retry and a hold. In a trial that
-// is too short for it, the duration is based on the lease time alone.
+// outlast returns a duration longer than the lease plus a retry and a hold. In a trial that is too
+// short for that, the duration is based on TTL instead of lease.
 func (w World) outlast() time.Duration {
 	long := w.lease() + 3*w.TTL/5
 	if long > 3*w.Duration/4 {
@@ -70,9 +71,9 @@ func (w World) outlast() time.Duration {
 	return long
 }
 
-// readable returns the minimum duration of a fault before "another client has the lock"
-// means anything. A reader may hold beside a reader, so for read-write locks the lease must
-// be over.
+// readable returns the minimum duration of a fault that ends when another client has the lock. A
+// second reader may hold a read-write lock beside the first, which proves nothing. So the fault
+// outlasts the lease of a read-write lock.
 func (w World) readable() time.Duration {
 	if w.Claims.ReadWrite {
 		return w.TTL + w.TTL/10
@@ -80,7 +81,7 @@ func (w World) readable() time.Duration {
 	return 0
 }
 
-// retries returns a stall of a few attempts, shorter than a lease.
+// retries returns the length of a stall: a few attempts of another client, but less than a lease.
 func (w World) retries() time.Duration {
 	retry := w.Retry
 	if retry <= 0 {
@@ -104,12 +105,12 @@ func (w World) givenUp() time.Duration { return w.timeout() + w.TTL/20 }
 // lease.
 func (w World) brief() time.Duration { return w.TTL / 5 }
 
-// moment returns a short time after which a command does not fall into the same millisecond
-// as an earlier one.
+// moment returns a short time that puts a command into a later millisecond than the command before
+// it.
 func (w World) moment() time.Duration { return w.TTL / 100 }
 
-// late returns a delay within a lease that is long enough for others to ask before the
-// release.
+// late returns a delay within a lease that is long enough for other clients to ask for the lock
+// before the release.
 func (w World) late() time.Duration { return 7 * w.TTL / 10 }
 
 // far returns a clock offset longer than any life that a recipe may give a lock.

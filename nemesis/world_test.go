@@ -11,17 +11,17 @@ const testTTL = time.Second
 
 var fiveNodes = []string{"n0", "n1", "n2", "n3", "n4"}
 
-// commands are how many commands the steps of a recipe send to each node.
+// commands is the number of commands that a recipe's acquire and release send to each node.
 type commands struct{ acquire, release int }
 
-// Recipes that worlds are about.
+// The numbers of commands of some recipes.
 var (
 	setNXPX = commands{1, 1}
 	getDel  = commands{1, 2}
 )
 
-// worldOf is a campaign's default world for a recipe whose keys live for a lease, with the
-// points that a probe of it shows.
+// worldOf returns a campaign's default world for a recipe that sends these commands, with the
+// points that a probe trial of it shows. The recipe's keys live for a lease.
 func worldOf(sends commands, topology testbed.Topology) World {
 	w := World{
 		Clients: 3, Nodes: []string{"n0"}, Topology: topology,

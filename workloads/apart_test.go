@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// apart is Body with every client on its own, as in a process of its own.
+// apart does what Body does, but runs each client on its own, as if in a process of its own.
 func (w Workload) apart(ctx context.Context, world World) error {
 	world.Resources = w.Resources(world.Opts, world.Claims)
 	errs, leaves := make([]error, world.Opts.Clients), make([]func(), world.Opts.Clients)
@@ -49,7 +49,7 @@ func TestClientsApartShareWhatLocksGuard(t *testing.T) {
 	}
 }
 
-// unreachable is a resource in a process that has gone.
+// unreachable is a resource in a process that has ended.
 type unreachable struct{}
 
 var errGone = errors.New("gone")

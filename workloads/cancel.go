@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// cancel has impatient clients, like a service whose request has ended: the context of an
-// attempt ends between two of its commands, during one, or while it waits for others. Half
-// of the contexts have a deadline, which a client library may check in advance; the others
-// are cancelled. Keys that such an attempt leaves on the nodes keep others out, although no
-// client died and no message was lost.
+// cancel has impatient clients, like a service whose request has ended. The context of an attempt
+// ends between two of its commands, during a command, or while the attempt waits for others. Half
+// of the contexts have a deadline, which a client library may check in advance; the others are
+// cancelled. Keys that such an attempt leaves on the nodes keep others out, although no client
+// died and no message was lost.
 var cancel = Workload{
 	Name:    "cancel",
 	Doc:     "attempts to take the lock have deadlines, or are cancelled half-way, at any moment",
@@ -35,8 +35,8 @@ const (
 	offBeat = 500 * time.Nanosecond
 )
 
-// cancelChoice draws a client's patience, from less than the time of a command to a lease.
-// Each order of magnitude is equally likely.
+// cancelChoice draws a client's patience, between a little less than any command takes and a whole
+// lease. Each order of magnitude is equally likely.
 func cancelChoice(s *Section, o Options, own float64) {
 	if own < patientSections {
 		return
@@ -48,9 +48,9 @@ func cancelChoice(s *Section, o Options, own float64) {
 	s.Cancel = int(scale*(1<<20))%2 == 1
 }
 
-// asking returns the context for acquiring the lock of the current section. It ends with
-// the client's patience, or by stop. In the liveness phase, where all clients wait for a
-// turn, it is simply all.
+// asking returns the context for acquiring the lock of the current section. The context ends with
+// the client's patience, or by stop. In the liveness phase, in which all clients wait for a turn,
+// the context is all itself.
 func (s *session) asking(all context.Context) (ctx context.Context, stop context.CancelFunc) {
 	switch {
 	case s.current.Patience == 0 || s.healing():
@@ -68,9 +68,9 @@ func (s *session) asking(all context.Context) (ctx context.Context, stop context
 	}
 }
 
-// early is the time between a context's end and its later deadline. Otherwise, on a virtual
-// clock, a connection that waits until the deadline would wake at the same instant as the
-// context ends, and could see either state.
+// early is how long before its deadline a context ends. If both came at the same instant of a
+// virtual clock, a connection that waits until the deadline would wake just as the context ends,
+// and could see either state.
 const early = 100 * time.Nanosecond
 
 // deadlined is a context that announces a deadline but ends a moment before it.

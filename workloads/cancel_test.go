@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// At whatever moment an attempt's context ends, the trial can be repeated exactly, and the
-// recorded outcome is true.
+// Whenever an attempt's context ends, the trial can be repeated exactly, and the recorded outcome
+// is true.
 func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 	for _, lock := range []string{"set-nx-px", "setnx-expire", "getset", "redisson", "redlock-naive", "reentrant-hash-watchdog"} {
 		t.Run(lock, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 					}
 				}
 			}
-			// Who asks several nodes knows that it did not get them all.
+			// A client that asks several nodes knows whether all of them granted.
 			if unknown == 0 && lock != "redlock-naive" || busy == 0 {
 				t.Errorf("%d attempts of unknown outcome, %d refused: want some of each", unknown, busy)
 			}

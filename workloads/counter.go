@@ -2,10 +2,10 @@ package workloads
 
 import "github.com/lockstorm/lockstorm/history"
 
-// counter increments a shared value several times in each critical section. It shows more
-// than mutex: the resource itself counts the increments in a second register. If the first
-// register is smaller, the difference is the number of lost updates. Even a client that
-// gets in late still comes between two increments of the holder.
+// counter increments a shared value several times in each critical section. It shows more than
+// mutex does: the resource itself counts the increments in a second register, so the difference
+// between the two registers is the number of lost updates. Even a client that gets in late comes
+// between two increments of the holder.
 var counter = Workload{
 	Name:    "counter",
 	Doc:     "several increments under the lock; a second value counts them, so that the difference of the two is what was lost",
@@ -15,8 +15,8 @@ var counter = Workload{
 	tallied: true,
 }
 
-// increments per critical section: enough to be interrupted in the middle, few enough
-// for a readable history.
+// increments is the number of increments per critical section: enough for an interruption in the
+// middle, few enough for a readable history.
 const increments = 4
 
 func counterSection(s *session, lock string) error {

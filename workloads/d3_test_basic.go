@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// d3TestBasic is D3's testBasicLockUnLock: a client takes the lock and releases it after 1 s,
-// a tenth of the lease. Meanwhile another one tries to lock, and then to unlock with a token
-// of its own: both must fail.
+// d3TestBasic is D3's testBasicLockUnLock: a client takes the lock and releases it after 1 s, a
+// tenth of the lease. Meanwhile another client tries to lock, and then to unlock with a token of
+// its own. Both attempts must fail.
 //
-// docs/measurements.md has what the test would have shown.
+// docs/measurements.md describes what the test would have shown.
 var d3TestBasic = Workload{
 	Name:     "d3-test-basic",
 	Doc:      "D3's testBasicLockUnLock: while one client holds the lock another tries to lock, and to unlock",

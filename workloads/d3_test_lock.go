@@ -7,13 +7,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// d3TestLock is D3's testLock: ten threads try a lock without end. Who gets it holds it for 10
-// s, the whole lease, without renewal; who does not tries again after 10 s. The test asserts
-// nothing and never ends: it logs who got the lock and when, not when it was released. The
-// times scale with the lease. What the document's key guards by its name, increase_i, is
-// incremented here.
+// d3TestLock is D3's testLock: ten threads try a lock without end. A thread that gets the lock
+// holds it for 10 s, the whole lease, without renewal. A thread that is refused tries again after
+// 10 s. The test asserts nothing and never ends. It logs the grants and their times, but no
+// releases. In this workload the times scale with the lease, and the holder increments a counter,
+// as the name of the document's key, increase_i, suggests.
 //
-// docs/measurements.md has what the test would have shown.
+// docs/measurements.md describes what the test would have shown.
 var d3TestLock = Workload{
 	Name:     "d3-test-lock",
 	Doc:      "D3's testLock: ten clients hold the lock for exactly a lease; whoever is refused tries again after a lease",

@@ -24,7 +24,7 @@ func anyOptions(t *rapid.T) Options {
 	}
 }
 
-// around reports whether d is 0.5 to 1.5 times the mean, to the microsecond.
+// around reports whether d is 0.5 to 1.5 times the mean, and in whole microseconds.
 func around(d, mean time.Duration) bool {
 	return d >= mean/2-time.Microsecond && d <= mean*3/2+time.Microsecond && d%time.Microsecond == 0
 }
@@ -46,7 +46,7 @@ func TestDecisionsAreAPureFunctionWithinTheirBounds(t *testing.T) {
 				if w.Decide(o, client, n) != s {
 					t.Fatal("a script changed what was decided")
 				}
-				if w.Document != "" { // its times are its document's
+				if w.Document != "" { // the document determines the workload's times
 					if (s.Hold+s.Rest)%time.Microsecond != 0 || s.Hold > max(o.longest(), o.outlast()) || s.Rest > 2*o.Hold+time.Microsecond && !around(s.Rest, o.Rest) {
 						t.Fatalf("%+v of %+v", s, o)
 					}
@@ -61,7 +61,7 @@ func TestDecisionsAreAPureFunctionWithinTheirBounds(t *testing.T) {
 	}
 }
 
-// A change of one option leaves the decisions that depend on the other options as they were.
+// A change of one option does not change the decisions that depend on other options.
 func TestADialMovesOnlyWhatHangsOnIt(t *testing.T) {
 	w, _ := ByName("mutex")
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,7 +159,7 @@ func TestOptionsThatNoTrialCanBeMadeOfAreRefused(t *testing.T) {
 	}
 }
 
-// invokedAt lists when a client asked for a lock.
+// invokedAt returns the times at which a client asked for a lock.
 func invokedAt(ops []history.Op, client int) (at []time.Duration) {
 	for _, op := range ops {
 		if op.Client == client && op.F == history.FAcquire && op.Type == history.Invoke {
@@ -174,7 +174,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 	opts.Keys = 2
 	opts.Script = [][]Section{
 		{{Lock: 1, Hold: 700 * time.Millisecond, Rest: 30 * time.Millisecond}, {Lock: 0, Hold: 20 * time.Millisecond}},
-		{}, // and the third has no list
+		{}, // an empty list; the third client has no list
 	}
 	var mu sync.Mutex
 	var resting []int

@@ -8,26 +8,26 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// extend prolongs leases on demand, like a service whose work may take longer than a lease
-// and that trusts no watchdog: it does a part of its work, extends the lease, and works on.
-// Some sections outlast their first lease but extend in time. Others pause before an
-// extension for longer than the lease, and then extend without checking the clock: a client
-// that succeeds although another had the lock meanwhile works on data that the other has
-// changed.
+// extend prolongs leases on demand, like a service whose work may take longer than a lease and
+// that trusts no watchdog. The client does a part of its work, extends the lease, and works on.
+// Some sections outlast their first lease but extend in time. In others the client pauses before
+// an extension for longer than the lease, and then extends without checking its clock. If such an
+// extension succeeds although another client had the lock meanwhile, the client works on data that
+// the other client has changed.
 var extend = Workload{
 	Name:   "extend",
 	Doc:    "the holder prolongs its lease while it works; some holders do so after it has ended",
 	Suits:  func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
 	Asks:   func(c history.Claims) bool { return c.Extends },
 	choose: extendChoice,
-	// Late extensions come after the lease's end, as if the work took too long.
+	// Late extensions come after the lease has ended, as if the work took too long.
 	Like:    []string{"slow-work"},
 	section: extendSection,
 	values:  1,
 	late:    true,
 }
 
-// Shares of critical sections: longer than a lease, and with a late extension.
+// Shares of critical sections: those longer than a lease, and those with a late extension.
 const (
 	longSections   = 1.0 / 4
 	lateExtensions = 1.0 / 4
@@ -42,8 +42,8 @@ func extendChoice(s *Section, o Options, own float64) {
 	}
 }
 
-// extensions per critical section: each of the extensions+1 parts of the longest work
-// is shorter than a lease.
+// extensions is the number of extensions per critical section. They divide the work into
+// extensions+1 parts; even in the longest sections each part is shorter than a lease.
 const extensions = 2
 
 func extendSection(s *session, lock string) error {
@@ -67,7 +67,7 @@ func (s *session) workAndExtend(h *hold) error {
 		if err := s.work(h, extensions+1); err != nil {
 			return err
 		}
-		lost := h.isLost() // who extends late does not look again
+		lost := h.isLost() // a client that extends late does not look again
 		if late > 0 && !s.healing() {
 			if err := s.sleep(late); err != nil {
 				return err
@@ -87,9 +87,9 @@ func (s *session) workAndExtend(h *hold) error {
 	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
 }
 
-// extend asks once for a longer lease and records the result. A client that is refused knows
-// that its lease ended; a client that gets no answer keeps its deadline. A loss that is
-// reported before the answer stays a loss, whatever the answer.
+// extend asks once for a longer lease and records the result. A client that is refused knows that
+// its lease ended. A client that gets no answer keeps its deadline. A loss that is reported before
+// the answer stays a loss, whatever the answer is.
 func (s *session) extend(h *hold) error {
 	e, ok := h.handle.(locks.Extender)
 	if !ok {

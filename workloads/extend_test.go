@@ -67,7 +67,7 @@ func (l *gullible) Unlock(ctx context.Context, lease locks.Lease) error {
 	return err
 }
 
-// said is what an oracle says of a trial.
+// said returns the verdict of one oracle on a trial.
 func said(t *testing.T, e history.Evidence, oracle string) checker.Verdict {
 	t.Helper()
 	all := verdicts(t, e)

@@ -13,19 +13,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeEnv is an Env without Redis: its locks live in memory, its clock is the
-// bubble's, and at, if set, is called at each step.
+// fakeEnv is an Env without Redis. Its locks live in memory, and its clock is that of the bubble.
+// If at is set, clients call it at each step.
 type fakeEnv struct {
 	start  time.Time
 	skew   time.Duration
 	fenced bool
-	waits  bool // every acquire waits
-	apart  bool // every client on its own
-	// resource is what locks guard; nil = the real one.
+	waits  bool // the recipe claims that every acquire waits
+	apart  bool // each client runs on its own
+	// resource is the guarded resource; nil = the one from Workload.Resources.
 	resource Resource
 	at       func(client int, step string) error
-	work     func(client int) (<-chan struct{}, error) // nil = no work is prolonged
-	awake    func(client int)                          // waits while the client is frozen; nil = none ever is
+	work     func(client int) (<-chan struct{}, error) // nil = no fault prolongs work
+	awake    func(client int)                          // waits while the client is frozen; nil = no client is ever frozen
 }
 
 func (e *fakeEnv) Now() time.Duration          { return time.Since(e.start) }
@@ -59,15 +59,15 @@ type client struct {
 	i int
 }
 
-// server has the true state behind all memoryLocks of a trial: who holds which lock.
+// server has the true state behind all memoryLocks of a trial: which client holds which lock.
 type server struct {
 	mu      sync.Mutex
-	owner   map[string]int // lock → client + 1; 0 = free
+	owner   map[string]int // lock → number of the client + 1; 0 = free
 	count   map[string]int
 	readers map[string]int
 }
 
-// expire takes the lock from a client, if it has it.
+// expire takes the lock from a client that has it.
 func (s *server) expire(key string, client int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,12 +84,12 @@ type memoryLock struct {
 	deadline func() time.Time
 	fence    func() int64
 	lost     chan struct{}
-	free     bool         // for everybody, at any time
-	unlock   func() error // instead of a plain release
-	try      func() error // before anything else
-	polled   bool         // waits by bounded polling
-	waiting  bool         // waits in its own way
-	extend   func() error // prolongs the lease; nil = the lock cannot
+	free     bool         // grants the lock to every client at any time
+	unlock   func() error // replaces a plain release
+	try      func() error // runs at the beginning of each attempt
+	polled   bool         // the lock waits by bounded polling
+	waiting  bool         // the lock waits in its own way
+	extend   func() error // prolongs the lease; nil = the lock has no Extend
 }
 
 // waitingLock is a memoryLock that is a locks.Blocker.
@@ -99,7 +99,7 @@ func (l waitingLock) Lock(ctx context.Context) (locks.Lease, error) {
 	return locks.Wait(ctx, l.memoryLock, 10*time.Millisecond)
 }
 
-// extendedLock is a memoryLock that is a locks.Extender. Its leases keep their channel.
+// extendedLock is a memoryLock that is a locks.Extender. A prolonged lease keeps its Lost channel.
 type extendedLock struct{ *memoryLock }
 
 func (l extendedLock) Extend(_ context.Context, lease locks.Lease) (locks.Lease, error) {

@@ -4,10 +4,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed locking",
-// 2016): a client checks its lease, stops for longer than the lease, and writes. No check
-// of the lease could prevent that, but a resource that checks growing fences refuses the
-// write. Between the check and the late write, another client's section may run.
+// fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed locking", 2016): a
+// client checks its lease, stops for longer than the lease, and then writes. No check of the lease
+// could prevent this write, but a resource that checks growing fences refuses it. Between the
+// check and the late write, another client's section may run.
 var fencedWrite = Workload{
 	Name:     "fenced-write",
 	Doc:      "read-modify-write of a counter that checks fences; some writes come after their lease has ended",
@@ -18,8 +18,8 @@ var fencedWrite = Workload{
 			s.Late = o.outlast()
 		}
 	},
-	// Whoever is told no deadline believes until the late write is done, but the resource
-	// refuses that write.
+	// A client whose lease has no deadline believes that it holds the lock until its late write is
+	// done, but the resource refuses that write.
 	Like:    []string{"slow-work"},
 	LikeIn:  "exclusion",
 	section: mutexSection,
@@ -27,6 +27,6 @@ var fencedWrite = Workload{
 	late:    true,
 }
 
-// lateWriters is the share of critical sections whose write comes late, low enough that
-// other sections run between two of them.
+// lateWriters is the share of critical sections whose write comes late. The share is low, so that
+// other sections run between two late writes.
 const lateWriters = 1.0 / 6

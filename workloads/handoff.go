@@ -5,12 +5,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// handoff has a job that survives its worker, like a leader's: the holder works on the job
-// and notes its progress while the others wait. The next holder either finds a finished job
-// and starts another, or continues an abandoned job from the last note.
+// handoff has a job that survives its worker, like a leader's job. The holder works on the job and
+// notes its progress while the other clients wait. The next holder finds a finished job and starts
+// another, or continues an abandoned job from the last note.
 //
-// The resource has the job's number, its worker, and the number of finished parts: a crash
-// shows as a job with a second worker, whose first note shows which client got in, and how
+// The resource holds the job's number, its worker, and the number of finished parts. A crash shows
+// as a job with a second worker. The second worker's first note shows which client got in, and how
 // soon.
 var handoff = Workload{
 	Name:    "handoff",
@@ -20,14 +20,14 @@ var handoff = Workload{
 	values:  3,
 }
 
-// parts of a job.
+// parts is the number of parts of a job.
 const parts = 4
 
 func handoffSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.takeOver)
 }
 
-// takeOver finishes the current job, or does the next if it is finished.
+// takeOver continues an unfinished job, or does the next job.
 func (s *session) takeOver(h *hold) error {
 	var job, done int64
 	err := s.touch(h, testbed.StepRead, func() error {

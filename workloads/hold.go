@@ -18,7 +18,7 @@ type hold struct {
 	handle locks.Lock
 	lease  locks.Lease
 	record *history.Lease // the recorded lease; nil = no lease is known
-	lost   bool           // the holder knows that its lease ended; see also isLost
+	lost   bool           // the holder knows that its lease ended; isLost also asks the watch
 	watch  *lossWatch     // nil = nobody watches the lease
 }
 
@@ -27,7 +27,7 @@ func (s *session) op(f string, h hold) history.Op {
 	return history.Op{Process: s.process, Client: s.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
 }
 
-// recorded returns the lease in the history's form, nil for none.
+// recorded returns the lease in the history's form; nil for the zero Lease.
 func (s *session) recorded(l locks.Lease) *history.Lease {
 	if l == (locks.Lease{}) {
 		return nil
@@ -41,8 +41,9 @@ func (s *session) onTrialClock(wall time.Time) time.Duration {
 	if wall.IsZero() {
 		return 0
 	}
-	// Two clocks cannot be read at the same time. In this order the result is early by the
-	// gap, never late: the history believes no hold for longer than claimed.
+	// Two clocks cannot be read at the same time. In this order the result is too early by the
+	// time between the two readings, never too late: the history believes no hold for longer than
+	// claimed.
 	now := s.Env.Now()
 	return now + time.Until(wall)
 }
@@ -72,7 +73,7 @@ func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
 	return a.s.attempt(ctx, a.h, a.s.try(a.h))
 }
 
-// Unlock satisfies locks.Lock; waiting never calls it.
+// Unlock satisfies locks.Lock. Nothing calls it while a client waits for a lock.
 func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 	return a.h.handle.Unlock(ctx, l)
 }
@@ -89,8 +90,8 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	}
 }
 
-// attempt makes one acquire by take and records it. Its error is the lock's own, or ended.
-// If ctx has already ended, it sends nothing and returns ErrBusy.
+// attempt makes one acquire by take and records it. Its error is the lock's own, or of type ended.
+// If ctx has already ended, attempt sends nothing and returns ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
@@ -139,9 +140,9 @@ func outcome(err error) (history.Type, history.Reason, string) {
 	}
 }
 
-// goOnAsNewProcess gives the client a new process number after an operation of unknown
-// outcome, as in Jepsen: the old process's operation stays open for ever. The owner stays
-// the same.
+// goOnAsNewProcess gives the client a new process number after an operation of unknown outcome, as
+// in Jepsen: the operation of the old process stays open for ever. The lock's owner is still the
+// same client.
 func (s *session) goOnAsNewProcess() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,9 +175,9 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterBlocking makes one attempt, as for every recipe that has single attempts, and then
-// waits in the recipe's own way. Only the end of the client's patience, or of the liveness phase's grace, interrupts
-// this wait.
+// enterBlocking makes one attempt, if the recipe has single attempts, and then waits in the
+// recipe's own way. Only the end of the client's patience, or of the liveness phase's grace,
+// interrupts this wait.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	ctx, stop := s.asking(s.patience)
 	defer stop()
@@ -197,8 +198,8 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// critical runs a critical section: it acquires by enter, runs body as the holder, and
-// releases. If it gets no lock, it does no more.
+// critical runs a critical section: it acquires by enter, runs body as the holder, and releases.
+// If it gets no lock, it returns.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)
 	if err != nil || !ok {
@@ -226,12 +227,12 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 	case s.ctx.Err() != nil:
 		return false, s.ctx.Err()
 	}
-	// Refused, out of attempts or unknown: a service would report that and try again later.
+	// Refused, out of attempts or unknown: a service would report this result and try again later.
 	return false, s.sleep(s.current.Retry)
 }
 
-// leave releases the hold once and records the result. A lease that ends by its release is
-// not lost.
+// leave releases the hold once and records the result. A lease that ends because of the release is
+// not recorded as lost.
 func (s *session) leave(h *hold) error {
 	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
 		return err
@@ -256,9 +257,9 @@ func (s *session) leave(h *hold) error {
 	return s.ctx.Err()
 }
 
-// look is the check that a careful client makes before it touches the resource: it reads
-// its own clock and Lost. When the client first finds that the lease has ended, it records
-// that, and it never touches the resource under that hold again.
+// look is the check that a careful client makes before it touches the resource: it reads its own
+// clock and Lost. When the client first finds that the lease has ended, look records the loss. The
+// client never touches the resource under that hold again.
 func (s *session) look(h *hold) (mayTouch bool, err error) {
 	switch {
 	case h.isLost():
@@ -307,8 +308,8 @@ func (s *session) work(h *hold, parts int) error {
 // healing reports whether the liveness phase has begun.
 func (s *session) healing() bool { return s.healed.Load() != 0 }
 
-// lateWrite makes a write, the last step of a touch. If the current section has Late, the
-// client stops before its first write.
+// lateWrite makes the write of a touch. If the current section has a Late, the client stops for
+// that long before its first write.
 func (s *session) lateWrite(h *hold, values ...int64) error {
 	late := s.current.Late
 	if s.current.Late = 0; late > 0 && !s.healing() {
@@ -319,8 +320,8 @@ func (s *session) lateWrite(h *hold, values ...int64) error {
 	return s.write(h, values...)
 }
 
-// lag delays a write: meanwhile the client may learn that its lease is lost, but it can no
-// longer recall the write.
+// lag delays a write. Meanwhile the client may learn that its lease is lost, but it can no longer
+// recall the write.
 func (s *session) lag(h *hold, late time.Duration) error {
 	until := s.Env.Now() + late.Round(time.Microsecond)
 	for {
@@ -340,7 +341,7 @@ func (s *session) lag(h *hold, late time.Duration) error {
 	}
 }
 
-// touch calls look, marks the step, in which a fault can still strike, and then calls do.
+// touch calls look and begins the step, in which a fault can still strike. Then it calls do.
 func (s *session) touch(h *hold, step string, do func() error) error {
 	may, err := s.look(h)
 	if err != nil || !may {

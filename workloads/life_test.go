@@ -16,8 +16,8 @@ type processClient struct {
 
 func (c *processClient) Locks() *locks.Client { return &locks.Client{Context: c.process} }
 
-// A client's calls end with its process, as that of a crashed client ends when its code keeps the
-// trial from its end; and with the trial, and with stop.
+// A client's calls end with the client's process, with the trial, and with stop. The process of a
+// crashed client ends even if the client's code keeps the trial from ending.
 func TestCallsEndWithTheirProcess(t *testing.T) {
 	for name, end := range map[string]func(process, trial, stop context.CancelFunc){
 		"the process": func(process, _, _ context.CancelFunc) { process() },

@@ -6,9 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Each step of a holder has one place where a fault can prolong its work: hold before the
-// first look at the lease, read between the read and the next look, touch between the look
-// and the write.
+// In each step, a holder has one place where a fault can prolong its work. In step hold it is
+// before the first look at the lease, in step read between the read and the next look, and in step
+// touch between that look and the write.
 
 // begin begins the work of a holder.
 func (s *session) begin(h *hold) error {
@@ -18,9 +18,9 @@ func (s *session) begin(h *hold) error {
 	return s.prolonged(h, true)
 }
 
-// prolonged works on for as long as a fault wants it. A careful client whose lease is
-// reported lost stops if stops is true: its work can still be called off. If the work never
-// comes back, it returns testbed.ErrHung.
+// prolonged works on for as long as a fault demands. If stops is true, a careful client stops when
+// its lease is reported lost, because its work can still be called off. If a fault hangs the work,
+// prolonged returns testbed.ErrHung.
 func (s *session) prolonged(h *hold, stops bool) error {
 	for {
 		done, err := s.client.Work(s.ctx)

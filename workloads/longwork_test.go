@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slowOnce prolongs the first work of client 0 in each of the given calls, for d.
+// slowOnce prolongs client 0's work by d in the given calls of Work, counted from 1.
 func slowOnce(d time.Duration, calls ...int) func(int) (<-chan struct{}, error) {
 	n := 0
 	return func(client int) (<-chan struct{}, error) {
@@ -25,8 +25,8 @@ func slowOnce(d time.Duration, calls ...int) func(int) (<-chan struct{}, error) 
 	}
 }
 
-// Each step of a section, hold, read and touch, has one place at which its work may be
-// prolonged.
+// Each step of a section (hold, read and touch) has one place at which a fault may prolong its
+// work.
 func TestLongWorkIsDoneWhereItsStepHasIt(t *testing.T) {
 	const long = 300 * time.Millisecond
 	for call, want := range map[int]string{1: "acquire read", 2: "read write", 3: "read write"} {
@@ -74,7 +74,7 @@ func TestACarefulClientStopsSlowWorkWhenItsLeaseIsLost(t *testing.T) {
 	}
 }
 
-// losing reports each client's lease as lost after that time.
+// losing reports the loss of each client's lease after the given time.
 func losing(after time.Duration) func(*memoryLock) {
 	return func(l *memoryLock) {
 		lost := make(chan struct{})
@@ -111,7 +111,7 @@ func TestAHungClientReleasesNothingAndLearnsThatItsLeaseIsLost(t *testing.T) {
 	}
 }
 
-// A client that hangs under two locks learns of the loss of each, and the history names the
+// A client that hangs under two locks learns of the loss of either lock, and the history names the
 // lock.
 func TestAClientThatHangsUnderTwoLocksLearnsOfTheLossOfEach(t *testing.T) {
 	for _, c := range []struct {

@@ -8,22 +8,21 @@ import (
 	"github.com/lockstorm/lockstorm/internal/sleep"
 )
 
-// A lock reports the loss of a lease at any time: while its holder works, but also while the
-// holder waits for the answer to another call, for example for a second lock. Each hold has a
-// watch, so that the history has the loss at the moment of the report, and not when that call
-// returns.
+// A lock may report the loss of a lease at any time: while the holder works, but also while the
+// holder waits for the answer to another call, for example for a second lock. Each hold therefore
+// has a watch: it records the loss at the moment of the report, not when that call returns.
 
 // lossWatch waits for the report that a lease is lost.
 type lossWatch struct {
 	stop    context.CancelFunc
 	noticed chan struct{} // closed when the watch has recorded the loss
 	ended   chan struct{} // closed when the watch has ended
-	err     error         // why the loss could not be recorded; valid once the watch has ended
+	err     error         // why the loss could not be recorded; valid after ended is closed
 }
 
-// within runs what a client does as the holder of h, from the grant to the release. Holds
-// may be nested. Leases under which a client hangs in its work are watched until the client's
-// context ends: their watchdogs go on, too.
+// within runs the client's work as the holder of h, from the grant to the release. Holds may be
+// nested. If the client hangs in its work, its leases are watched until its context ends, because
+// their watchdogs go on too.
 func (s *session) within(h *hold, do func() error) (err error) {
 	s.held = append(s.held, h)
 	s.watchLoss(h)
@@ -39,8 +38,9 @@ func (s *session) within(h *hold, do func() error) (err error) {
 	return do()
 }
 
-// watchLoss records the loss of h's lease from now on, until endWatch is called or the client's
-// context ends. There is no watch if the lock never reports a loss, or if nobody would notice.
+// watchLoss starts a watch that records the loss of h's lease. The watch runs until endWatch is
+// called or the client's context ends. There is no watch if the lock never reports a loss, or if
+// the client ignores such reports.
 func (s *session) watchLoss(h *hold) {
 	lost := s.lostC(h)
 	if lost == nil {
@@ -60,18 +60,18 @@ func (s *session) watchLoss(h *hold) {
 		case <-ctx.Done():
 			return
 		}
-		// If the holder itself can act at this instant, it goes first, unless it hangs: it may
-		// be about to notice the loss, or to release. Several losses of one instant are then
-		// recorded in the order of the holds, the outermost first.
+		// If the holder itself can act at this instant, it goes first, unless it hangs: it may be
+		// about to notice the loss, or to release. If several leases are lost at one instant,
+		// their losses are recorded in the order of the holds, the outermost first.
 		if s.client.Awake(ctx) == nil && sleep.For(ctx, turn) == nil {
 			w.err = s.notice(h, w)
 		}
 	})
 }
 
-// notice records a loss for the watch of h, unless the client knows of it. A deadline that
-// has passed has ended the hold already: the client will see that at its next look, unless it
-// hangs, or extends the lease first.
+// notice records the loss for the watch of h, unless the client knows of it already. A lease whose
+// deadline has passed is already over for its client, which sees that at its next look unless it
+// extends the lease first. A client that hangs never looks, so notice records its loss.
 func (s *session) notice(h *hold, w *lossWatch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func (h *hold) isLost() bool {
 	}
 }
 
-// lostC returns the channel that tells the client that the hold's lease is lost; nil if it
-// trusts its lease, or knows already.
+// lostC returns the channel that tells the client that the hold's lease is lost; nil if the client
+// ignores such reports, or knows of the loss already.
 func (s *session) lostC(h *hold) <-chan struct{} {
 	if s.Opts.Trusting || h.isLost() {
 		return nil
@@ -117,8 +117,8 @@ func (s *session) lostC(h *hold) <-chan struct{} {
 	return h.lease.Lost()
 }
 
-// told records that the lock reports the loss of the lease, as soon as the client can notice
-// it: not while the client is frozen.
+// told records the reported loss of the lease as soon as the client can notice it: not while the
+// client is frozen.
 func (s *session) told(h *hold) error {
 	if err := s.client.Awake(s.ctx); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (s *session) told(h *hold) error {
 	return s.lose(h)
 }
 
-// lose notes and records that the holder knows of the end of its lease, unless the watch has
-// recorded the loss.
+// lose records that the holder knows of the end of its lease, unless the watch has recorded the
+// loss.
 func (s *session) lose(h *hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slowly returns a call of a lock that takes this long, with this result.
+// slowly returns a call of a lock that takes the time d and returns err.
 func slowly(d time.Duration, err error) func() error {
 	return func() error {
 		time.Sleep(d)
@@ -21,7 +21,7 @@ func slowly(d time.Duration, err error) func() error {
 	}
 }
 
-// stuck returns fakeEnv.at of a client that takes this long over each step of that name.
+// stuck returns a fakeEnv.at with which clients take the time d for each step of the given name.
 func stuck(step string, d time.Duration) func(int, string) error {
 	return func(_ int, name string) error {
 		if name == step {
@@ -31,7 +31,7 @@ func stuck(step string, d time.Duration) func(int, string) error {
 	}
 }
 
-// hangsFirst is fakeEnv.work of a first client that hangs.
+// hangsFirst is a fakeEnv.work with which client 0 hangs.
 func hangsFirst(client int) (<-chan struct{}, error) {
 	if client == 0 {
 		return nil, testbed.ErrHung
@@ -39,7 +39,8 @@ func hangsFirst(client int) (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// A loss is in the history when the lock reports it, whatever the holder waits for then.
+// The history has a loss at the time at which the lock reports it, whatever the holder waits for
+// then.
 func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
 	for _, c := range []struct {
@@ -47,8 +48,8 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		env            fakeEnv
 		adapt          func(*memoryLock)
 		trusting       bool
-		// want lists the losses: of which lock, during which open operation, and how long
-		// after the report. Times are exact in virtual time, but for a nanosecond per hold.
+		// want lists the losses: the lock, the open operation during which the loss was recorded,
+		// and the time after the report. Virtual times are exact, but for a nanosecond per hold.
 		want []string
 	}{
 		{
@@ -130,7 +131,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 				end := time.Now().Add(reported)
 				l.deadline = func() time.Time { return end }
 			},
-			want: []string{"lock-0 after 210.51ms"}, // the next look
+			want: []string{"lock-0 after 210.51ms"}, // at the next look
 		},
 		{
 			name: "a client that hangs when its deadline has passed looks no more", workload: "mutex",
@@ -140,7 +141,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 				end := time.Now().Add(reported)
 				l.deadline = func() time.Time { return end }
 			},
-			want: []string{"lock-0 after 201.01ms"}, // when it begins to hang
+			want: []string{"lock-0 after 201.01ms"}, // when the client begins to hang
 		},
 		{
 			name: "a client that hangs before its deadline learns of the loss then", workload: "mutex",
@@ -166,7 +167,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			load, _ := ByName(c.workload)
 			opts := options
-			// The second client keeps the trial going when the first hangs.
+			// The second client keeps the trial going if the first one hangs.
 			opts.Clients, opts.Keys, opts.Trusting = 2, max(1, load.Locks), c.trusting
 			opts.Script = [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
 			ops, err := play(t, c.workload, &c.env, opts, c.adapt)
@@ -203,8 +204,8 @@ func losses(ops []history.Op, reported time.Duration) (all []string) {
 	return all
 }
 
-// A client that was told of the loss before its extension succeeded works on nothing that
-// the lock guards.
+// If a client learned of a loss before its extension succeeded, it does no work on the guarded
+// resource.
 func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
@@ -222,7 +223,7 @@ func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 	}
 }
 
-// Who extends late does not look first: the lock must refuse.
+// A client that extends late does not look first, so the lock must refuse.
 func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Late: time.Second, Retry: time.Millisecond}}}

@@ -7,16 +7,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lottery is D3's example: in many instances of a service a timer fires at the same moment,
-// and exactly one instance may draw ten winners. Each instance tries the lock once and, if
-// it is busy, leaves the draw to others. The holder checks whether the draw was already
-// made; if not, it draws ten winners one by one. The next holder finishes a draw that a
-// crash interrupted.
+// lottery is D3's example: in many instances of a service a timer fires at the same moment, and
+// exactly one instance may draw ten winners. Each instance tries the lock once. If the lock is
+// busy, the instance leaves the draw to the others. The holder checks whether the draw was already
+// made; if not, it draws ten winners one by one. If a crash interrupts a draw, the next holder
+// finishes it.
 //
 // D3 itself has no such check: see the workload lottery-unmarked.
 //
-// The resource has the number of the last draw and its number of winners. If two instances
-// make the same draw, one of them writes between the other's check and its last winner.
+// The resource holds the number of the last draw and its number of winners. If two instances make
+// the same draw, one of them writes between the other's check and the other's last winner.
 var lottery = Workload{
 	Name:    "lottery",
 	Doc:     "in every round all clients try at once, without waiting, and one of them may draw ten winners",
@@ -28,11 +28,11 @@ var lottery = Workload{
 	Draws:   true,
 }
 
-// winners of a draw.
+// winners is the number of winners of a draw.
 const winners = 10
 
-// drawEvery returns the time between two draws: enough for the longest draw that does not
-// overrun, and for the lock's own commands.
+// drawEvery returns the time between two draws: enough for the longest draw without an overrun,
+// and for the lock's own commands.
 func drawEvery(o Options) time.Duration { return max(2*(o.Hold+o.Rest), time.Millisecond) }
 
 // untilNextDraw returns the time to the next draw, which replaces an instance's rest. All
@@ -43,11 +43,11 @@ func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	return next + s.stagger() - now
 }
 
-// stagger returns how much later the client's timer fires than the schedule says that all
-// clients share. Its nanoseconds are odd: clients act at even ones after a message of the
-// simulated network, and no two events may share an instant of a virtual clock.
+// stagger returns how long the client's timer fires after the time that all clients share. Its
+// nanoseconds are odd. Clients act at even ones after a message of the simulated network, and no
+// two events may share an instant of a virtual clock.
 func (s *session) stagger() time.Duration {
-	const places = 98 // within the simulation's microsecond, of clients and their messages
+	const places = 98 // number of nanoseconds in each microsecond that the simulation gives to its links
 	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places
 }
 
@@ -73,8 +73,8 @@ func (s *session) draw(h *hold, round int64) error {
 	return s.drawOn(h, round, drawn)
 }
 
-// drawOn draws the winners that this round still lacks, of which some are drawn already, for
-// as long as the client does not know that its lease is lost.
+// drawOn draws the remaining winners of this round, after the given number. It stops when the
+// client knows that its lease is lost.
 func (s *session) drawOn(h *hold, round, drawn int64) error {
 	for ; drawn < winners && !h.isLost(); drawn++ {
 		if err := s.work(h, winners); err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lotteryUnmarked is D3's example as D3 has it: a timer fires in many instances of a service.
-// The instance that gets the lock draws ten winners; the others give up. No instance records
-// that the draw was made. If a timer fires after the winner has released the lock, its
-// instance draws again, although the lock excluded. The workload lottery has the record that
-// repairs this.
+// lotteryUnmarked is D3's example exactly as D3 has it: a timer fires in many instances of a
+// service. The instance that gets the lock draws ten winners; the others give up. No instance
+// records that the draw was made. If another instance's timer fires after the first has released
+// the lock, that instance draws again, although the lock excluded the two from each other. The
+// workload lottery has the record that repairs this.
 //
-// The resource records the round and the number of each winner, as the document's table in
-// MySQL would. Timers fire a little apart; some fire later than a draw takes.
+// The resource records the round and the number of each winner, as the document's MySQL table
+// would. Timers fire a little apart; some timers fire after a draw is over.
 var lotteryUnmarked = Workload{
 	Name:     "lottery-unmarked",
 	Doc:      "the lottery as D3 has it: whoever gets the lock draws, and nothing notes that the draw was made",
@@ -36,10 +36,10 @@ var lotteryUnmarked = Workload{
 	Draws:  true,
 }
 
-// lateTimer is the share of timers that fire later than the longest draw takes.
+// lateTimer is the share of timers that fire after the longest draw is over.
 const lateTimer = 1.0 / 4
 
-// lateTimers draws how late the next timer fires, which replaces an instance's rest.
+// lateTimers draws how late the next timer fires. This delay replaces an instance's rest.
 func lateTimers(s *Section, o Options, own float64) {
 	s.Rest = time.Duration(own * float64(o.Hold) / 4).Round(time.Microsecond)
 	if own < lateTimer {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The lock excludes in both lotteries. In lottery-unmarked, a winner does not record its
-// draw, so that another client whose timer fires late draws again.
+// The lock excludes in both lotteries. In lottery-unmarked a winner does not record its draw, so
+// another client whose timer fires late draws again.
 func TestOnlyTheNoteKeepsTheLotteryFromASecondDraw(t *testing.T) {
 	for _, lock := range []string{"set-nx-px", "redisson", "setnx"} {
 		for workload, want := range map[string]checker.Result{"lottery": checker.Held, "lottery-unmarked": checker.Violated} {
@@ -31,7 +31,7 @@ func TestOnlyTheNoteKeepsTheLotteryFromASecondDraw(t *testing.T) {
 	}
 }
 
-// With a short lease, some timers fire at the instant at which another client writes or
+// With a short lease, some timers fire at the same instant at which another client writes or
 // receives something.
 func TestDrawsOfAShortLeaseAreTheSameEachTime(t *testing.T) {
 	if testing.Short() {

@@ -12,33 +12,34 @@ import (
 type Options struct {
 	Clients int `json:"clients"` // concurrent client processes, at least 1
 	Keys    int `json:"keys"`    // locks that clients choose from, at least 1
-	// TTL is the lease time asked of the recipe.
+	// TTL is the lease time that clients ask for.
 	TTL time.Duration `json:"ttl"`
-	// Hold is the mean work time of a critical section between its touches of the resource;
-	// each section draws 0.5 to 1.5 times as much. Equal holds would hide flaws that show
-	// only if the first client to enter is the last to leave.
+	// Hold is the mean work time of a critical section between its touches of the resource. Each
+	// section draws 0.5 to 1.5 times as much. With equal holds, the first client to enter would
+	// never be the last to leave, and flaws that need this order would stay hidden.
 	Hold time.Duration `json:"hold"`
 	// Rest is the mean pause between two critical sections of a client.
 	Rest time.Duration `json:"rest"`
 	// Retry is the mean interval between attempts at a busy lock; each section draws 0.5 to
 	// 1.5 times as much.
 	Retry time.Duration `json:"retry"`
-	// Duration is how long faults may be injected, before the liveness phase.
+	// Duration is the time for faults, before the liveness phase.
 	Duration time.Duration `json:"duration"`
-	// Margin is added to the recovery time that the liveness phase grants.
+	// Margin is added to the recovery time in the grace of the liveness phase.
 	Margin time.Duration `json:"margin"`
 	// Overrun is the share of critical sections, 0 to 1, that work for 1.5 TTL.
 	Overrun float64 `json:"overrun,omitempty"`
 	// Tokens says where the locks' tokens come from; "" = DrawnTokens.
 	Tokens Tokens `json:"tokens,omitempty"`
-	// Trusting clients check neither the deadline nor Lost.
+	// Trusting says that clients check neither the deadline nor Lost.
 	Trusting bool `json:"trusting,omitempty"`
-	// Writers: all critical sections of a read-write lock write.
+	// Writers says that all critical sections of a read-write lock write.
 	Writers bool `json:"writers,omitempty"`
-	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
+	// Seed determines every choice that clients make. It is at most 1<<53 so that JSON keeps it
+	// exactly.
 	Seed uint64 `json:"seed"`
-	// Script lists, by client, the critical sections that it runs before it waits for the
-	// liveness phase. A client without a list runs none. If Script is empty, clients run
+	// Script lists, for each client, the critical sections that the client runs before it waits
+	// for the liveness phase. A client without a list runs none. If Script is empty, clients run
 	// sections from Workload.Decide until the liveness phase.
 	Script [][]Section `json:"script,omitempty"`
 }
@@ -48,15 +49,15 @@ type Tokens string
 
 // Sources of tokens.
 const (
-	// DrawnTokens are drawn by the recipe, usually a random one for each attempt.
+	// DrawnTokens: the recipe draws the tokens, usually a random one for each attempt.
 	DrawnTokens Tokens = "drawn"
-	// ClientTokens are the clients' names, as if a service passed its instance's name: a
-	// client uses the same token for all attempts. A lock that is no locks.TokenLocker
-	// still draws its own.
+	// ClientTokens: tokens are the clients' names, as if a service passed its instance's name. A
+	// client uses the same token for all attempts. A lock that is no locks.TokenLocker still draws
+	// its own.
 	ClientTokens Tokens = "client"
 )
 
-// Validate returns an error if no trial can run with the options, which may come from a
+// Validate returns an error if no trial can run with the options. The options may come from a
 // file.
 func (o Options) Validate() error {
 	if o.Clients < 1 || o.Keys < 1 {
@@ -121,7 +122,7 @@ func (o Options) outlast() time.Duration { return (o.TTL * 3 / 2).Round(time.Mic
 // longest returns the longest hold that does not overrun.
 func (o Options) longest() time.Duration { return (o.Hold * 3 / 2).Round(time.Microsecond) }
 
-// polls returns the maximum of D1's bounded polling (locks.Poll): attempts for about one
+// polls returns the maximum for D1's bounded polling (locks.Poll). It allows attempts for about one
 // lease, so that a client gives up only if the lock is not released in time.
 func (o Options) polls() int {
 	return max(2, int(o.TTL/max(o.Retry, time.Microsecond))) + 1

@@ -15,7 +15,7 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 	for _, tt := range []struct {
 		polled     bool
 		ttl, retry time.Duration
-		attempts   int // of a critical section; 0 = until the end
+		attempts   int // attempts of a critical section; 0 = until the end
 	}{
 		{true, time.Second, 50 * time.Millisecond, 20},
 		{true, time.Second, 300 * time.Millisecond, 3},
@@ -25,7 +25,7 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 		o := options
 		o.Clients, o.TTL, o.Retry = 1, tt.ttl, tt.retry
 		o.Duration = 20 * time.Second
-		var sections []int // attempts in each
+		var sections []int // attempts in each section
 		begun := 0
 		e := &fakeEnv{at: func(_ int, step string) error {
 			if step == testbed.StepRest {
@@ -49,7 +49,7 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 		if total := begun + sum(sections); recorded != total {
 			t.Errorf("%+v: %d of %d attempts are recorded as busy", tt, recorded, total)
 		}
-		// The section that the healing meets ends by other rules.
+		// The section during which the liveness phase begins ends by other rules.
 		whole := sections[:max(0, len(sections)-1)]
 		if wrong := slices.ContainsFunc(whole, func(n int) bool { return n != tt.attempts }); wrong || len(whole) == 0 != (tt.attempts == 0) {
 			t.Errorf("%+v: critical sections of %v attempts", tt, sections)

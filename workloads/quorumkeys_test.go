@@ -13,15 +13,15 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// keyQuorum takes several keys on one node and holds the lock if it got most of
-// them, as RedLock does with nodes.
+// keyQuorum takes several keys on one node, and holds the lock if it gets a majority of them.
+// RedLock does the same with nodes.
 type keyQuorum struct {
 	client *locks.Client
 	keys   []string
 	ttl    time.Duration
 }
 
-const votes = 3 // keys of one lock
+const votes = 3 // number of keys of one lock
 
 func init() {
 	locks.Register(locks.Recipe{
@@ -84,7 +84,7 @@ return n`
 	return nil
 }
 
-// A majority of keys on one node is put on trial as any other lock.
+// A lock made of a majority of keys on one node can be tried like any other lock.
 func TestAQuorumOfKeysIsPutOnTrial(t *testing.T) {
 	r, _ := locks.ByID("test-key-quorum")
 	if err := r.CheckClaims(time.Second, 1); err != nil {
@@ -102,7 +102,7 @@ func TestAQuorumOfKeysIsPutOnTrial(t *testing.T) {
 	}
 }
 
-// excludes wants the exclusion that the lock promises.
+// excludes checks that the oracle exclusion held.
 func excludes(t *testing.T, e history.Evidence) {
 	t.Helper()
 	all := verdicts(t, e)

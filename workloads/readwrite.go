@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWrite has readers and writers that share a pair of registers, which must be equal. A
-// writer changes one, works, and changes the other: a reader that gets in meanwhile sees
-// them differ.
+// readWrite has readers and writers that share two registers, which must be equal. A writer
+// changes one register, works, and changes the other. A reader that gets in meanwhile sees
+// different values.
 var readWrite = Workload{
 	Name:     "read-write",
 	Doc:      "readers and writers on a pair of values that must be equal",
@@ -25,8 +25,8 @@ var readWrite = Workload{
 	values:  2,
 }
 
-// readers is the share of critical sections that only read: two of three, so
-// that of three clients often two read while one wants to write.
+// readers is the share of critical sections that only read. It is two of three, so that of three
+// clients often two read while one wants to write.
 const readers = 2.0 / 3
 
 func readWriteSection(s *session, lock string) error {

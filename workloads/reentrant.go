@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// reentrant takes the lock again while holding it, to a depth of one to three, and releases
-// it as often. It retries an acquire of unknown outcome once, as services do: a recipe that
-// counts both attempts keeps a hold that nobody will release.
+// reentrant takes the lock again while holding it, to a depth of one to three, and releases it as
+// often. It retries an acquire of unknown outcome once, as services do. A recipe that counts both
+// attempts then has a hold that nobody will release.
 var reentrant = Workload{
 	Name:     "reentrant",
 	Doc:      "nested acquires by one owner around a read-modify-write",
@@ -30,7 +30,7 @@ func reentrantSection(s *session, lock string) error {
 	return s.within(&outer, func() error { return s.nest(&outer) })
 }
 
-// nest re-enters the lock, works, and releases as often as it was acquired.
+// nest re-enters the lock, works, and releases the lock as often as it was acquired.
 func (s *session) nest(outer *hold) error {
 	var inner []hold
 	for range s.current.Depth - 1 {
@@ -63,9 +63,8 @@ func (s *session) nest(outer *hold) error {
 	return s.leave(outer)
 }
 
-// reenter acquires a lock that the client already holds: one attempt, and a second one
-// if the outcome of the first is unknown. A refusal tells the holder that its lease is
-// lost.
+// reenter acquires a lock that the client already holds: by one attempt, and by a second attempt
+// if the outcome of the first is unknown. A refusal tells the holder that its lease is lost.
 func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
 	inner = hold{lock: outer.lock, handle: outer.handle}
 	for range 2 {

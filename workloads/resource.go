@@ -7,13 +7,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Resource is the resource that a lock guards. Its methods are safe for concurrent use;
-// Answer.Seq gives each call its place in one total order. An error means that the resource
-// could not be reached, for example by a process that is about to end.
+// Resource is the resource that a lock guards. Its methods are safe for concurrent use; Answer.Seq
+// gives each call its place in one total order. An error means that the caller could not reach the
+// resource, for example because its process is about to end.
 type Resource interface {
 	// Read returns the registers. Fence is the caller's fencing token; 0 = none.
 	Read(fence int64) (Answer, error)
-	// Write sets the first len(values) registers and returns all.
+	// Write sets the first len(values) registers and returns all registers.
 	Write(fence int64, values []int64) (Answer, error)
 }
 
@@ -24,8 +24,8 @@ type Answer struct {
 	Stale  bool    // refused: the resource has seen a newer fencing token
 }
 
-// Resources returns new guarded resources for a trial with these options and claims, by the
-// lock's name.
+// Resources returns new guarded resources for a trial with these options and claims. The map's
+// keys are the names of the locks.
 func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
 	all := make(map[string]Resource, max(0, o.Keys))
 	for k := range o.Keys {
@@ -37,17 +37,17 @@ func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
 // resource is a Resource in memory that never fails, since only the lock is under test. Its
 // mutex orders all reads and writes.
 type resource struct {
-	// fenced: the resource refuses a fencing token older than the greatest seen
-	// (Kleppmann 2016, "How to do distributed locking").
+	// fenced says that the resource refuses a fencing token older than the greatest token that it
+	// has seen (Kleppmann 2016, "How to do distributed locking").
 	fenced bool
-	// tallied: the resource itself counts writes in its last register.
+	// tallied says that the resource itself counts writes in its last register.
 	tallied bool
 
 	mu     sync.Mutex
 	values []int64
 	seq    int64
 	writes int64
-	fence  int64 // the greatest seen
+	fence  int64 // the greatest fencing token seen
 }
 
 // Read implements Resource.
@@ -88,13 +88,13 @@ func (r *resource) admits(fence int64) bool {
 	return true
 }
 
-// read reads the guarded resource and records that. It returns nil if the resource refuses:
-// the client then knows that its lease ended.
+// read reads the guarded resource and records the operation. It returns nil if the resource
+// refuses; the client then knows that its lease ended.
 func (s *session) read(h *hold) ([]int64, error) {
 	return s.use(h, history.FRead, nil, s.Resources[h.lock].Read)
 }
 
-// write writes the guarded resource and records that, with the resulting values. If the
+// write writes the guarded resource and records the operation with the resulting values. If the
 // resource refuses, the client knows that its lease ended.
 func (s *session) write(h *hold, values ...int64) error {
 	_, err := s.use(h, history.FWrite, values, func(fence int64) (Answer, error) {
@@ -103,7 +103,7 @@ func (s *session) write(h *hold, values ...int64) error {
 	return err
 }
 
-// use makes and records an operation on the resource. After a refusal it also records the
+// use performs an operation on the resource and records it. After a refusal it also records the
 // loss of the lease, which even a trusting client notices.
 func (s *session) use(h *hold, f string, values []int64, do func(fence int64) (Answer, error)) ([]int64, error) {
 	op := s.op(f, *h)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// gaps lets everybody in at any time, with a fence that grows.
+// gaps makes a lock that lets every client in at any time, with growing fences.
 func gaps() func(*memoryLock) {
 	var last int64
 	return func(l *memoryLock) {
@@ -41,7 +41,7 @@ func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
 	for _, trusting := range []bool{false, true} {
 		opts := options
 		opts.Trusting, opts.Clients = trusting, 2
-		// The first stops before its write, the second gets in meanwhile.
+		// The first client stops before its write, and the second gets in meanwhile.
 		opts.Script = [][]Section{{{Late: 400 * time.Millisecond}}, {{Retry: 1}, {Retry: 1}}}
 		ops, err := play(t, "mutex", &fakeEnv{fenced: true}, opts, gaps())
 		if err != nil {
@@ -113,7 +113,7 @@ func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
 			t.Errorf("%s: the late section took %v, want %v and little more", name, took, opts.TTL)
 		}
 	}
-	for seed := range uint64(40) { // in a sixth of them it would be
+	for seed := range uint64(40) { // outside the liveness phase, a sixth of the sections would be late
 		opts := options
 		opts.Seed, opts.Clients, opts.Duration = seed, 1, time.Microsecond
 		ops, err := play(t, "fenced-write", &fakeEnv{fenced: true}, opts, nil)

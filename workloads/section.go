@@ -12,24 +12,24 @@ type Section struct {
 	Lock  int           `json:"lock,omitempty"`  // number of the lock, from 0
 	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock; "" = write
 	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
-	Retry time.Duration `json:"retry"`           // between two attempts to get in
-	// Hold is the total work time between touches of the resource. In the liveness phase,
-	// where all clients wait for a turn, it is at most 1.5 times Options.Hold.
+	Retry time.Duration `json:"retry"`           // pause between two attempts to acquire
+	// Hold is the total work time between touches of the resource. In the liveness phase, in which
+	// all clients wait for a turn, the work takes at most 1.5 times Options.Hold.
 	Hold time.Duration `json:"hold"`
-	// Late is the time for which the client stops between its last check of the lease and
-	// its next write, as in a garbage collection; ignored in the liveness phase.
+	// Late is how long the client stops between its last check of the lease and its next write, as
+	// in a garbage collection. It is ignored in the liveness phase.
 	Late time.Duration `json:"late,omitempty"`
 	Rest time.Duration `json:"rest"` // pause after the section
-	// Patience is how long the client tries to acquire before the attempts' context ends; 0
-	// = until it succeeds. It does not apply in the liveness phase.
+	// Patience is how long the client tries to acquire before the context of its attempts ends; 0
+	// = until it succeeds. It is ignored in the liveness phase.
 	Patience time.Duration `json:"patience,omitempty"`
-	// Cancel: the context is cancelled after Patience; else it has a deadline from the
-	// start.
+	// Cancel says that the context is cancelled after Patience; otherwise it has a deadline from
+	// the start.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// Decide returns a client's decisions for its critical section n, counted from 0 through
-// the whole trial. It is a pure function of the options, client and n; it ignores
+// Decide returns a client's decisions for its critical section n, counted from 0 through the whole
+// trial. It is a pure function of the workload, the options, client and n, and ignores
 // Options.Script.
 func (w Workload) Decide(o Options, client, n int) Section {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(client)<<32|uint64(uint32(n))))
@@ -53,18 +53,18 @@ func (w Workload) Decide(o Options, client, n int) Section {
 	return s
 }
 
-// about returns 0.5 to 1.5 times the mean, for where from 0 to 1. The result is rounded, so
-// that clients that start at different fractions of a microsecond never coincide on a
-// virtual clock.
+// about returns 0.5 to 1.5 times the mean, for where from 0 to 1. The result is rounded to
+// microseconds, so that clients that start at different fractions of a microsecond never act at
+// the same instant of a virtual clock.
 func about(mean time.Duration, where float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + where)).Round(time.Microsecond)
 }
 
 // Scripted returns the options of the trial that recorded this history, with its clients'
-// decisions as a script: a trial with the script does the same, and single decisions can be
-// changed. The script may have one section more per client than the client began: a history
-// does not show whether a client was about to begin one. If clients gave up waiting
-// (locks.Poller), the script may have too few.
+// decisions as a script. A trial with the script does the same, and single decisions can be
+// changed. The script may have one section more per client than the client began, because a
+// history does not show whether a client was about to begin one. If clients gave up waiting
+// (locks.Poller), the script may have too few sections.
 func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	begun := w.begun(o.Clients, ops)
 	script := make([][]Section, max(0, o.Clients))

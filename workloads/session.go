@@ -18,18 +18,17 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// session is one client at work. It is used by one goroutine, and by the watches of its
-// holds.
+// session is one client at work. Its own goroutine and the watches of its holds use it.
 type session struct {
 	*run
 	ctx  context.Context
 	stop context.CancelFunc // ends ctx
-	// patience ends with the grace of the liveness phase. Only a locks.Blocker uses it.
+	// patience ends at the end of the liveness phase's grace. Only a locks.Blocker uses it.
 	patience  context.Context
 	impatient context.CancelFunc // ends patience
 
-	// woken is closed after the beginning of the liveness phase, at a slightly different
-	// time for each client.
+	// woken is closed soon after the liveness phase begins, at a slightly different time for each
+	// client.
 	woken chan struct{}
 
 	id      int
@@ -45,13 +44,12 @@ type session struct {
 	// entered is the time of the last successful acquire, on the history's clock.
 	entered time.Duration
 
-	// mu guards what watches read: process, hung, and hold.lost of each watched hold. Only the
-	// client's own goroutine writes them.
+	// mu guards the fields that watches read: process, hung, and hold.lost of each watched hold.
+	// Only the client's own goroutine writes these fields.
 	mu sync.Mutex
 }
 
-// errGiveUp ends the wait for a lock that was not acquired within the grace of the liveness
-// phase.
+// errGiveUp ends the wait for a lock at the end of the liveness phase's grace.
 var errGiveUp = errors.New("not acquired within the liveness phase")
 
 // stopped reports whether err is an ordinary end of a client: a crash, work that hangs, the
@@ -97,9 +95,9 @@ func (s *session) life(ctx context.Context) (life context.Context, stop context.
 	}
 }
 
-// guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which
-// ends the history. If that code ends the goroutine, as t.Fatal does, guard cannot return: the
-// breakdown is then the run's failure. It cannot catch a panic in a goroutine that a recipe
+// guard calls do and converts a panic of the code under test to a *testbed.Breakdown, which ends
+// the history. If that code ends the goroutine, as t.Fatal does, guard cannot return, and makes
+// the breakdown the run's failure. guard cannot catch a panic in a goroutine that a recipe
 // started.
 func (r *run) guard(id int, do func() error) (err error) {
 	returned := false
@@ -132,7 +130,7 @@ func (r *run) guard(id int, do func() error) (err error) {
 	return err
 }
 
-// culprit returns the place of the panic that is being recovered, or of the call that ends the
+// culprit returns the place of the panic that is being recovered, or of the call that ended the
 // goroutine.
 func culprit() string {
 	calls := make([]uintptr, 32)
@@ -150,8 +148,8 @@ func culprit() string {
 	}
 }
 
-// live runs a client: critical sections until all faults are healed, and then until it has
-// acquired each lock once more, or the grace is over.
+// live runs a client: critical sections until all faults are healed, then the liveness phase,
+// which ends when the client has acquired each lock once more or the grace is over.
 func (s *session) live() error {
 	if err := sleep.For(s.ctx, time.Duration(s.id+1)*apart); err != nil {
 		return err
@@ -179,8 +177,8 @@ func (s *session) live() error {
 	}
 }
 
-// decide makes the next critical section the current one. It returns false if the script
-// has no more.
+// decide makes the next critical section the current one. It returns false if the client's script
+// is finished.
 func (s *session) decide() bool {
 	n := s.begun
 	switch {
@@ -216,7 +214,7 @@ func (s *session) comeBack(healed time.Duration) error {
 			s.begun++
 			err := s.workload.section(s, lockName(k))
 			if errors.Is(err, errGiveUp) {
-				break // this lock is blocked; the others still count
+				break // this lock is blocked; the client still tries the others
 			}
 			if err != nil {
 				return err

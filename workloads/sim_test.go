@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// spec is a trial as a run plans it, of a recipe on one node.
+// spec returns a trial of a recipe on one node, as a campaign plans it.
 func spec(lock, workload string, seed uint64) trial.Spec {
 	w, _ := workloads.ByName(workload)
 	return trial.Spec{
@@ -41,8 +41,8 @@ func run(t *testing.T, s trial.Spec) history.Evidence {
 	return e
 }
 
-// struck returns the same trial with a plan of the fault; ok is false if the fault has none
-// for it.
+// struck returns the same trial with a plan of the fault. ok is false if the fault has no plan for
+// the trial.
 func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Evidence) (_ trial.Spec, ok bool) {
 	t.Helper()
 	o := s.Options
@@ -61,7 +61,7 @@ func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Eviden
 	return s, true
 }
 
-// suiting lists pairs of these locks and all workloads that suit them.
+// suiting returns all pairs of one of these locks and a workload that suits it.
 func suiting(ids ...string) (pairs [][2]string) {
 	for _, id := range ids {
 		r, _ := locks.ByID(id)
@@ -83,7 +83,7 @@ func verdicts(t *testing.T, e history.Evidence) []checker.Verdict {
 	return all
 }
 
-// onResource returns the verdict of the oracle resource, for which workloads record touches.
+// onResource returns the verdict of the oracle resource, which judges recorded touches.
 func onResource(t *testing.T, e history.Evidence) checker.Verdict {
 	t.Helper()
 	all := verdicts(t, e)
@@ -94,7 +94,7 @@ func onResource(t *testing.T, e history.Evidence) checker.Verdict {
 	return all[i]
 }
 
-// A script of what clients decided makes the same trial: what shrinking starts from.
+// Clients' decisions, written as a script, give the same trial. Shrinking relies on that.
 func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 	for _, p := range suiting("set-nx-px", "reentrant-hash", "redisson", "rw-two-keys", "fenced") {
 		t.Run(p[0]+" "+p[1], func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 	}
 }
 
-// same runs a trial again from its script, and then that trial from its own script, through
-// JSON.
+// same runs a trial again from its script, and then runs that trial again from its own script.
+// Both scripts are converted to JSON and back.
 func same(t *testing.T, w workloads.Workload, s trial.Spec, original history.Evidence) {
 	t.Helper()
 	want := history.Hash(original)
@@ -158,7 +158,7 @@ func travelled(t *testing.T, o workloads.Options) (back workloads.Options) {
 	return back
 }
 
-// No workload makes a lock that keeps its word look as if it did not.
+// A sound lock violates nothing in any workload.
 func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
 	seeds := uint64(12)
 	if testing.Short() {
@@ -171,7 +171,7 @@ func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
 				for _, v := range verdicts(t, run(t, spec(p[0], p[1], seed))) {
 					about := slices.Contains([]string{"exclusion", "resource", "fencing", "liveness", "reentrancy"}, v.Oracle)
 					if orphans(v) && p[1] == "cancel" {
-						continue // what an attempt leaves that its own client ended
+						continue // keys left by attempts that their own client cancelled
 					}
 					if about && v.Result != checker.Held && v.Result != checker.NotApplicable {
 						t.Fatalf("seed %d: %s is %s: %s %v", seed, v.Oracle, v.Result, v.Why, v.Findings)
@@ -182,7 +182,7 @@ func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
 	}
 }
 
-// orphans reports whether the verdict accuses only keys that expired in the end.
+// orphans reports whether the verdict's only findings are keys that expired in the end.
 func orphans(v checker.Verdict) bool {
 	return v.Result == checker.Violated && !slices.ContainsFunc(v.Findings, func(f checker.Finding) bool {
 		return f.Cause != checker.OrphanedKey || f.Forever
@@ -214,7 +214,7 @@ func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 	}
 }
 
-// Whenever the counter shows lost updates, the oracle has found an overwritten one.
+// Whenever the counter shows lost updates, the oracle resource finds an overwritten update.
 func TestWhatTheCounterLostIsAViolationOfTheResource(t *testing.T) {
 	lossy := 0
 	for _, lock := range []string{"exists-set", "set-nx-ex", "set-nx-px"} {
@@ -242,7 +242,7 @@ func TestWhatTheCounterLostIsAViolationOfTheResource(t *testing.T) {
 	}
 }
 
-// Late writers meet a resource that has seen a newer fence, and nothing is lost.
+// Late writers meet a resource that has seen a newer fence, and no update is lost.
 func TestFencesKeepLateWritersOut(t *testing.T) {
 	refused, late := 0, 0
 	for seed := range uint64(10) {

@@ -5,10 +5,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// transfer moves one unit between two accounts, each with its own lock; the client holds
-// both locks at once. It takes them in the order of their names, to avoid deadlock, and
-// releases the first before its lease ends if it does not get the second in time. The sum
-// of all accounts must be zero; otherwise half a transfer was lost.
+// transfer moves one unit between two accounts, each with its own lock; the client holds both
+// locks at once. It takes the locks in the order of their names, to avoid deadlock. If it does not
+// get the second lock in time, it releases the first before its lease ends. The sum of all
+// accounts must be zero; otherwise half a transfer was lost.
 var transfer = Workload{
 	Name:    "transfer",
 	Doc:     "two locks held at once, taken in a fixed order: a unit goes from one account to the next",
@@ -31,9 +31,9 @@ func transferSection(s *session, lock string) error {
 	})
 }
 
-// pair returns the names of the two locks that the current section holds at once, in the
-// order of all clients. If both is false, the section takes one lock by itself: there are not
-// two, or it is the liveness phase, which acquires each lock.
+// pair returns the names of the two locks that the current section holds at once, in the order
+// that all clients use. If both is false, the section takes only one lock: either there are not
+// two locks, or the liveness phase has begun, in which a client acquires each lock by itself.
 func (s *session) pair() (first, second string, both bool) {
 	from := min(s.current.Lock, s.Opts.Keys-2)
 	if from < 0 || s.healing() {
@@ -53,7 +53,7 @@ func balanceSection(s *session, lock string) error {
 	})
 }
 
-// balance returns an account's balance; nil if the holder may not read it.
+// balance returns an account's balance as a slice of one value; nil if the holder may not read it.
 func (s *session) balance(h *hold) (values []int64, err error) {
 	err = s.touch(h, testbed.StepRead, func() (err error) {
 		values, err = s.read(h)
@@ -62,8 +62,8 @@ func (s *session) balance(h *hold) (values []int64, err error) {
 	return values, err
 }
 
-// move moves a unit, unless either lease has ended by then: a client that knows that it may
-// not write one half does not write the other.
+// move moves a unit, unless either lease has ended by then. A client that knows that it may not
+// write one half does not write the other half.
 func (s *session) move(out, in *hold) error {
 	had, err := s.balance(out)
 	if err != nil || had == nil {

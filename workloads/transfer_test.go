@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// accounts are what the last writes left, by lock.
+// accounts returns the balances after the last writes, by lock.
 func accounts(e history.Evidence) map[string]int64 {
 	last := map[string]int64{}
 	for _, op := range e.Ops {
@@ -20,7 +20,7 @@ func accounts(e history.Evidence) map[string]int64 {
 	return last
 }
 
-// nested counts the grants of a second lock to who holds a first one.
+// nested counts the grants of a second lock to a client that holds a first one.
 func nested(t *testing.T, e history.Evidence) (n int) {
 	t.Helper()
 	holds, err := checker.Holds(e)
@@ -59,8 +59,8 @@ func TestATransferHoldsTwoLocksAndLosesNothing(t *testing.T) {
 	}
 }
 
-// Every workload runs with several locks and, if the recipe takes them, with the clients' own
-// tokens.
+// Every workload runs with several locks and with tokens of the clients' own, if the recipe
+// accepts such tokens.
 func TestClientsChooseTheirTokens(t *testing.T) {
 	for _, p := range suiting("set-nx-px", "reentrant-hash") {
 		s := spec(p[0], p[1], 3)

@@ -2,12 +2,12 @@ package workloads
 
 import "github.com/lockstorm/lockstorm/history"
 
-// twoLocks takes two locks, in the order of their names, and releases the second long before
-// the first. In half of the sections the work after that release takes one and a half leases,
-// so that the client keeps the first lock only if its lock is still renewed. D3's is not: one
-// stop flag serves all keys of a client.
+// twoLocks takes two locks, in the order of their names, and releases the second long before the
+// first. In half of the sections the work after that release takes one and a half leases, so that
+// the client keeps the first lock only if its lease is still renewed. D3's lock is not: one stop
+// flag serves all keys of a client.
 //
-// The workload transfer cannot show that: it releases both locks at the end of the same work,
+// The workload transfer cannot show that flaw: it releases both locks at the end of the same work,
 // so that nothing depends on renewals after the first release.
 var twoLocks = Workload{
 	Name:     "two-locks",
@@ -29,7 +29,7 @@ const (
 	// longAfterRelease is the share of critical sections that work for more than a lease
 	// after the release of the second lock.
 	longAfterRelease = 1.0 / 2
-	// underBoth divides that work: what comes before it, under both locks, stays within a
+	// underBoth is a divisor: the work under both locks takes Hold/underBoth, which is within a
 	// lease even in long sections.
 	underBoth = 4
 )

@@ -12,8 +12,8 @@ import (
 )
 
 // A lock whose renewal has its own stop flag keeps its lease when the client releases another
-// lock. D3's lock does not: all renewals share one flag. mutex shows a renewal that races the
-// key's expiry; that is not taken for a stopped one.
+// lock. D3's lock loses it, because all renewals share one flag. The workload mutex shows a
+// renewal that races the key's expiry; such a renewal must not count as stopped.
 func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		lock, workload    string
@@ -49,7 +49,7 @@ func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 	}
 }
 
-// The workload runs unasked for those recipes for which it can show something.
+// The workload runs by default for recipes for which it can show something.
 func TestTwoLocksSuitsWhatRenews(t *testing.T) {
 	w, _ := workloads.ByName("two-locks")
 	if !w.Standard {

@@ -51,33 +51,34 @@ type Recorder interface {
 type Workload struct {
 	Name string
 	Doc  string // one sentence
-	// Suits reports whether the workload can test a recipe with these claims.
+	// Suits reports whether the workload can test a recipe with the given claims.
 	Suits func(history.Claims) bool
 	// Standard workloads run if no workload is named.
 	Standard bool
-	// Asks reports whether the workload is among the standard ones of a user's own recipe
-	// with these claims, which it suits. nil = only if it is Standard.
+	// Asks reports whether the workload runs by default for a user's own recipe with the given
+	// claims, if the workload suits it. nil = only if the workload is Standard.
 	Asks func(history.Claims) bool
-	// Document is the source that describes the workload, by locks.Document.ID. Unless named,
-	// the workload then runs for recipes of that source only. "" = no such source.
+	// Document is the source that describes the workload, by locks.Document.ID; "" = none. If it
+	// is set, the workload runs only for recipes of that source, unless a user names the workload.
 	Document string
-	// Shows are flaws of the clients' program in this workload, which a trial must show under
-	// any lock and without a fault. Unless named, the workload then runs undisturbed only.
+	// Shows are flaws of the clients' program in this workload. A trial must show them under any
+	// lock and without a fault. If there are any, the workload runs only undisturbed, unless a
+	// user names it.
 	Shows []Shown
-	// Draws: each write records a piece of work that is to be done once, as the third winner
-	// of the seventh round. See history.Claims.Draws.
+	// Draws says that each write records a piece of work that is to be done only once, such as the
+	// third winner of the seventh round. See history.Claims.Draws.
 	Draws bool
-	// Like names the faults whose effects this workload has even without them: flaws that a
-	// recipe declares under these faults may show under any fault.
+	// Like names the faults whose effects this workload has even without those faults. Flaws that
+	// a recipe declares under these faults may show under any fault.
 	Like []string
-	// LikeIn is the oracle whose flaws Like is about; "" = all oracles.
+	// LikeIn restricts Like to the flaws of one oracle; "" = all oracles.
 	LikeIn string
 	// Locks is the number of locks that a client holds at once; 0 = 1.
 	Locks int
-	// Clients is the number of clients unless another is chosen; 0 = the campaign's default.
+	// Clients is the default number of clients; 0 = the campaign's default.
 	Clients int
-	// choose makes the decisions specific to this workload. own is a random number from 0
-	// to 1. nil = no such decisions.
+	// choose makes the decisions that only this workload needs; nil = none. own is a random number
+	// from 0 to 1.
 	choose func(s *Section, o Options, own float64)
 	// section runs the session's current critical section on the named lock, from the first
 	// acquire to the last release.
@@ -86,21 +87,22 @@ type Workload struct {
 	pause func(s *session, rest time.Duration) time.Duration
 	// values is the number of registers of the guarded resource.
 	values int
-	// tallied: the resource counts writes in its last register.
+	// tallied says that the resource counts writes in its last register.
 	tallied bool
-	// once: clients do not wait for a busy lock.
+	// once says that clients do not wait for a busy lock.
 	once bool
-	// quits: a waiting client may give up at any time.
+	// quits says that a waiting client may give up at any time.
 	quits bool
-	// late: some writes outlast the lease.
+	// late says that some writes come after the lease has ended.
 	late bool
 }
 
-// Shown is a declared flaw of a workload's program: no lock is to blame for it. Oracle and
-// Cause are names in the registries.
+// Shown is a declared flaw of a workload's program; no lock is to blame for it. Oracle and Cause
+// are names in the registries.
 type Shown struct{ Oracle, Cause, Why, Source string }
 
-// Declares returns the flaw (oracle, cause) that the workload declares, and whether it does.
+// Declares returns the workload's declared flaw with this oracle and cause, and whether there is
+// one.
 func (w Workload) Declares(oracle, cause string) (Shown, bool) {
 	i := slices.IndexFunc(w.Shows, func(f Shown) bool { return f.Oracle == oracle && f.Cause == cause })
 	if i < 0 {
@@ -109,7 +111,7 @@ func (w Workload) Declares(oracle, cause string) (Shown, bool) {
 	return w.Shows[i], true
 }
 
-// all is the registry: each workload is a file and an entry here.
+// all is the registry. Each workload has its own file and an entry here.
 var all = []Workload{
 	cancel, counter, d3TestBasic, d3TestLock, d3TestReentrant, extend, fencedWrite, handoff, lottery, lotteryUnmarked, mutex, readWrite, reentrant, transfer, twoLocks,
 }
@@ -144,14 +146,14 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	return context.Cause(ctx)
 }
 
-// Client is Body for one client, if each client has its own process. The client's
-// background work, on contexts that it passed to its locks, goes on until leave is called,
-// which is after all clients have ended.
+// Client does Body's work for one client. It serves testbeds in which each client has its own
+// process. The contexts that the client passed to its locks, and so the locks' background work, go
+// on until leave is called. Call leave after all clients have ended.
 func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {
 	return w.run(ctx, world, id)
 }
 
-// run runs these clients. Leave, never nil, ends their contexts.
+// run runs these clients. leave is never nil, and ends their contexts.
 func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(), err error) {
 	r := &run{World: world, workload: w}
 	leave = r.leave
@@ -184,7 +186,8 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	return leave, r.failure
 }
 
-// begin makes a client's session, in a goroutine that the code under test may end.
+// begin makes a client's session. It does so in a goroutine of its own, because the code under
+// test may end the goroutine.
 func (r *run) begin(ctx context.Context, id int) (s *session, err error) {
 	var client sync.WaitGroup
 	client.Go(func() {
@@ -197,7 +200,7 @@ func (r *run) begin(ctx context.Context, id int) (s *session, err error) {
 	return s, cmp.Or(err, r.failure)
 }
 
-// leave ends the clients' contexts, and the watches of those that hang in their work.
+// leave ends the clients' contexts, and waits for the watches of clients that hang in their work.
 func (r *run) leave() {
 	for _, s := range r.sessions {
 		s.stop()
@@ -206,9 +209,9 @@ func (r *run) leave() {
 	r.watches.Wait()
 }
 
-// apart is the time between the starts of clients, and between notifications to all
-// clients. Otherwise they would act at the same instant of a virtual clock, in an undefined
-// order. The odd nanosecond keeps them apart even if they then wait for round times.
+// apart is the time between the starts of clients, and between notifications to all clients.
+// Without it clients would act at the same instant of a virtual clock, in an undefined order. The
+// odd nanosecond keeps clients apart even if they then wait for round times.
 const apart = 10*time.Microsecond + time.Nanosecond
 
 // watch notifies clients of the beginning of the liveness phase, and of the end of its
@@ -265,14 +268,14 @@ type run struct {
 	sessions []*session
 	healed   atomic.Int64 // start of the liveness phase on the history's clock; 0 = not yet
 
-	watches sync.WaitGroup // of all clients' holds
+	watches sync.WaitGroup // the watches of all clients' holds
 
 	mu      sync.Mutex
-	failure error // why the trial ended early, if it did
+	failure error // why the run failed; nil = it did not
 }
 
-// grace returns how long after the healing a client tries to get in once: the recipe's
-// recovery time, and the other clients' turns.
+// grace returns how long after the healing a client tries to acquire each lock once: the recipe's
+// recovery time plus the turns of the other clients.
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, o.TTL)

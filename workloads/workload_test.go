@@ -49,8 +49,7 @@ func TestAGoodLockLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// A client first makes a single attempt before it waits, unless the lock has no single
-// attempts.
+// Before a client waits, it makes a single attempt, unless the lock has no single attempts.
 func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		ops, err := play(t, "mutex", &fakeEnv{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
@@ -248,8 +247,8 @@ func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	}
 }
 
-// The client goes on as after a refusal; the history records the error with an unknown
-// outcome.
+// After such an error the client goes on as after a refusal. The history records the error with an
+// unknown outcome.
 func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 	timeout := errors.New("i/o timeout")
 	for name, failed := range map[string]struct {

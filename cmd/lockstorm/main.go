@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	peers.Register() // other projects' locks are recipes of this program too
+	peers.Register() // so that other projects' locks are recipes of this program too
 	lockstorm.Main()
 }

@@ -18,21 +18,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Counterexample is the most informative finding, with the entries that show it.
+// Counterexample is the most informative finding, with the history entries that show it.
 type Counterexample struct {
-	Oracle  string // that is violated; "" = none
+	Oracle  string // the violated oracle; "" = none
 	Finding checker.Finding
 	ops     []history.Op // in order
 	holds   []checker.Hold
 	pairs   []history.Pair
 	end     time.Duration
-	// Lines has the line of the file for each entry of the evidence, by its index; nil if
-	// entries are lines.
+	// Lines holds the line of the file for each entry of the evidence, by the entry's index; nil
+	// if each entry is a line.
 	Lines []int
 }
 
-// CounterexampleOf picks the first finding of the violated oracle with the lowest rank,
-// preferably an undeclared finding; the zero Counterexample if no oracle is violated.
+// CounterexampleOf picks the first finding of the violated oracle with the lowest rank. It prefers
+// oracles whose first finding is not declared. It returns the zero Counterexample if no oracle is
+// violated.
 func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	var t Counterexample
 	best, declared := 0, false
@@ -55,7 +56,7 @@ func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	for _, i := range t.Finding.Ops {
 		shown[i] = true
 	}
-	for _, p := range t.pairs { // also show when the acquire was invoked
+	for _, p := range t.pairs { // show the invocation of the acquire too
 		if p.Complete != nil && shown[p.Complete.Index] && p.Invoke.F == history.FAcquire {
 			shown[p.Invoke.Index] = true
 		}
@@ -69,10 +70,10 @@ func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	return t
 }
 
-// Entries returns the entries that show the finding, as they stand in the history.
+// Entries returns the entries that show the finding, unchanged.
 func (t Counterexample) Entries() []history.Op { return append([]history.Op{}, t.ops...) }
 
-// EntryLines returns the lines of the entries; nil if entries are lines.
+// EntryLines returns the lines of the entries in the file; nil if each entry is a line.
 func (t Counterexample) EntryLines() (lines []int) {
 	for _, op := range t.ops {
 		if op.Index < len(t.Lines) {
@@ -82,8 +83,8 @@ func (t Counterexample) EntryLines() (lines []int) {
 	return lines
 }
 
-// Print shows the entries, in a table with these columns, and a picture of the time around
-// them, for a terminal of that width; 0 is unlimited.
+// Print writes the entries as a table with the given columns, and a picture of the time around
+// them, for a terminal of the given width; 0 = no limit.
 func (t Counterexample) Print(w io.Writer, width int, columns func(...string) table.Writer) {
 	if t.Oracle == "" || len(t.ops) == 0 {
 		return
@@ -101,7 +102,7 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 	var all []row
 	for _, op := range t.ops {
 		if t.Lines != nil && (op.Type == history.Invoke) == (op.F == history.FAcquire) {
-			continue // a hold's acquire has no invocation, and its release no reply
+			continue // a hold in a log has an acquire without invocation and a release without reply
 		}
 		all = append(all, row{op.Time, table.Row{number(op), instant(op.Time), t.who(op), t.entryWords(op)}})
 	}
@@ -120,8 +121,8 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 
 func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
 
-// who names who did something. In a log without invocations each hold has a process of its
-// own, which means nothing.
+// who names the client of an entry. In a log without invocations each hold has its own process
+// number, which has no meaning.
 func (t Counterexample) who(op history.Op) string {
 	if t.Lines != nil {
 		return fmt.Sprintf("c%d", op.Client)
@@ -139,8 +140,8 @@ func who(op history.Op) string {
 	return fmt.Sprintf("c%d", op.Client)
 }
 
-// entryWords describes an entry. An entry of a log without invocations is the beginning or
-// the end of a hold.
+// entryWords describes an entry. In a log without invocations an entry is the beginning or the end
+// of a hold.
 func (t Counterexample) entryWords(op history.Op) string {
 	if t.Lines != nil {
 		what := map[string]string{history.FAcquire: "certainly holds ", history.FRelease: "may have stopped holding "}[op.F]
@@ -183,16 +184,16 @@ func entryWords(op history.Op) string {
 }
 
 const (
-	// pictureWidth is the number of columns for the time, mostLanes the maximum number of
-	// lanes for clients that the finding does not concern.
+	// pictureWidth is the number of columns for the time. mostLanes is the maximum number of lanes
+	// for clients that the finding does not concern.
 	pictureWidth, mostLanes = 64, 8
 	laneIndent              = "      " // as wide as a client's name
 
 	holding, waiting, unsure, idle = '█', '░', '?', '·'
 )
 
-// picture draws a lane for each client around the finding, in text, for a terminal of that
-// width; 0 is unlimited.
+// picture draws, in text, a lane for each client around the finding, for a terminal of the given
+// width; 0 = no limit.
 func (t Counterexample) picture(width int) string {
 	columns, label := pictureWidth, t.Oracle+" violated"
 	if width > 0 {
@@ -238,7 +239,7 @@ func (t Counterexample) picture(width int) string {
 	return b.String()
 }
 
-// lanes calls fill for what clients did with the lock; later calls overwrite earlier ones.
+// lanes calls fill for each client's attempts and holds. Later calls overwrite earlier ones.
 func (t Counterexample) lanes(fill func(client int, from, to time.Duration, with rune)) {
 	for _, p := range t.pairs {
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.Finding.Lock {
@@ -260,7 +261,7 @@ func (t Counterexample) lanes(fill func(client int, from, to time.Duration, with
 	}
 }
 
-// shown returns the clients whose lanes are drawn: those that the finding concerns, and up
+// shown returns the clients whose lanes are drawn: the clients that the finding concerns, and up
 // to mostLanes others that were active meanwhile.
 func (t Counterexample) shown(lanes map[int][]rune) []int {
 	var clients, others []int

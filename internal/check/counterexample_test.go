@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Stories, timelines and check tell about the same finding: that of the oracle whose harm is
-// the most direct.
+// Stories, timelines and check describe the same finding: the one of the oracle with the most
+// direct harm.
 func TestCheckTellsTheMostDirectHarm(t *testing.T) {
 	all := append(checker.Oracles(), checker.OracleNamed(checker.LinearizableName))
 	for _, a := range all {

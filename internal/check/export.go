@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// exports write a history, by format.
+// exports are functions that write a history, by the name of the format.
 var exports = map[string]func(io.Writer, history.Evidence) error{
 	"edn": func(w io.Writer, e history.Evidence) error { return jepsen.Write(w, e.Ops) },
 	"jsonl": func(w io.Writer, e history.Evidence) error {
@@ -42,10 +42,10 @@ func Export(w io.Writer, format string, e history.Evidence) error {
 	return write(w, e)
 }
 
-// writeKnossos writes the believed holds as operations of Knossos's mutex: an acquire that
-// returns when the hold began, and a release when the hold ended, for whatever reason. Such
-// a history is linearizable if and only if no two holds overlap, which is what exclusion
-// claims. Knossos has no other way to express a hold that ends by a deadline or a crash.
+// writeKnossos writes the believed holds as operations of Knossos's mutex: an acquire that returns
+// when the hold began, and a release when the hold ended, for whatever reason. Such a history is
+// linearizable if and only if no two holds overlap, which is what the oracle exclusion checks.
+// Knossos has no other way to express a hold that ends by a deadline or a crash.
 func writeKnossos(w io.Writer, e history.Evidence) error {
 	if e.Claims.ReadWrite || e.Claims.Permits > 1 {
 		return input.Errorf("%s knossos: Knossos has a model of a mutex only, expected a lock with one owner at a time", input.Setting("export"))
@@ -65,7 +65,7 @@ func writeKnossos(w io.Writer, e history.Evidence) error {
 	if err != nil {
 		return input.Errorf("%s knossos: %w", input.Setting("export"), err)
 	}
-	invoked := map[int]time.Duration{} // when an operation was invoked, by the index of its completion
+	invoked := map[int]time.Duration{} // invocation time of an operation, by the index of its completion
 	for _, p := range pairs {
 		if p.Complete != nil {
 			invoked[p.Complete.Index] = p.Invoke.Time
@@ -77,7 +77,7 @@ func writeKnossos(w io.Writer, e history.Evidence) error {
 // holdOps turns holds into the operations of a mutex.
 func holdOps(holds []checker.Hold, invoked map[int]time.Duration) []history.Op {
 	var ops []history.Op
-	free := map[int]time.Duration{} // when a client's last release was over
+	free := map[int]time.Duration{} // end of the client's last release
 	for _, h := range holds {
 		op := history.Op{Process: history.Process(h.Client), Client: h.Client, Lock: h.Lock}
 		add := func(f string, kind history.Type, at time.Duration) {

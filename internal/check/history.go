@@ -24,14 +24,15 @@ type History struct {
 	Record trial.Record
 	// Notes list the assumptions made in reading the history.
 	Notes []string
-	// apart is set if reading guessed that processes whose numbers are step apart are one
-	// client: the operations with each process as a client of its own.
+	// apart holds the operations with each process as a client of its own; nil if reading made no
+	// guess. The guess is that processes whose numbers differ by a multiple of step are one
+	// client.
 	apart []history.Op
 	step  int
 	// silent maps each oracle that cannot judge the history to the reason.
 	silent map[string]account.What
-	// Log is set instead of the record's evidence if the file has holds, or completions
-	// without invocations.
+	// Log is set instead of Record's evidence if the file has holds, or completions without
+	// invocations.
 	Log *applog.Log
 }
 
@@ -76,8 +77,8 @@ func Load(path string, values jepsen.Values) (History, error) {
 	}, nil
 }
 
-// hasInstant says whether an entry contains a point in time, which means nothing if entries
-// lack times.
+// hasInstant reports whether an entry contains an instant or a duration, which have no meaning if
+// entries lack times.
 func hasInstant(op history.Op) bool {
 	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }
@@ -91,7 +92,7 @@ func readHistory(path string, values jepsen.Values) (r jepsen.Reading, err error
 	return jepsen.Read(file, file.Name, values)
 }
 
-// silent returns the oracles that cannot judge the history that was read, with the reasons.
+// silent returns the oracles that cannot judge the history, each with the reason.
 func silent(r jepsen.Reading) map[string]account.What {
 	none := map[string]account.What{}
 	for _, o := range checker.Oracles() {
@@ -105,10 +106,10 @@ func silent(r jepsen.Reading) map[string]account.What {
 	return none
 }
 
-// Standing returns how far the files can be trusted.
+// Standing returns how far the history's files can be trusted.
 func (h History) Standing() trial.Standing { return cmp.Or(h.Record.Standing, trial.Given) }
 
-// withhold replaces the verdicts of the oracles in silent by "not applicable".
+// withhold replaces the verdicts of the oracles in silent with "not applicable".
 func (h History) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {
@@ -120,9 +121,9 @@ func (h History) withhold(verdicts []checker.Verdict) {
 // Judge is an oracle's judgment.
 type Judge = func(context.Context, history.Evidence) checker.Verdict
 
-// Judge judges the history by every oracle, and by more. If its clients are a guess, it also
-// tries each process as a client of its own: a result that is violated or unknown in only
-// one of the two readings is unknown.
+// Judge judges the history by every oracle, and by more. If the clients are a guess, Judge also
+// tries each process as a client of its own. A result that is violated or unknown in only one of
+// the two readings becomes unknown.
 func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error) {
 	result, err := trial.Judge(ctx, h.Record, more...)
 	if err != nil {
@@ -137,7 +138,7 @@ func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error)
 	return result, nil
 }
 
-// guessed makes a verdict unknown if it is another where each process is a client of its own.
+// guessed makes a verdict unknown if it differs where each process is a client of its own.
 func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
 	record := h.Record
 	record.Evidence.Ops = h.apart

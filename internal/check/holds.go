@@ -15,23 +15,24 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Doubts say how far a log of holds or completions can be trusted. ReleaseTakes may be Unsaid.
+// Doubts say how far a log of holds or completions can be trusted. Their ReleaseTakes may be
+// Unsaid.
 type Doubts applog.Doubts
 
 // Unsaid is a duration that nobody stated.
 const Unsaid = time.Duration(-1)
 
-// LogWords name what a log has.
+// LogWords name the entries that a log has.
 var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions: "successes"}
 
-// LimitWords say what a log cannot show.
+// LimitWords say what a log does not show.
 var LimitWords = map[applog.Kind]string{
 	applog.Holds:       "This log has holds only. It cannot show a hold that nobody logged, an attempt that failed or waited, a grant that its client never learnt of, who released or extended whose lock, or whether fencing tokens grew. That no holds in it overlap does not show that the lock is safe.",
 	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. That no holds in it overlap does not show that the lock is safe.",
 }
 
-// Judge judges the log by what is certain and by what is possible, and returns the verdicts
-// that follow from both.
+// Judge judges two readings of the log: the certain one and the possible one. It returns the
+// verdicts that follow from both.
 func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial.Result, applog.Readings, error) {
 	readings := log.Readings(applog.Doubts(d))
 	claims := Modelled(history.Claims{}, model)
@@ -56,8 +57,8 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 	return result, readings, nil
 }
 
-// exclusion joins the verdicts on what is certain and on what is possible: it is violated
-// if the certain spans of holds overlap, and holds if no possible ones do.
+// exclusion joins the verdicts on the certain and on the possible spans of holds. It is violated
+// if certain spans overlap, and holds if no possible spans overlap.
 func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
 	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
 	unsure := func(text string) checker.Verdict {
@@ -80,10 +81,11 @@ func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r 
 	return possible
 }
 
-// ended reports whether the log says when a hold ended, or its lease.
+// ended reports whether the log says when a hold, or its lease, ended.
 func ended(h applog.Hold) bool { return !h.Unended || h.Until != 0 }
 
-// inItsWords returns the verdict with findings that tell of two holds as the log does.
+// inItsWords returns the verdict with new summaries: findings about two holds describe them in the
+// log's words.
 func inItsWords(v checker.Verdict, log *applog.Log, r applog.Readings) checker.Verdict {
 	byLine := make(map[int]applog.Hold, len(log.Holds))
 	for _, h := range log.Holds {
@@ -102,7 +104,7 @@ func inItsWords(v checker.Verdict, log *applog.Log, r applog.Readings) checker.V
 	return v
 }
 
-// overlapWords says what the log says of two holds.
+// overlapWords describes two overlapping holds as the log has them.
 func overlapWords(log *applog.Log, both []applog.Hold) string {
 	slices.SortFunc(both, func(a, b applog.Hold) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Line, b.Line)) })
 	first, second := both[0], both[1]
@@ -117,7 +119,7 @@ func overlapWords(log *applog.Log, both []applog.Hold) string {
 		second.SaidFrom, named(log, first.Client), first.SaidFrom, until, second.Line, first.Line)
 }
 
-// named returns the name of a client in the log, with the one that pictures show.
+// named returns the client's name in the log, followed by the name in pictures.
 func named(log *applog.Log, client int) string {
 	number := fmt.Sprintf("c%d", client)
 	if client >= len(log.Clients) || log.Clients[client] == number {
@@ -126,10 +128,11 @@ func named(log *applog.Log, client int) string {
 	return fmt.Sprintf("%s (%s)", log.Clients[client], number)
 }
 
-// modelWords are the reasons that speak of a recipe's claims, where only a model claims anything.
+// modelWords replaces reasons about a recipe's claims by reasons about a model's claims.
 var modelWords = map[account.What]account.What{account.NotFenced: account.ModelUnfenced, account.NotReentrant: account.ModelNotReentrant}
 
-// OfModel makes verdicts speak of the model, of a history that has no recipe.
+// OfModel adapts the verdicts on a history without a recipe: their reasons then speak of the
+// model.
 func OfModel(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if len(v.Reasons) == 1 && modelWords[v.Reasons[0].What] != "" {
@@ -138,7 +141,7 @@ func OfModel(verdicts []checker.Verdict) {
 	}
 }
 
-// maybe says which holds perhaps overlap, and what would settle it.
+// maybe says which holds may overlap, and which information would decide it.
 func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string {
 	first := possible.Findings[0]
 	var lines []int

@@ -14,16 +14,16 @@ import (
 	"github.com/lockstorm/lockstorm/history/applog"
 )
 
-// trueHold is a hold as it was, by a clock that is right.
+// trueHold is a hold with its true times.
 type trueHold struct {
 	client, lock int
 	from, to     time.Duration
-	releasing    time.Duration // from the client's last moment to the reply
+	releasing    time.Duration // time from the end of the hold to the reply of the release
 }
 
-// TestVerdictsOnLogsAreTrueWhateverTheClocksShowed: if clocks are wrong by no more than
-// --clock-error, and times are truncated, check neither reports an overlap of holds that did
-// not overlap, nor misses a certain one.
+// TestVerdictsOnLogsAreTrueWhateverTheClocksShowed draws logs in which clocks are wrong by at most
+// --clock-error and times are truncated. For such a log, check reports no overlap of holds that
+// did not overlap, and misses no certain overlap.
 func TestVerdictsOnLogsAreTrueWhateverTheClocksShowed(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(d *rapid.T) {
@@ -45,7 +45,7 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 	completions := rapid.Bool().Draw(d, "completions")
 	wrong, slowest := ms("clock error", 0, 2), ms("release takes", 0, 2)
 	var holds []trueHold
-	free := map[int]time.Duration{} // since when a client has no hold
+	free := map[int]time.Duration{} // when a client's last hold was over
 	for range rapid.IntRange(1, 5).Draw(d, "holds") {
 		h := trueHold{client: rapid.IntRange(0, 2).Draw(d, "client"), lock: rapid.IntRange(0, 1).Draw(d, "lock")}
 		h.from = free[h.client] + ms("pause", 5, 40)
@@ -59,8 +59,8 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 			return a.client != b.client && a.lock == b.lock && a.from < b.to && b.from < a.to
 		})
 	})
-	// stamp is what the client's clock showed, cut off to whole milliseconds. It starts late
-	// enough that no time is negative.
+	// stamp returns the time that the client's clock showed, truncated to milliseconds. The offset
+	// of 100 ms prevents negative times.
 	stamp := func(at time.Duration) string {
 		shown := at + rapid.SampledFrom([]time.Duration{-wrong, 0, wrong, -wrong / 2}).Draw(d, "off") + 100*time.Millisecond
 		return fmt.Sprint(int64(shown.Truncate(time.Millisecond) / time.Millisecond))
@@ -76,7 +76,7 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 		if completions {
 			fmt.Fprintf(&b, "c%d,l%d,acquired,%s,t%d\nc%d,l%d,released,%s,t%d\n", h.client, h.lock, from, i, h.client, h.lock, to, i)
 		} else if len(from) > len(to) || len(from) == len(to) && from > to {
-			return // a clock that went back within a hold is refused
+			return // a log in which a clock goes back within a hold is refused
 		} else {
 			fmt.Fprintf(&b, "c%d,l%d,%s,%s\n", h.client, h.lock, from, to)
 		}
@@ -101,8 +101,8 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 	}
 }
 
-// By a clock that is off, a release comes before its acquire: their token says which belong
-// together, and the next release of that client is not taken for the end of the first hold.
+// The clock is wrong, so that a release has an earlier time than its acquire. The token shows that
+// they belong together. The client's next release does not end the first hold.
 func TestAReleaseEndsTheHoldOfItsTokenWhateverTheClockShowed(t *testing.T) {
 	for _, unendedHeld := range []bool{false, true} {
 		log, err := applog.Read([]byte(`client,lock,f,time_ms,token

@@ -22,7 +22,7 @@ func ModelWords() string {
 	return strings.Join(words, ", ")
 }
 
-// ByModel returns the judgment by a model, if a model is named.
+// ByModel returns the judgment by a model; none if model is "".
 func ByModel(model string) []Judge {
 	if model == "" {
 		return nil
@@ -32,7 +32,7 @@ func ByModel(model string) []Judge {
 	}}
 }
 
-// Modelled returns claims whose kind of lock is the model's; times and scripts stay as in
+// Modelled returns the claims with the model's kind of lock. Times and scripts remain as in
 // spec.json.
 func Modelled(c history.Claims, model string) history.Claims {
 	m, _ := linear.ModelNamed(model)
@@ -48,7 +48,7 @@ func LacksFences(model string, ops []history.Op) bool {
 	return ok && m.Claims.Fenced && unfenced(ops)
 }
 
-// unfenced says whether there are grants, none of them with a fencing token.
+// unfenced reports whether there are grants, and none has a fencing token.
 func unfenced(ops []history.Op) bool {
 	granted := func(op history.Op) bool {
 		return op.Process != history.Nemesis && op.F == history.FAcquire && op.Type == history.OK
@@ -58,7 +58,7 @@ func unfenced(ops []history.Op) bool {
 	})
 }
 
-// ReadingsDiffer says why exclusion and linearizable can differ, if they do.
+// ReadingsDiffer returns the reason why exclusion and linearizable differ; "" if they do not.
 func ReadingsDiffer(verdicts []checker.Verdict) string {
 	var believed, answered checker.Result
 	for _, v := range verdicts {

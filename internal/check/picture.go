@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// drawings make a picture of a history, by file extension. They return nil without an error
+// drawings are functions that draw a history, by file extension. They return nil without an error
 // if there is nothing to draw.
 var drawings = map[string]func(context.Context, trial.Result, history.Evidence) ([]byte, error){
 	".svg": timelineSVG,
@@ -25,8 +25,8 @@ var drawings = map[string]func(context.Context, trial.Result, history.Evidence) 
 	},
 }
 
-// Drawable reports whether a picture can be drawn into a file of that name: an SVG of what is
-// violated, or an HTML page of the whole history.
+// Drawable reports whether Draw can make a picture for a file of that name: an SVG of the
+// violation, or an HTML page of the whole history.
 func Drawable(path string) bool { return drawings[pictureKind(path)] != nil }
 
 // Draw returns the picture of a judged history for a file of that name (Drawable); nil without
@@ -37,7 +37,7 @@ func Draw(ctx context.Context, path string, t trial.Result, e history.Evidence) 
 
 func pictureKind(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// timelineSVG returns the timeline that package reports makes of a violated trial.
+// timelineSVG returns the timeline of a violated trial, drawn by package reports.
 func timelineSVG(_ context.Context, t trial.Result, e history.Evidence) ([]byte, error) {
 	if !t.Violation() {
 		return nil, nil

@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// A parent-death signal is sent when the *thread* that forked dies, not the
-// process, and Go ends threads as it likes. So one goroutine, locked to its
-// thread, forks all children; it lives from the first child's start to the last
-// child's end.
+// The kernel sends a parent-death signal when the *thread* that forked dies, not the process, and
+// Go ends threads as it likes. So one goroutine, locked to its thread, forks all children. It
+// lives from the first child's start to the last child's end.
 var spawner struct {
 	sync.Mutex
 	children int
@@ -23,10 +22,10 @@ type request struct {
 	done chan error
 }
 
-// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C does not end
-// it before the program. On Linux the kernel kills the child when this process ends in any
-// way. If Start succeeds, the caller must call Wait, or cmd.Wait and then Ended. The error
-// is cmd.Start's. Start sets cmd.SysProcAttr. The functions of this package may be called
+// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C does not end the
+// child before this program. On Linux the kernel kills the child when this process ends in any
+// way. If Start succeeds, the caller must call Wait, or cmd.Wait and then Ended. The error is that
+// of cmd.Start. Start sets cmd.SysProcAttr. The functions of this package may be called
 // concurrently.
 func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
@@ -48,15 +47,14 @@ func Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Wait returns when a started child has ended, and kills the rest of its process group. It
-// replaces both cmd.Wait, whose error it returns, and Ended.
+// Wait waits for the end of a started child, and kills the rest of its process group. It replaces
+// both cmd.Wait, whose error it returns, and Ended.
 func Wait(cmd *exec.Cmd) error {
 	defer Ended()
 	return wait(cmd)
 }
 
-// Signal signals a started child and its whole process group; if they are gone, it does
-// nothing.
+// Signal signals a started child and its whole process group. It does nothing if they are gone.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // Ended reports the end of a child whose caller did not use Wait. When no child remains,

@@ -8,17 +8,17 @@ import (
 // Output is a writer for a child's output. It keeps the beginning, counted from the last
 // Reset, and the end.
 type Output struct {
-	Limit      int // of the beginning and of the end, each, in bytes
+	Limit      int // maximum size in bytes of each part
 	head, tail []byte
 	lost       int64
 	reset      atomic.Bool
 }
 
-// Reset forgets what was written before. It may be called at any time.
+// Reset discards the output written so far. It may be called at any time.
 func (o *Output) Reset() { o.reset.Store(true) }
 
-// Write implements io.Writer. It never fails. Calls must not overlap, as those for
-// one exec.Cmd do not.
+// Write implements io.Writer. It never fails. Calls must not overlap. An exec.Cmd makes no
+// overlapping calls.
 func (o *Output) Write(p []byte) (int, error) {
 	if o.reset.Swap(false) {
 		o.head, o.tail, o.lost = o.head[:0], o.tail[:0], 0
@@ -40,7 +40,7 @@ func (o *Output) trim() {
 	}
 }
 
-// Text returns the kept output; cut says that the middle is missing. No Write may follow.
+// Text returns the kept output; cut says that the middle is missing. Call it after the last Write.
 func (o *Output) Text() (text string, cut bool) {
 	if o.reset.Load() {
 		return "", false

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitStopped returns when a started child has ended, or has stopped after a SIGSTOP. It
-// does not reap the child.
+// AwaitStopped waits until a started child has stopped after a SIGSTOP, or has ended. It does not
+// reap the child.
 func AwaitStopped(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)

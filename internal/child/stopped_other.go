@@ -2,5 +2,5 @@
 
 package child
 
-// AwaitStopped returns at once: on this system the stop cannot be observed.
+// AwaitStopped returns at once, because this system does not show whether a process has stopped.
 func AwaitStopped(int) error { return nil }

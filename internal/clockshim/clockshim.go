@@ -1,6 +1,6 @@
-// Package clockshim gives other programs a wall clock that can jump while they run: the
-// machine's clock plus an offset. The programs preload a library, which make build builds
-// where there is a C compiler. Monotonic clocks and timeouts stay as they are.
+// Package clockshim gives other programs a wall clock that can jump while they run: the machine's
+// clock plus an offset. The programs preload a library, which "make build" builds if there is a C
+// compiler. Monotonic clocks and timeouts do not change.
 package clockshim
 
 import (
@@ -19,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathVariable is the environment variable with the library's path; if it is unset, the
-// program's own directory is searched.
+// PathVariable is the environment variable that holds the library's path. If it is unset, the
+// library must be in the directory of this program.
 const PathVariable = "LOCKSTORM_CLOCK_SHIM"
 
 // FileName is the library's file name in the program's directory.
 const FileName = "lockstorm-clockshim.so"
 
-// offsetVariable tells the library which file holds the offset.
+// offsetVariable is the environment variable that tells the library which file holds the offset.
 const offsetVariable = "LOCKSTORM_CLOCK_OFFSET"
 
 // Source is the library's source in C. The build command is
@@ -38,8 +38,8 @@ const offsetVariable = "LOCKSTORM_CLOCK_OFFSET"
 //go:embed shim/clockshim.c
 var Source []byte
 
-// Find returns the library's absolute path: the one that $LOCKSTORM_CLOCK_SHIM names, else
-// the one beside this program. The error says in one line how to get the library.
+// Find returns the library's absolute path: the path in $LOCKSTORM_CLOCK_SHIM, else the path
+// beside this program. The error says in one line how to get the library.
 func Find() (path string, err error) {
 	if runtime.GOOS != "linux" {
 		return "", errors.New("a node's clock is set by a library that needs Linux")
@@ -67,8 +67,8 @@ func Find() (path string, err error) {
 	return path, nil
 }
 
-// Environment returns the environment variables with which a program uses the clock in that
-// file. Both paths are as the program sees them.
+// Environment returns the environment variables with which a program uses the clock in the file
+// clock. Both paths must be valid for that program.
 func Environment(library, clock string) []string {
 	return []string{"LD_PRELOAD=" + library, offsetVariable + "=" + clock}
 }
@@ -78,13 +78,13 @@ type Clock struct {
 	path string
 
 	mu   sync.Mutex
-	page []byte // nil once it is closed
+	page []byte // nil after Close
 }
 
 // size is the size of a clock's file.
 const size = int(unsafe.Sizeof(int64(0)))
 
-// New makes a clock that shows the machine's time, in a new file of that name.
+// New makes a clock in a new file. The clock shows the machine's time.
 func New(path string) (*Clock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644) // other users read the file, in containers too
 	if err != nil {
@@ -104,7 +104,7 @@ func New(path string) (*Clock, error) {
 // Path returns the path of the clock's file.
 func (c *Clock) Path() string { return c.path }
 
-// Set makes the clock jump: it is then ahead of the machine's by offset. Programs see the
+// Set makes the clock jump, so that it is ahead of the machine's clock by offset. Programs see the
 // jump when they next read the clock. Setting a closed clock has no effect.
 func (c *Clock) Set(offset time.Duration) {
 	c.mu.Lock()
@@ -114,7 +114,7 @@ func (c *Clock) Set(offset time.Duration) {
 	}
 }
 
-// Offset returns by how much the clock is ahead; 0 for a closed clock.
+// Offset returns how far the clock is ahead of the machine's clock; 0 for a closed clock.
 func (c *Clock) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,12 +124,12 @@ func (c *Clock) Offset() time.Duration {
 	return time.Duration(atomic.LoadInt64(c.word()))
 }
 
-// word points to the offset in the file. Access must be atomic, or a reader might see half
-// of a write.
+// word points to the offset in the file. Access must be atomic, or a reader might see half of a
+// written value.
 func (c *Clock) word() *int64 { return (*int64)(unsafe.Pointer(unsafe.SliceData(c.page))) }
 
-// Close frees the clock's memory but keeps its file, which programs may still use. It may
-// be called twice.
+// Close frees the clock's memory but keeps its file, which programs may still use. Close may be
+// called twice.
 func (c *Clock) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

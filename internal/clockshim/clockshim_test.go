@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/clockshim/clockshimtest"
 )
 
-// clocks is a program that shows, for each line that it reads, the wall clock in
-// the four ways there are to ask for it, and the monotonic clock, in nanoseconds.
+// clocks is a C program. For each character that it reads, it prints the wall clock, read in the
+// four possible ways, and the monotonic clock, in nanoseconds.
 const clocks = `
 #include <stdio.h>
 #include <sys/time.h>
@@ -47,7 +47,7 @@ func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := start(t, shim, clock.Path())
-	var last int64 // monotonic
+	var last int64 // the monotonic clock at the last look
 	for _, offset := range []time.Duration{
 		0, time.Minute, time.Minute + 999_999_999, -time.Minute, -1, -time.Second - 1, 5 * time.Minute, 0,
 	} {
@@ -58,7 +58,7 @@ func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
 		from := time.Now()
 		shown := look()
 		to := time.Now()
-		// How far each way of asking may be behind the clock itself.
+		// coarse is how far each way of reading may be behind the clock itself.
 		for i, coarse := range []time.Duration{0, 100 * time.Millisecond, time.Microsecond, time.Second} {
 			got := time.Unix(0, shown[i]).Add(-offset)
 			if got.Before(from.Add(-coarse)) || got.After(to) {
@@ -75,10 +75,10 @@ func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	clock.Set(time.Hour) // nothing happens
+	clock.Set(time.Hour) // no effect on a closed clock
 }
 
-// start builds and starts the program. look returns what its clocks show.
+// start builds and starts the program clocks. look returns the clocks that it prints.
 func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,7 +120,8 @@ func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 	}
 }
 
-// TestAProgramWithoutItsClockEnds: it would go by another one.
+// TestAProgramWithoutItsClockEnds checks that such a program ends. Otherwise it would use another
+// clock.
 func TestAProgramWithoutItsClockEnds(t *testing.T) {
 	shim := clockshimtest.Build(t)
 	short := filepath.Join(t.TempDir(), "short")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// acceptPause is the delay before a retry after Accept failed. A shortage, such as one of
-// file descriptors, needs a while to pass.
+// acceptPause is the pause before the next Accept after a failed one. A shortage, such as one of
+// file descriptors, takes a while to pass.
 const acceptPause = 10 * time.Millisecond
 
 // Accept returns the next connection. It retries after every error except net.ErrClosed,

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// scanty is a listener whose Accept fails twice for lack of file descriptors, and then
-// because it is closed.
+// scanty is a listener whose Accept fails twice for lack of file descriptors, and then fails
+// because the listener is closed.
 type scanty struct {
 	net.Listener
 	asked int

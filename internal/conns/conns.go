@@ -1,5 +1,5 @@
-// Package conns has what clients, proxies and testbeds share about connections: accepting them,
-// warming up a client's pool, and errors without addresses.
+// Package conns has the code for connections that clients, proxies and testbeds share: accepting
+// them, warming up a client's pool, and errors without addresses.
 package conns
 
 import (

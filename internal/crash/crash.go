@@ -1,7 +1,7 @@
 // Package crash explains the death of a process in which a trial ran.
 //
-// A Death comes in: how the process ended, and what it wrote to stderr. A breakdown of the
-// code under test goes out, or an error if the death proves nothing about that code.
+// The input is a Death: how the process ended, and its stderr. The output is a breakdown of the
+// code under test, or an error if the death proves nothing about that code.
 package crash
 
 import (
@@ -21,8 +21,8 @@ import (
 
 // Reasons for killing a worker.
 const (
-	TooLong    = "the trial did not come to an end" // it had enough processor time
-	TooSlow    = "the trial was not over"           // it had little processor time, or an unknown amount
+	TooLong    = "the trial did not come to an end" // the trial had enough processor time
+	TooSlow    = "the trial was not over"           // the trial had little processor time, or an unknown amount
 	TooMuch    = "the trial was still going on when its processor time was used up"
 	Standstill = "the trial's clock stands still"
 	Garbled    = "the trial's process does not answer as a worker"
@@ -32,8 +32,8 @@ const (
 type Death struct {
 	Stderr string
 	Cut    bool   // the middle of Stderr is missing
-	How    string // "exit status 2", "signal: killed"
-	Exited bool   // by itself, with an exit status
+	How    string // how the process ended: "exit status 2", "signal: killed"
+	Exited bool   // the process ended by itself, with an exit status
 	Killed string // why the harness killed the process; "" if it did not
 	Limit  time.Duration
 }
@@ -60,15 +60,15 @@ func (d *Death) words() string {
 	return "the trial's process died: " + d.How
 }
 
-// Carried reports whether the code under test died because it used, in a bubble of
-// testing/synctest, what belongs to another bubble or to none: it keeps a channel or a timer
-// from an earlier trial of the process. The death says nothing about the trial.
+// Carried reports whether the code under test died because it used, in one bubble of
+// testing/synctest, a channel or a timer from outside the bubble. The code keeps that object from
+// an earlier trial of the process, so the death says nothing about the trial.
 func (d *Death) Carried() bool {
 	text, _ := panicked(d.Stderr)
 	return carried.MatchString(text)
 }
 
-// Says returns what the death says of the trial: the breakdown's detail, or why there is no
+// Says returns the detail of the breakdown that the death shows, or the reason why there is no
 // breakdown.
 func (d *Death) Says() string {
 	b, err := d.Breakdown()
@@ -78,8 +78,8 @@ func (d *Death) Says() string {
 	return b.Detail
 }
 
-// Agreed returns the breakdown if both runs of the trial died alike, else an error. The
-// history to judge is the second run's.
+// Agreed returns the breakdown if both runs of the trial died alike, else an error. The history to
+// judge is that of the second run.
 func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	a, failure := first.Breakdown()
 	b, again := second.Breakdown()
@@ -98,7 +98,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 // Breakdown returns how the code under test broke down, or an error if the harness failed.
 func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	switch d.Killed {
-	case Standstill, TooSlow, TooMuch, Garbled: // on real time, there would be no Standstill
+	case Standstill, TooSlow, TooMuch, Garbled: // a Standstill would not happen on real time
 		return nil, errors.New(d.words())
 	case TooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
@@ -111,7 +111,7 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 		return &testbed.Breakdown{Kind: history.FDeadlock, Detail: text}, nil
 	case text != "":
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: text}, nil
-	case d.Exited && Races(d.Stderr) != "": // GORACE=halt_on_error=1
+	case d.Exited && Races(d.Stderr) != "": // GORACE=halt_on_error=1 ends the process at the first race
 		return nil, testbed.ErrRace
 	case d.Exited:
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: "the code under test ended its process: " + d.How}, nil
@@ -120,7 +120,7 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 }
 
 // Races returns the first reports of the race detector in a process's stderr, and the number of
-// the others; "" = there is none.
+// further reports; "" if there are none.
 func Races(stderr string) string {
 	const most = 2
 	all := race.FindAllString(stderr, -1)
@@ -133,10 +133,10 @@ func Races(stderr string) string {
 // race matches a report of the race detector.
 var race = regexp.MustCompile(`(?ms)^={18}\nWARNING: DATA RACE\n.*?^={18}\n`)
 
-// Busy says, with a dump, that code in the bubble runs on for ever; bubble "" stands for all.
+// Busy says, from a dump, that code in the bubble never returns; bubble "" stands for all bubbles.
 func Busy(dump, bubble string) string { return TooLong + busy(dump, bubble) }
 
-// busy tells, from a dump, which function of the code under test runs.
+// busy names, from a dump, the running function of the code under test.
 func busy(dump, bubble string) string {
 	for _, g := range goroutines.Parse(dump, bubble) {
 		if name := g.Entry(); name != "" && g.Active() {
@@ -146,11 +146,11 @@ func busy(dump, bubble string) string {
 	return ""
 }
 
-// Stands says, with a dump, that the clock of the bubble stands still, and why; bubble ""
-// stands for all.
+// Stands says, from a dump, that the clock of the bubble stands still, and why; bubble "" stands
+// for all bubbles.
 func Stands(dump, bubble string) string { return Standstill + standing(dump, bubble) }
 
-// standing tells, from a dump, why the clock of a bubble stands still.
+// standing says, from a dump, why the clock of a bubble stands still.
 func standing(dump, bubble string) string {
 	all := goroutines.Parse(dump, bubble)
 	stuck := slices.DeleteFunc(slices.Clone(all), func(g goroutines.Goroutine) bool { return !g.Locked() })
@@ -172,22 +172,23 @@ var (
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
 	// call matches a function and its place, in a stack.
 	call = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
-	// asides matches what the runtime adds to the text of a panic.
+	// asides matches notes that the runtime adds to the text of a panic.
 	asides = regexp.MustCompile(` \[recovered(, repanicked)?\]`)
 )
 
-// carried matches the Go runtime's complaints about what crosses the border of a bubble.
+// carried matches the Go runtime's complaints about objects used outside their bubble.
 var carried = regexp.MustCompile(`^(?:panic|fatal error): .*synctest .*from outside (?:of )?bubble`)
 
-// asleep is the Go runtime's word for a deadlock.
+// asleep begins the Go runtime's message about a deadlock.
 const asleep = "fatal error: all goroutines are asleep"
 
 // panicLimit is the maximum length of a panic's text, in characters.
 const panicLimit = 300
 
-// panicked finds the cause of death in a dead Go process's stderr, as one line that is the
-// same for the same panic, and the responsible function: the topmost one of this project,
-// recipes included, else the topmost one outside the runtime.
+// panicked finds the cause of death in a dead Go process's stderr. text is one line, the same
+// whenever the same panic occurs. at is the responsible function: the topmost function of this
+// project or of a recipe, else the topmost function outside the runtime. at is "" if a user's test
+// stands on the stack above every function of this project.
 func panicked(stderr string) (text, at string) {
 	// The last panic counts: the process survived earlier ones.
 	starts := complaining.FindAllStringIndex(stderr, -1)
@@ -204,7 +205,7 @@ func panicked(stderr string) (text, at string) {
 	}
 	stack := m[2]
 	if i := strings.LastIndex(stack, "\npanic("); i >= 0 {
-		stack = stack[i:] // where the panic arose, not where it was re-raised
+		stack = stack[i:] // from where the panic arose, not where it was raised again
 	}
 	where := ""
 	for _, c := range call.FindAllStringSubmatch(stack, -1) {
@@ -220,7 +221,7 @@ func panicked(stderr string) (text, at string) {
 			at = ""
 			break
 		}
-		if strings.HasPrefix(name, module) { // functions that this one called are not to blame
+		if strings.HasPrefix(name, module) { // functions that this function called are not to blame
 			at = name
 			break
 		}
@@ -228,11 +229,11 @@ func panicked(stderr string) (text, at string) {
 	return text + where, at
 }
 
-// module begins the names of this project's functions.
+// module is the prefix of the names of this project's functions.
 const module = "github.com/lockstorm/lockstorm/"
 
-// harness says whether a function is this project's, but neither a recipe's nor package
-// locktest's, which calls a user's lock.
+// harness reports whether a function belongs to this project, but neither to a recipe nor to
+// package locktest, which calls a user's lock.
 func harness(function string) bool {
 	rest, ours := strings.CutPrefix(function, module)
 	return ours && !strings.HasPrefix(rest, "locks.") && !strings.HasPrefix(rest, "locks/") && !strings.HasPrefix(rest, "locktest.")

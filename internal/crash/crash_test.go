@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// dumped is the stderr of a Go process that died of this error in this function.
+// dumped returns the stderr of a Go process that died of this error in this function.
 func dumped(text, function string) string {
 	return text + "\n\ngoroutine 7 [running]:\n" + function + "(0x1)\n\t/x/x.go:12 +0x1d\n\ngoroutine 8 [select]:\n"
 }
@@ -67,7 +67,7 @@ func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
 	}
 }
 
-// A library that panics did what it was told: it counts who called it.
+// A library that panics is not to blame. Its caller is: the harness or the code under test.
 func TestAPanicIsTheDoingOfWhoCalledTheLibrary(t *testing.T) {
 	for caller, ours := range map[string]bool{
 		"github.com/lockstorm/lockstorm/testbed/sim.(*world).callNext": true,
@@ -141,7 +141,7 @@ func TestADataRaceIsReadFromStderr(t *testing.T) {
 	}
 }
 
-// A value that crosses the border of a bubble comes from an earlier trial of the process.
+// A value from outside the bubble comes from an earlier trial of the process.
 func TestWhatAnEarlierTrialLeftIsNoBreakdownOfThisOne(t *testing.T) {
 	for text, want := range map[string]bool{
 		"fatal error: select on synctest channel from outside bubble":    true,

@@ -1,18 +1,18 @@
-// Package entropy makes the global generators of random numbers draw from a seed, as
-// far as Go allows it. It is for processes that run trials in virtual time, one after
-// another, and for no other process: nothing in it is a secret any more.
+// Package entropy makes the global random number generators draw from a seed, as far as Go allows
+// it. It is only for processes that run trials in virtual time, one after another: in such a
+// process no random number is a secret any more.
 //
-// What draws from the seed then:
+// These draw from the seed:
 //
 //   - crypto/rand: Read, Text, Int, Prime and code that reads Reader;
-//   - github.com/google/uuid, which is given the new Reader: it would otherwise keep the
-//     one from the program's start;
-//   - in a test binary only: other packages that kept that Reader, and the crypto
+//   - github.com/google/uuid, which gets the new Reader: by itself it would keep the Reader
+//     from the program's start;
+//   - in a test binary only: other packages that kept the old Reader, and the crypto
 //     packages. Go 1.26 can seed these in tests (testing/cryptotest), not in programs;
 //   - math/rand, under GODEBUG=randseednop=0 only.
 //
-// What does not: the top-level functions of math/rand/v2 and hash/maphash, the order of
-// maps, and select between channels that are ready. Go has no seed for these.
+// These do not: the top-level functions of math/rand/v2 and hash/maphash, the order of maps, and
+// select between channels that are ready. Go has no seed for them.
 package entropy
 
 import (
@@ -28,9 +28,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seed restarts the global generators from a seed, which counts until the next call. It is
-// not called concurrently with itself, with Unseed, or with code that reads crypto/rand. In a
-// test binary, no test may run in parallel.
+// Seed restarts the global generators from a seed, which applies until the next call. It must not
+// run concurrently with itself, with Unseed, or with code that reads crypto/rand. In a test
+// binary, no test may run in parallel.
 func Seed(seed uint64) {
 	if replaced == nil {
 		replaced = crypto.Reader
@@ -44,10 +44,10 @@ func Seed(seed uint64) {
 	SeedMath(seed)
 }
 
-// Unseed ends what Seed began; without a call of Seed it does nothing. crypto/rand.Reader is
-// again the one from before Seed, and no seed tells what is drawn from now on. In a test
-// binary the generators still draw from a seed, a random one: testing/cryptotest gives the
-// system's source back only at the end of a test.
+// Unseed ends the effect of Seed; without a call of Seed it does nothing. It restores
+// crypto/rand.Reader as it was before Seed. Later random numbers come from no known seed. In a
+// test binary the generators then draw from a random seed, since testing/cryptotest restores the
+// system's source only at the end of a test.
 func Unseed() {
 	if replaced == nil {
 		return
@@ -80,7 +80,7 @@ func newSource(seed uint64) *source {
 	return &source{random: rand.NewChaCha8(key)}
 }
 
-// source is a random source that may be used concurrently.
+// source is a random source that is safe for concurrent use.
 type source struct {
 	mu     sync.Mutex
 	random *rand.ChaCha8

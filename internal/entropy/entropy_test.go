@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// kept is a reader that a package keeps when the program begins.
+// kept is the Reader from the program's start, as some packages keep it.
 var kept = rand.Reader
 
-// drawn is what libraries draw, each in its own way.
+// drawn returns random values, each drawn in a different way, as libraries draw them.
 func drawn(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(r io.Reader) string {
@@ -73,7 +73,7 @@ func TestAfterUnseedNothingDependsOnTheSeed(t *testing.T) {
 			t.Errorf("%s: %s both times after the same seed", how, d)
 		}
 	}
-	after(own) // a Reader of the program's own
+	after(own) // with a Reader that the program has set itself
 }
 
 func TestUnseedWithoutSeedChangesNothing(t *testing.T) {
@@ -94,7 +94,7 @@ func TestUnseedWithoutSeedChangesNothing(t *testing.T) {
 	}
 }
 
-// A program that is no test has no testing/cryptotest.
+// This test covers newSource, since programs that are not tests cannot use testing/cryptotest.
 func TestASourceGivesTheSameBytesToTheSameSeed(t *testing.T) {
 	draw := func(seed uint64) string {
 		var b [16]byte

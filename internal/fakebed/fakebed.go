@@ -13,24 +13,24 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Recipes of the tests: locks in memory. One excludes, one lets everybody in, and one
-// panics.
+// Recipes of the tests, with locks in memory: Sound excludes, Broken lets every client in, and
+// Panicky panics.
 const (
 	Sound   = "test-sound"
 	Broken  = "test-broken"
 	Panicky = "test-panicky"
 )
 
-// conducts run at each attempt to take a lock; broken says that a taken lock is granted
-// too.
+// conducts run at each attempt to take a lock. If broken is true, the lock is granted even if
+// another client has it.
 var conducts = map[string]func(l memoryLock) (broken bool){
 	Sound:   func(memoryLock) bool { return false },
 	Broken:  func(memoryLock) bool { return true },
 	Panicky: func(memoryLock) bool { panic("boom") },
 }
 
-// Recipes returns the recipes of the locks in memory. A test registers them with New
-// functions of its own that call theirs, so that they count as recipes of a user's test.
+// Recipes returns the recipes of the locks in memory. A test registers each recipe with a New
+// function of its own, which calls the recipe's New. So the recipe counts as one of a user's test.
 func Recipes() []locks.Recipe {
 	var all []locks.Recipe
 	for id, conduct := range conducts {
@@ -50,11 +50,11 @@ func Recipes() []locks.Recipe {
 	return all
 }
 
-// memory is the content of a Bed's nodes: who owns which key.
+// memory is the content of a Bed's nodes: the owner of each key.
 type memory struct {
 	mu    sync.Mutex
 	owner map[string]string
-	asked func(client string) // logs a command of that client
+	asked func(client string) // logs a command of the client
 }
 
 type memoryKey struct{}
@@ -83,15 +83,16 @@ func (l memoryLock) Unlock(context.Context, locks.Lease) error {
 	return nil
 }
 
-// Bed is a testbed without Redis. It can look at its node, but has no other capability.
+// Bed is a testbed without Redis. It claims capabilities, but its Env can only list the node and
+// its keys.
 type Bed struct {
-	// Fail, if not nil, may fail a trial before its body runs.
+	// Fail may fail a trial before its body runs; nil = no trial fails.
 	Fail func(s testbed.Setup) error
-	Real bool // claims to be on the machine's time
+	Real bool // whether the bed claims to run on real time
 
 	mu            sync.Mutex
 	running, Most int
-	Seeds         []uint64 // of the trials, in the order of their starts
+	Seeds         []uint64 // seeds of the trials, in the order of their starts
 }
 
 func (b *Bed) Name() string { return "fake" }
@@ -158,7 +159,7 @@ func (b *Bed) ended() {
 }
 
 type fakeEnv struct {
-	testbed.Nodes // only the methods below may be called
+	testbed.Nodes // nil: only the methods below may be called
 	clock         func() time.Duration
 	clients       []*fakeClient
 }

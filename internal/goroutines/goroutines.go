@@ -1,4 +1,4 @@
-// Package goroutines reads dumps of a process's goroutines, to tell in which line the code
+// Package goroutines reads dumps of a process's goroutines. It finds the line at which the code
 // under test waits, or runs, in a bubble of testing/synctest.
 //
 // A dump is the text that runtime.Stack returns, and that the Go runtime writes when a
@@ -18,11 +18,11 @@ import (
 // Goroutine is one goroutine of a dump.
 type Goroutine struct {
 	ID string
-	// State is what it does: "running", "select (durable)", "sync.Mutex.Lock".
+	// State is what the goroutine does: "running", "select (durable)", "sync.Mutex.Lock".
 	State string
-	// Bubble identifies its bubble in its process; "" = it is in none.
+	// Bubble identifies the goroutine's bubble in its process; "" = none.
 	Bubble string
-	// calls are its active calls, the innermost first.
+	// calls are the goroutine's active calls, the innermost first.
 	calls []call
 }
 
@@ -38,7 +38,7 @@ func All() string {
 	}
 }
 
-// Bubble returns the bubble of the calling goroutine; "" = it is in none.
+// Bubble returns the bubble of the calling goroutine; "" = none.
 func Bubble() string {
 	b := make([]byte, 256)
 	m := header.FindStringSubmatch(string(b[:runtime.Stack(b, false)]))
@@ -54,8 +54,8 @@ var (
 	called = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
 )
 
-// Parse returns the goroutines of a dump that are in the bubble; bubble "" stands for those
-// of all bubbles.
+// Parse returns the goroutines of a dump that are in the given bubble, or in any bubble if bubble
+// is "".
 func Parse(dump, bubble string) (all []Goroutine) {
 	for text := range strings.SplitSeq(dump, "\n\n") {
 		// Before the first goroutine, a dump may have other lines.
@@ -78,7 +78,7 @@ func Parse(dump, bubble string) (all []Goroutine) {
 	return all
 }
 
-// status splits what a dump has in brackets: "select (durable), 3 minutes, synctest bubble 1".
+// status splits the text in a dump's brackets: "select (durable), 3 minutes, synctest bubble 1".
 func status(brackets string) (state, bubble string) {
 	parts := strings.Split(brackets, ", ")
 	for _, p := range parts[1:] {
@@ -95,7 +95,7 @@ func (g Goroutine) Durable() bool { return strings.HasSuffix(g.State, "(durable)
 // Locked reports whether the goroutine waits for a mutex.
 func (g Goroutine) Locked() bool { return strings.HasPrefix(g.State, "sync.") && !g.Durable() }
 
-// Active reports whether the goroutine runs, or is about to.
+// Active reports whether the goroutine runs, or is about to run.
 func (g Goroutine) Active() bool {
 	return slices.Contains([]string{"running", "runnable", "preempted", "copystack", "waiting"}, g.State) || strings.HasPrefix(g.State, "GC ")
 }
@@ -110,8 +110,8 @@ func (g Goroutine) Function() string {
 	return ""
 }
 
-// Line returns the innermost call in the code under test, as "F, file.go:12"; "" = the
-// goroutine has none.
+// Line returns the innermost call in the code under test, as "F, file.go:12"; "" = the goroutine
+// has no such call.
 func (g Goroutine) Line() string {
 	i := slices.IndexFunc(g.calls, call.tested)
 	if i < 0 {
@@ -120,9 +120,10 @@ func (g Goroutine) Line() string {
 	return g.calls[i].words()
 }
 
-// Entry returns the function of the code under test that this project, or the start of the
-// goroutine, called first, and which function of package locktest called it; "" = the
-// goroutine has none. Unlike Line it is the same whenever a dump interrupts the call.
+// Entry returns the outermost function of the code under test: the one that this project, or the
+// start of the goroutine, called. If package locktest called it, Entry also names locktest's
+// function. "" = the goroutine has no such call. Unlike Line, Entry returns the same text whenever
+// a dump interrupts the call.
 func (g Goroutine) Entry() string {
 	entry := ""
 	for _, c := range g.calls {
@@ -139,8 +140,8 @@ func (g Goroutine) Entry() string {
 	return entry
 }
 
-// Lines returns where goroutines are in the code under test, sorted, each place once. If
-// none is there, they are the innermost calls of libraries by clients.
+// Lines returns the places of goroutines in the code under test, sorted, each place once. If there
+// are none, it returns the innermost calls of libraries that clients made.
 func Lines(all []Goroutine) (lines []string) {
 	for _, g := range all {
 		lines = append(lines, g.Line())
@@ -160,8 +161,8 @@ func Lines(all []Goroutine) (lines []string) {
 	return distinct(lines)
 }
 
-// Where returns the lines for the end of a sentence: " (in F, f.go:12; in G, g.go:3)"; "" = none. Beyond
-// three they are counted.
+// Where returns the lines for the end of a sentence: " (in F, f.go:12; in G, g.go:3)"; "" if there
+// are none. It lists three lines and counts the rest.
 func Where(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -174,7 +175,7 @@ func Where(lines []string) string {
 	return " (in " + strings.Join(lines, "; in ") + rest + ")"
 }
 
-// distinct returns the texts that are not empty, sorted, each once.
+// distinct returns the nonempty texts, sorted, each once.
 func distinct(texts []string) []string {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	slices.Sort(texts)
@@ -183,7 +184,7 @@ func distinct(texts []string) []string {
 
 func (c call) words() string { return fmt.Sprintf("%s, %s:%s", c.function, path.Base(c.file), c.line) }
 
-// module is this project.
+// module is the path prefix of this project's packages.
 const module = "github.com/lockstorm/lockstorm/"
 
 // tested reports whether the call is in the code under test: in a recipe, or in a module
@@ -195,8 +196,8 @@ func (c call) tested() bool {
 	return c.foreign() && !strings.Contains(c.file, "@") && !strings.Contains(c.file, "/vendor/")
 }
 
-// foreign reports whether the call is neither in the standard library nor in this project; a
-// user's test counts, whatever its package is called.
+// foreign reports whether the call is neither in the standard library nor in this project. A call
+// in a user's test is foreign even if the test's package has a name of this project.
 func (c call) foreign() bool {
 	if strings.HasPrefix(c.function, module) || strings.HasPrefix(c.function, "golang.org/x/sync/") {
 		return strings.HasSuffix(c.file, "_test.go")
@@ -204,7 +205,7 @@ func (c call) foreign() bool {
 	return !standard(c.function)
 }
 
-// byClient reports whether the call is in a workload, which calls a client's lock.
+// byClient reports whether the call is in a workload. Workloads make the clients' calls of locks.
 func (c call) byClient() bool { return strings.HasPrefix(c.function, module+"workloads.") }
 
 // standard reports whether a function is in the standard library, whose import paths have no
@@ -217,7 +218,8 @@ func standard(function string) bool {
 	return !strings.Contains(first, ".") && first != "main" && !strings.HasPrefix(function, program())
 }
 
-// program returns the path of the program's module, which may have no dot; "." if unknown.
+// program returns the path of the program's main module; "." if unknown. That path may have no
+// dot.
 func program() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path == "" {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// dump is what the Go runtime writes when a process dies, shortened.
+// dump is a shortened dump, as the Go runtime writes it when a process dies.
 const dump = `SIGQUIT: quit
 PC=0x1
 

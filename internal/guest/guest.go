@@ -1,5 +1,5 @@
-// Package guest has the simulation for code that was not written for it: locks and Redis
-// clients of users.
+// Package guest prepares the simulation for code that was not written for it: users' locks and
+// Redis clients.
 package guest
 
 import (
@@ -13,17 +13,17 @@ import (
 
 // Bed is the simulation for code that was not written for it. It runs one trial at a time.
 //
-// A trial runs in a synctest bubble, and what belongs to one bubble must not be used in
-// another. A sync.Pool of the code under test can carry a timer or a channel over: go-redis,
-// for one, takes the timer for a wait for a place in its connection pool from a sync.Pool,
-// and the second bubble that waits would die ("select on synctest channel from outside
-// bubble"). A sync.Pool forgets what two garbage collections in a row found unused, so each
-// trial begins with two.
+// A trial runs in a synctest bubble, and an object of one bubble must not be used in another. But
+// a sync.Pool of the code under test can carry a timer or a channel into a later bubble. For
+// example, go-redis keeps, in a sync.Pool, the timers with which it waits for a place in its
+// connection pool. Without precaution, the second bubble that waits would die ("select on synctest
+// channel from outside bubble"). A sync.Pool drops values that stay unused during two garbage
+// collections in a row, so each trial begins with two.
 type Bed struct {
 	*sim.Testbed
-	// Seeds is for trials in the caller's process. Before each trial, the global generators of
-	// random numbers are seeded, and a trial that does not go on ends with an error. A worker
-	// process seeds them itself, and is watched from outside.
+	// Seeds is for trials in the caller's process. It makes Run seed the global random number
+	// generators before each trial, and end a trial that makes no progress with an error. A worker
+	// process seeds the generators itself, and is watched from outside.
 	Seeds bool
 }
 

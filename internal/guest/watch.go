@@ -13,17 +13,17 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A trial in this process is looked at once in lookEvery of real time. It stands still if
-// stillLooks looks in a row find that its clock cannot advance, and is busy if busyLooks find
-// code that runs although no command is sent.
+// The watch looks at a trial in this process every lookEvery of real time. The trial stands still
+// if stillLooks looks in a row find that its clock cannot advance. The trial is busy if busyLooks
+// looks find running code although the trial sends no command.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2
 	busyLooks  = 20
 )
 
-// watched runs a trial and returns, with an error, before its end if the trial stands still or
-// is busy. Then its goroutines stay behind: nothing can end them.
+// watched runs a trial. If the trial stands still or is busy, watched returns early, with an
+// error. The trial's goroutines then stay behind, because nothing can end them.
 func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	w := stallWatch{limit: busyLooks}
 	next := s.Commands
@@ -58,8 +58,8 @@ func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Con
 	}
 }
 
-// apart returns a context that ends soon after ctx. If the code under test ends ctx, what
-// belongs to the trial does not end in that call, and not in the trial's bubble.
+// apart returns a context that ends soon after ctx. If the code under test ends ctx, another
+// goroutine ends the returned context: not during that call, and not in the trial's bubble.
 func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	left := make(chan struct{})
@@ -73,19 +73,19 @@ func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	return own, func() { close(left); cancel(nil) }
 }
 
-// stallWatch judges whether a trial goes on.
+// stallWatch judges whether a trial makes progress.
 type stallWatch struct {
 	bubble   atomic.Value // string
-	commands atomic.Int64 // that the trial has sent
-	limit    int          // of looks at a busy trial
+	commands atomic.Int64 // number of commands that the trial has sent
+	limit    int          // number of looks in a row after which a trial is busy
 
 	before      int64 // commands at the last look
-	still, busy int   // number of looks in a row
+	still, busy int   // number of looks in a row with this finding
 	stuck       []string
 }
 
-// look takes a dump of this process, and returns an error if the trial in the bubble does not
-// go on.
+// look judges a dump of this process, and returns an error if the trial in the bubble makes no
+// progress.
 func (w *stallWatch) look(dump, bubble string) error {
 	all := goroutines.Parse(dump, bubble)
 	active := slices.ContainsFunc(all, goroutines.Goroutine.Active)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// dumpOf is a dump of goroutines in bubble 3, with a function of the code under test each.
+// dumpOf returns a dump of goroutines in bubble 3, each in its own function of the code under
+// test.
 func dumpOf(states ...string) string {
 	var b strings.Builder
 	for i, s := range states {
@@ -21,7 +22,7 @@ func TestATrialThatDoesNotGoOnIsNoticed(t *testing.T) {
 	for name, test := range map[string]struct {
 		looks [][]string
 		sends bool
-		want  string // in the error of the last look; "" = none
+		want  string // part of the last look's error; "" = no error
 	}{
 		"a mutex, once":       {looks: [][]string{stands}},
 		"a mutex":             {looks: [][]string{stands, stands}, want: "the trial's clock stands still: example.org/paylock.f0 waits, not for time but for a lock whose owner waits for time (in example.org/paylock.f0, lock.go:10)"},

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Error is an error in the user's input (a setting, a file, a directory). Its text names the
-// input and says what was expected. Programs exit with 254.
+// Error is an error in the user's input (a setting, a file, a directory). Its text names the input
+// and says what was expected. A program that gets an Error exits with 254.
 type Error struct {
 	Err error
-	// flagged is the text with each Setting as the flag of that name; "" if there is none.
+	// flagged is the text with each Setting written as a flag; "" if there is no Setting.
 	flagged string
 }
 
@@ -20,11 +20,11 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Setting is the name of a setting that a program's user may choose, such as "ttl". Errors
-// show the name; programs show their flag "--ttl" (Flagged).
+// Setting is the name of a setting that a program's user may choose, such as "ttl". The text of an
+// Error has this name; Flagged replaces it by the flag "--ttl".
 type Setting string
 
-// flag is a Setting as programs show it.
+// flag is a Setting that is printed as a flag.
 type flag Setting
 
 // String returns the flag.
@@ -46,8 +46,7 @@ func Errorf(format string, args ...any) error {
 	return e
 }
 
-// Flagged returns the text of err for users of a program, in which the settings that it
-// speaks of are flags.
+// Flagged returns the text of err for users of a program, with Settings written as flags.
 func Flagged(err error) string {
 	text := err.Error()
 	for _, e := range all(err) {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// Read decodes a file, which may be stored compressed (packed.Find); the error names it.
+// Read decodes a file, which may be stored compressed (packed.Find). Its error names the file.
 func Read(path string, v any) error {
 	data, err := packed.ReadFile(path)
 	switch {
@@ -33,7 +33,8 @@ func Read(path string, v any) error {
 	return nil
 }
 
-// Write writes v, indented, whole or not at all. Its error names the file.
+// Write writes v, indented, in one step: after a failure the old file is unchanged. The error
+// names the file.
 func Write(path string, v any) error {
 	data, err := encode(path, v)
 	if err != nil {
@@ -42,8 +43,8 @@ func Write(path string, v any) error {
 	return replace(path, data)
 }
 
-// WritePacked writes v as Write does, but compressed, into the file path + packed.Suffix. It
-// then removes the file path, if there is one: that would be read first.
+// WritePacked writes v as Write does, but compressed, into the file path + packed.Suffix. Then it
+// removes the file path, if there is one, because Read prefers that file.
 func WritePacked(path string, v any) error {
 	data, err := encode(path, v)
 	if err != nil {
@@ -66,7 +67,7 @@ func encode(path string, v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// replace writes a file in one step, so that a kill leaves the old or the new one.
+// replace writes a file in one step, so that a killed program leaves the old or the new file.
 func replace(path string, data []byte) error {
 	temporary := path + ".part"
 	err := os.WriteFile(temporary, data, 0o666)

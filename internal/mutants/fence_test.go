@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// fencedEnter grants the lock and returns the fence, or returns 0.
-// KEYS[1] the lock, KEYS[2] the fence; ARGV[1] the token, ARGV[2] milliseconds.
+// fencedEnter grants the lock and returns the fence, or returns 0 if the lock is busy. KEYS[1] is
+// the lock, KEYS[2] the fence; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	fencedEnter = newScript("fenced-enter", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
@@ -45,7 +45,7 @@ end
 return 0`)
 )
 
-// fenced is the good recipe of that name.
+// fenced is the good recipe "fenced".
 type fenced struct {
 	c   *locks.Client
 	key string
@@ -54,7 +54,7 @@ type fenced struct {
 
 func (l fenced) keys() []string { return []string{l.key, l.key + ":fence"} }
 
-// tryLock grants by script and claims the lock until a TTL after it asked.
+// tryLock grants the lock by a script. The lease's deadline is one TTL after the request.
 func (l fenced) tryLock(ctx context.Context, s *script) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
@@ -72,7 +72,7 @@ func (l fenced) unlock(ctx context.Context, s *script, lease locks.Lease) error 
 	return notHeld(s.run.Run(ctx, l.c.Nodes[0], l.keys(), lease.Token))
 }
 
-// fences are mutants of fenced.
+// fences returns the mutants of fenced.
 func fences() []Mutant {
 	mutant := func(id, doc string, enter, leave *script, mistake func(l fenced, s *steps)) Mutant {
 		lock := func(enter, leave *script, mistake func(fenced, *steps)) maker {
@@ -117,7 +117,7 @@ func fences() []Mutant {
 	}
 }
 
-// drawFirst draws a fence, and then asks for the lock.
+// drawFirst draws a fence before it asks for the lock.
 func (l fenced) drawFirst(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {

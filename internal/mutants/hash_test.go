@@ -64,7 +64,7 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
 end
 return 0`)
 
-// hash is reentrant-hash: the owner's field counts its entries.
+// hash is the good recipe reentrant-hash: a field for the owner counts its entries.
 type hash struct {
 	c     *locks.Client
 	key   string
@@ -80,7 +80,7 @@ func (l hash) enter(ctx context.Context, s *script) (locks.Lease, error) {
 	return locks.Lease{Token: l.owner}, err
 }
 
-// leave says whether that was the owner's last entry.
+// leave releases one entry, and reports whether it was the owner's last.
 func (l hash) leave(ctx context.Context, s *script) (last bool, err error) {
 	n, err := s.one(ctx, l.c.Nodes[0], l.key, l.owner).Int64()
 	if errors.Is(err, redis.Nil) {
@@ -89,7 +89,7 @@ func (l hash) leave(ctx context.Context, s *script) (last bool, err error) {
 	return n == 1, err
 }
 
-// hashes are mutants of reentrant-hash.
+// hashes returns the mutants of reentrant-hash.
 func hashes() []Mutant {
 	owned := func(c *locks.Client) string { return c.ID }
 	lock := func(owner func(*locks.Client) string, enter, leave *script) maker {

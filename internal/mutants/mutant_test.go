@@ -1,8 +1,8 @@
-// Package mutants holds deliberately broken variants of the good recipes, each with one
-// typical human mistake. They must be caught: if no named schedule tells a mutant from
-// its recipe, the harness has a blind spot.
+// Package mutants holds deliberately broken variants of the good recipes, each with one typical
+// human mistake. Every mutant must be caught. If no named schedule distinguishes a mutant from its
+// recipe, the harness has a blind spot.
 //
-// The mutants were written down before any of them was run.
+// All mutants were written before any of them was run.
 package mutants
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Mutant is a recipe with one mistake in it.
+// Mutant is a recipe with one mistake.
 type Mutant struct {
-	ID   string // of its recipe, "mutant-release-without-compare"
+	ID   string // the mutant's recipe id, "mutant-release-without-compare"
 	Of   string // the id of the good recipe
 	Doc  string // the mistake, in one sentence
 	lock maker
-	// control is the same lock without the mistake: any difference in behaviour is due
-	// to the mistake.
+	// control is the same lock without the mistake. Any difference in behaviour is due to the
+	// mistake.
 	control maker
-	// scripts are what both run.
+	// scripts are the Lua scripts that the lock and its control run.
 	scripts []*script
 }
 
@@ -38,11 +38,11 @@ func All() []Mutant {
 	return slices.Concat(singles(), hashes(), watchdogs(), quorums(), fences(), readWrites(), replicas())
 }
 
-// Recipe is the mutant as a recipe: it claims what the good recipe claims, and
-// admits to no flaw. The error says that the good recipe is not registered.
+// Recipe returns the mutant as a recipe. It makes the claims of the good recipe and declares no
+// flaw. The error says that the good recipe is not registered.
 func (m Mutant) Recipe() (locks.Recipe, error) { return m.recipe(m.ID, m.Doc, m.lock) }
 
-// Control is the lock without the mistake, as a recipe.
+// Control returns the lock without the mistake, as a recipe.
 func (m Mutant) Control() (locks.Recipe, error) {
 	return m.recipe(m.ID+"-control", "the same without the mistake", m.control)
 }
@@ -68,7 +68,7 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	return r, nil
 }
 
-// script is a Lua script, with a name for texts.
+// script is a Lua script with a name.
 type script struct {
 	name string
 	run  *redis.Script
@@ -78,7 +78,7 @@ func newScript(name, source string) *script {
 	return &script{name: name, run: redis.NewScript(source)}
 }
 
-// unique drops what comes twice.
+// unique drops repeated scripts.
 func unique(all ...*script) []*script {
 	var scripts []*script
 	for _, s := range all {
@@ -89,7 +89,7 @@ func unique(all ...*script) []*script {
 	return scripts
 }
 
-// one runs the script on one key.
+// one runs the script with one key.
 func (s *script) one(ctx context.Context, c redis.Scripter, key string, args ...any) *redis.Cmd {
 	return s.run.Run(ctx, c, []string{key}, args...)
 }

@@ -21,13 +21,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A named schedule catches every mutant: with the schedule's seed and twenty others, the
-// mutant is violated by a flaw that neither its control nor the good recipe shows. The good
-// recipe does not declare that flaw for the fault; if it does, the flaw concerns more than
-// how soon others get in.
+// A named schedule catches every mutant. With the schedule's seed and twenty others, the mutant
+// often shows a flaw that neither its control nor the good recipe ever shows. Either the good
+// recipe does not declare this flaw for the fault, or the flaw violates another oracle than
+// liveness.
 //
-// testdata/caught.tsv names the schedules. With -hunt all schedules run again, and the file
-// is written anew.
+// testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
+// the file anew.
 func TestEveryMutantIsCaught(t *testing.T) {
 	skipShort(t)
 	all := register(t)
@@ -69,8 +69,8 @@ func skipShort(t *testing.T) {
 
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
-// A variant without a mistake is not caught. Without -hunt, only the clock faults run, under
-// which such variants once differed from their controls by accident.
+// A variant without a mistake is not caught. Without -hunt, only the clock faults run: under these
+// faults such variants once differed from their controls by accident.
 func TestNoMistakeIsCaught(t *testing.T) {
 	skipShort(t)
 	register(t)
@@ -92,7 +92,7 @@ func TestNoMistakeIsCaught(t *testing.T) {
 	}
 }
 
-// nulls are variants without a mistake.
+// nulls returns variants without a mistake.
 func nulls() []Mutant {
 	safer := quorums()[0]
 	safer.ID, safer.Doc = "mutant-more-drift-than-needed", "one millisecond more is subtracted for the drift of clocks"
@@ -126,7 +126,7 @@ func nulls() []Mutant {
 // where is a named schedule of a cell.
 type where struct{ fault, workload, schedule string }
 
-// sighting is where a mutant is caught, and what it shows there.
+// sighting is a schedule that catches a mutant, with the flaw that the mutant shows there.
 type sighting struct {
 	where
 	oracle string
@@ -135,7 +135,7 @@ type sighting struct {
 
 const catchesFile = "testdata/caught.tsv"
 
-// readCatches reads which schedule catches which mutant.
+// readCatches reads the table of sightings, by the mutant's id.
 func readCatches(t *testing.T) map[string]sighting {
 	t.Helper()
 	data, err := os.ReadFile(catchesFile)
@@ -164,7 +164,7 @@ func writeCatches(t *testing.T, all []Mutant, found []*catch) {
 	}
 }
 
-// register makes the mutants known to trials.
+// register registers the mutants and their controls as recipes.
 func register(t *testing.T) []Mutant {
 	t.Helper()
 	for _, m := range append(All(), nulls()...) {
@@ -181,17 +181,18 @@ func register(t *testing.T) []Mutant {
 	return All()
 }
 
-// catch is a named trial that tells a mutant from the recipe it was made of.
+// catch is a flaw of a mutant in a named trial, which distinguishes the mutant from its good
+// recipe.
 type catch struct {
 	spec   trial.Spec
 	oracle string
 	cause  checker.Cause
-	// declared: the good recipe declares it for the fault, but does not show it in
+	// declared says that the good recipe declares the flaw for the fault, but does not show it in
 	// the same schedule.
 	declared bool
 }
 
-// String names the schedule and what it shows.
+// String names the flaw and the schedule.
 func (c catch) String() string {
 	how := "which the good recipe does not declare"
 	if c.declared {
@@ -200,18 +201,18 @@ func (c catch) String() string {
 	return fmt.Sprintf("%s by %s, %s: %s, %s, schedule %s", c.oracle, c.cause, how, c.spec.Fault, c.spec.Workload, c.spec.Schedule)
 }
 
-// hunter looks for the first trial that catches a mutant, and prefers what the
-// good recipe does not declare.
+// hunter looks for the first trial that catches a mutant. It prefers flaws that the good recipe
+// does not declare.
 type hunter struct {
 	mutant Mutant
 	bed    *sim.Testbed
-	only   *where   // where to look; nil = everywhere
-	faults []string // of these only; nil = of all
+	only   *where   // the only cell to look in; nil = all cells
+	faults []string // the only faults to look under; nil = all faults
 	trials int
 	best   *catch
 }
 
-// skips says whether not to look there.
+// skips reports whether the hunter leaves out a cell.
 func (h *hunter) skips(fault, workload string) bool {
 	return h.only != nil && (h.only.fault != fault || h.only.workload != workload) ||
 		h.faults != nil && !slices.Contains(h.faults, fault)
@@ -240,7 +241,7 @@ func (h *hunter) hunt(ctx context.Context) error {
 	return nil
 }
 
-// named returns the named trials of the mutant in a cell; none if it cannot be tried there.
+// named returns the mutant's named trials in a cell; none if the cell cannot be tried.
 func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spec, error) {
 	config := campaign.DefaultConfig()
 	config.Testbed, config.Locks, config.Faults, config.Workloads = h.bed.Name(), []string{h.mutant.ID}, []string{fault}, []string{workload}
@@ -259,8 +260,8 @@ func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spe
 	return specs, err
 }
 
-// try runs one schedule on the mutant, its control and the good recipe. It keeps a flaw that
-// only the mutant shows, unless that is an accident.
+// try runs one schedule on the mutant, its control and the good recipe. It keeps a flaw that only
+// the mutant shows, unless the mutant shows it by accident.
 func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)
@@ -284,15 +285,15 @@ func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	return nil
 }
 
-// A lock that is only a little slower than another meets the same fault at another
-// moment, and may be violated where the other is not. So a schedule is run with
-// other seeds, too.
+// A lock that is only a little slower than another lock meets the same fault at another moment. It
+// may then show a flaw that the other lock does not show. So a schedule runs with other seeds,
+// too.
 const (
 	repeats    = 20
-	leastShown = 4 // times that the mutant shows it; its control and the good recipe never do
+	leastShown = 4 // the mutant must show the flaw more often; its control and the good recipe must never show it
 )
 
-// rests says whether a catch rests on the mistake.
+// rests reports whether a catch is due to the mistake.
 func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 	shown := 0
 	for i := range uint64(repeats + 1) {
@@ -315,19 +316,19 @@ func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 	return shown > leastShown, nil
 }
 
-// shows says whether a lock shows in a schedule what was caught.
+// shows reports whether a lock shows the flaw of a catch in a schedule.
 func (h *hunter) shows(ctx context.Context, lock string, s trial.Spec, c catch) (bool, error) {
 	found, err := h.run(ctx, lock, s)
 	return slices.ContainsFunc(found, func(g catch) bool { return g.oracle == c.oracle && g.cause == c.cause }), err
 }
 
-// declares says whether a recipe declares what was found for the fault.
+// declares reports whether a recipe declares the flaw for the fault.
 func declares(r locks.Recipe, c catch) bool {
 	_, ok := r.Declares(c.oracle, string(c.cause), c.spec.Fault)
 	return ok
 }
 
-// run judges one trial of a lock, and lists what is violated.
+// run judges one trial of a lock, and returns a catch for each finding.
 func (h *hunter) run(ctx context.Context, lock string, s trial.Spec) ([]catch, error) {
 	s.Lock = lock
 	e, err := trial.Run(ctx, h.bed, s, history.NewRecorder(nil, h.bed.Clock()), nil)

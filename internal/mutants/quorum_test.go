@@ -10,24 +10,25 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// quorum is redlock-drift: SET NX PX on each node in turn, with a small timeout;
-// held by a majority within the validity, which is measured without the wall
-// clock; a compare-and-delete on every node otherwise.
+// quorum is the good recipe redlock-drift: SET NX PX on each node in turn, with a small timeout.
+// The lock is held if a majority grants it within the validity, measured without the wall clock.
+// Otherwise a compare-and-delete runs on every node.
 type quorum struct {
 	c        *locks.Client
 	key      string
 	ttl      time.Duration
-	patience time.Duration // with one node
-	need     int           // nodes
+	patience time.Duration // timeout for one node
+	need     int           // number of nodes that must grant
 	drift    time.Duration
-	// Mistakes.
-	anyDelay  bool // nobody asks how long it took, and no deadline is claimed
+	// The following fields are the mistakes.
+	anyDelay  bool // the duration of the acquire is ignored, and no deadline is claimed
 	wallClock bool // elapsed time is the difference of two wall clock readings
 	guess     bool // an unknown vote counts as a yes
 	careless  bool // a failed attempt leaves its keys behind
 }
 
-// validity is what redlock-drift claims: the lease less what it took and the drift.
+// validity returns the validity that redlock-drift claims: the lease minus the duration of the
+// acquire and the drift.
 func (l *quorum) validity(took time.Duration) time.Duration { return l.ttl - took - l.drift }
 
 // TryLock implements locks.Lock.
@@ -66,7 +67,7 @@ func (l *quorum) TryLock(ctx context.Context) (locks.Lease, error) {
 	return lease, locks.ErrBusy
 }
 
-// over is closed when that much time has passed.
+// over returns a channel that is closed after the given time.
 func (l *quorum) over(after time.Duration) <-chan struct{} {
 	ended := make(chan struct{})
 	timer := time.AfterFunc(after, func() { close(ended) })
@@ -81,8 +82,8 @@ func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token stri
 	return err == nil || l.guess && err != redis.Nil
 }
 
-// giveBack releases on every node. It counts the nodes that deleted the key, and those whose
-// outcome is unknown.
+// giveBack releases on every node. It counts the nodes that deleted the key, and the nodes with an
+// unknown outcome.
 func (l *quorum) giveBack(ctx context.Context, token string) (deleted, unknown int) {
 	for _, node := range l.c.Nodes {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience)
@@ -109,7 +110,7 @@ func (l *quorum) Unlock(ctx context.Context, lease locks.Lease) error {
 	return fmt.Errorf("release: %d nodes did not answer", unknown)
 }
 
-// quorums are mutants of redlock-drift.
+// quorums returns the mutants of redlock-drift.
 func quorums() []Mutant {
 	mutant := func(id, doc string, mistake func(*quorum)) Mutant {
 		lock := func(mistake func(*quorum)) maker {

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of rw-hash-owners: a hash with a field for each reader and one for
-// the writer, each with its own end by the node's clock.
-// KEYS[1] the lock; ARGV[1] the field, ARGV[2] milliseconds, ARGV[3] the
-// client's milliseconds, which only a mutant looks at.
+// The scripts of rw-hash-owners. The lock is a hash with a field for each reader and a field for
+// the writer. Each field has its own end by the node's clock. KEYS[1] is the lock; ARGV[1] is the
+// field, ARGV[2] the TTL in milliseconds, and ARGV[3] the client's time in milliseconds, which
+// only a mutant reads.
 const (
 	serverTime = `
 local t = redis.call("TIME")
@@ -41,13 +41,13 @@ end
 return 1`
 )
 
-// takes is a script that refuses if that condition holds.
+// takes returns a script that acquires the lock unless the condition refuseIf holds.
 func takes(name, clock, refuseIf string) *script {
 	source := clock + fmt.Sprintf(sweepEnded, refuseIf)
 	return newScript(name, source)
 }
 
-// The good ones and what leaves the lock.
+// The good scripts to acquire, and two scripts to release, the good one first.
 var (
 	readUnlessWritten = takes("owners-read", serverTime, "writers > 0")
 	writeUnlessTaken  = takes("owners-write", serverTime, "readers + writers > 0")
@@ -55,7 +55,7 @@ var (
 	leaveAll          = newScript("owners-leave", `return redis.call("DEL", KEYS[1])`)
 )
 
-// owners is rw-hash-owners.
+// owners is the good recipe rw-hash-owners.
 type owners struct {
 	c     *locks.Client
 	key   string
@@ -63,7 +63,7 @@ type owners struct {
 	read  *script
 	write *script
 	leave *script
-	// shared: all readers use one field.
+	// shared says that all readers use one field.
 	shared bool
 }
 
@@ -73,7 +73,7 @@ func (l *owners) Read() locks.Lock { return l.side("r:", l.read) }
 // Write implements locks.RWLocker.
 func (l *owners) Write() locks.Lock { return l.side("w:", l.write) }
 
-// TryLock and Unlock implement locks.Lock for the writer.
+// TryLock implements locks.Lock for the writer.
 func (l *owners) TryLock(ctx context.Context) (locks.Lease, error) { return l.Write().TryLock(ctx) }
 
 // Unlock implements locks.Lock for the writer.
@@ -105,7 +105,7 @@ func (l *owners) side(prefix string, enter *script) locks.Lock {
 	}
 }
 
-// readWrites are mutants of rw-hash-owners.
+// readWrites returns the mutants of rw-hash-owners.
 func readWrites() []Mutant {
 	mutant := func(id, doc string, read, write, leave *script, shared bool) Mutant {
 		lock := func(read, write, leave *script, shared bool) maker {

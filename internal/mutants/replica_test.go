@@ -8,10 +8,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// waitFor is how long set-nx-px-wait waits for an acknowledgement.
+// waitFor returns how long set-nx-px-wait waits for an acknowledgement, in milliseconds.
 func waitFor(ttl time.Duration) int64 { return milliseconds(ttl / 10) }
 
-// acknowledged is the good acquire.
+// acknowledged is the acquire of the good recipe.
 func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
 	lease, err := l.tryLock(ctx)
 	if err != nil {
@@ -27,8 +27,8 @@ func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
 	return lease, err
 }
 
-// replicas are mutants of set-nx-px-wait: SET NX PX, WAIT 1 ms, and a
-// compare-and-delete if too few replicas acknowledged it.
+// replicas returns the mutants of set-nx-px-wait. That recipe sends SET NX PX and WAIT 1 with a
+// timeout, and a compare-and-delete if no replica acknowledged the key.
 func replicas() []Mutant {
 	mutant := func(id, doc string, acquire func(ctx context.Context, l single) (locks.Lease, error)) Mutant {
 		lock := func(acquire func(context.Context, single) (locks.Lease, error)) maker {

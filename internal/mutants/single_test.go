@@ -16,7 +16,7 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// single is set-nx-px: SET key token NX PX ms, and a compare-and-delete.
+// single is the good recipe set-nx-px: SET key token NX PX ms, and a compare-and-delete.
 type single struct {
 	c   *locks.Client
 	key string
@@ -25,7 +25,7 @@ type single struct {
 
 func (l single) node() redis.UniversalClient { return l.c.Nodes[0] }
 
-// set sends SET key token with these options: ErrBusy if the reply is nil.
+// set sends SET key token with these options. It returns ErrBusy if the reply is nil.
 func (l single) set(ctx context.Context, token string, options ...any) (locks.Lease, error) {
 	err := l.node().Do(ctx, append([]any{"SET", l.key, token}, options...)...).Err()
 	if errors.Is(err, redis.Nil) {
@@ -34,7 +34,7 @@ func (l single) set(ctx context.Context, token string, options ...any) (locks.Le
 	return locks.Lease{Token: token}, err
 }
 
-// tryLock is the good acquire.
+// tryLock is the acquire of the good recipe.
 func (l single) tryLock(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
@@ -43,12 +43,12 @@ func (l single) tryLock(ctx context.Context) (locks.Lease, error) {
 	return l.set(ctx, token, "NX", "PX", milliseconds(l.ttl))
 }
 
-// unlock is the good release.
+// unlock is the release of the good recipe.
 func (l single) unlock(ctx context.Context, lease locks.Lease) error {
 	return notHeld(compareAndDelete.one(ctx, l.node(), l.key, lease.Token))
 }
 
-// notHeld reads a reply that counts what was released.
+// notHeld reads a reply that counts released keys. It returns ErrNotHeld if the count is 0.
 func notHeld(reply *redis.Cmd) error {
 	n, err := reply.Int64()
 	if err == nil && n == 0 {
@@ -57,7 +57,7 @@ func notHeld(reply *redis.Cmd) error {
 	return err
 }
 
-// singles are mutants of set-nx-px.
+// singles returns the mutants of set-nx-px.
 func singles() []Mutant {
 	mutant := func(id, doc string, mistake func(l single, s *steps)) Mutant {
 		lock := func(mistake func(single, *steps)) maker {
@@ -71,7 +71,7 @@ func singles() []Mutant {
 		return Mutant{ID: "mutant-" + id, Of: "set-nx-px", Doc: doc, scripts: []*script{compareAndDelete},
 			lock: lock(mistake), control: lock(func(single, *steps) {})}
 	}
-	// settings is an acquire with other options than NX PX ms.
+	// settings makes an acquire with other options than NX PX ms.
 	settings := func(options func(l single) []any) func(single, *steps) {
 		return func(l single, s *steps) {
 			s.acquire = func(ctx context.Context) (locks.Lease, error) {
@@ -83,8 +83,8 @@ func singles() []Mutant {
 			}
 		}
 	}
-	// token is an acquire that gets its token from make, once per handle, instead of
-	// drawing one for each attempt.
+	// token makes an acquire whose token comes from make, once per handle. The good recipe draws a
+	// token for each attempt.
 	token := func(make func(l single) string) func(single, *steps) {
 		return func(l single, s *steps) {
 			t := make(l)
@@ -133,7 +133,7 @@ func singles() []Mutant {
 			}
 		}),
 		mutant("token-reused", "the token is drawn once per handle, not per attempt", token(func(l single) string {
-			t, _ := l.c.Token() // a short read of the source would make an empty token, which serves as well
+			t, _ := l.c.Token() // an error would make the token empty, which serves as well
 			return t
 		})),
 		mutant("token-shared", "all clients use one token", token(func(single) string { return "locked" })),

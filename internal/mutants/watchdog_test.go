@@ -30,23 +30,23 @@ end
 redis.call("EXPIRE", KEYS[1], ARGV[2])
 return 1`)
 
-// habit is how a watchdog renews; the good one renews with hashRenew at a third
-// of the lease until the field is gone or the lock is released.
+// habit is how a watchdog renews. The good watchdog renews with hashRenew every third of the
+// lease, until the field is gone or the lock is released.
 type habit struct {
 	renew    *script
 	interval func(ttl time.Duration) time.Duration
-	once     bool // it ends after its first renewal
-	// undying: neither a release nor a missing field ends it.
+	once     bool // the watchdog ends after its first renewal
+	// undying says that neither a release nor a missing field ends the watchdog.
 	undying bool
 }
 
-// watched is reentrant-hash-watchdog.
+// watched is the good recipe reentrant-hash-watchdog.
 type watched struct {
 	hash
 	habit
 
 	mu   sync.Mutex
-	quit chan struct{} // of the running watchdog; nil = none
+	quit chan struct{} // ends the running watchdog; nil = none runs
 }
 
 // TryLock implements locks.Lock.
@@ -85,7 +85,7 @@ func (l *watched) watch(quit chan struct{}) {
 	}
 }
 
-// end stops a watchdog, if it is still the running one.
+// end stops a watchdog if that watchdog still runs.
 func (l *watched) end(quit chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *watched) Unlock(ctx context.Context, _ locks.Lease) error {
 	return err
 }
 
-// watchdogs are mutants of reentrant-hash-watchdog.
+// watchdogs returns the mutants of reentrant-hash-watchdog.
 func watchdogs() []Mutant {
 	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
 	mutant := func(id, doc string, h habit) Mutant {

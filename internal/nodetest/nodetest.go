@@ -1,4 +1,4 @@
-// Package nodetest drives simulated nodes by hand and records how their keys change, for
+// Package nodetest drives simulated nodes by hand and records how their keys change. It is for
 // tests of code that reads such records.
 package nodetest
 
@@ -14,11 +14,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Epoch is what a node's wall clock shows when a trial starts, in Unix milliseconds.
+// Epoch is the time that a node's wall clock shows when a trial starts, in Unix milliseconds.
 const Epoch = 1_700_000_000_000
 
-// Active is how long a node keeps an expired key that nobody accesses: Redis looks for
-// such keys ten times a second.
+// Active is how long a node keeps an expired key that nobody accesses. Redis looks for such keys
+// ten times a second.
 const Active = 100 * time.Millisecond
 
 // World is a set of nodes and the changes of their keys.
@@ -30,13 +30,13 @@ type World struct {
 	order []*Node
 }
 
-// idle are nodes that no world uses: making one takes long.
+// idle holds nodes that no world uses, for reuse: making a node takes long.
 var idle sync.Pool
 
 // NewWorld makes a world without nodes. Close releases the world's nodes.
 func NewWorld(tb testing.TB) *World { return &World{tb: tb, nodes: map[string]*Node{}} }
 
-// Close ends the world: its nodes must not be used any more.
+// Close ends the world. Its nodes must not be used any more.
 func (w *World) Close() {
 	for _, n := range w.order {
 		if lack := n.redis.Lacking(); lack != "" {
@@ -65,7 +65,7 @@ type Node struct {
 	unseen  bool
 }
 
-// Node returns the node of that name, and makes it if it is new.
+// Node returns the node with this name. It makes the node if there is none yet.
 func (w *World) Node(name string) *Node {
 	if n := w.nodes[name]; n != nil {
 		return n
@@ -84,7 +84,8 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire removes, on every node, the keys that expired long enough before that time.
+// Expire removes, on every node, the keys that expired long enough before at for the node to
+// notice.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -113,7 +114,8 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do runs a function that may change keys at that time, and records the node's new state.
+// do calls what, which may change keys, at the given time. It records the node's new state if a
+// key changed.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -125,7 +127,7 @@ func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	}
 }
 
-// Expire removes keys that expired long enough ago for the node to notice.
+// Expire removes the keys that expired long enough before at for the node to notice.
 func (n *Node) Expire(at time.Duration) {
 	for {
 		due := n.redis.NextExpiry()
@@ -134,17 +136,17 @@ func (n *Node) Expire(at time.Duration) {
 		}
 		n.do(max(n.now, n.Ends(due)+Active), "", func() { n.redis.Expire(n.wall()) })
 		if n.redis.NextExpiry().Equal(due) {
-			return // a replica expires nothing by itself
+			return // a replica expires no keys by itself
 		}
 	}
 }
 
-// Run executes a client's command, the exec-th command of the node, and returns the reply
-// in its compact form.
+// Run executes a client's command as command number exec of the node, and returns the reply in its
+// compact form.
 func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.Bytes) {
 	n.Expire(at)
 	n.now = at
-	n.redis.Expire(n.wall()) // record expiry apart from the command's changes
+	n.redis.Expire(n.wall()) // so that expiry is recorded before the command's changes
 	n.do(at, "", func() {
 		n.exec = exec
 		raw, _ := n.session.Exec(n.wall(), args)
@@ -154,8 +156,8 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	return reply
 }
 
-// Meddle runs a command that no client of the trial sent. The parameter by is the recorded
-// cause of the command's changes.
+// Meddle runs a command that no client of the trial sent. It records by as the cause of the
+// changes.
 func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.Expire(at)
 	n.now = at
@@ -169,7 +171,7 @@ func (n *Node) Load(source string) { n.session.Exec(n.wall(), []string{"SCRIPT",
 // Flush empties the script cache.
 func (n *Node) Flush() { n.redis.FlushScripts() }
 
-// SetClock sets how far the node's wall clock is ahead of the right time.
+// SetClock sets the node's wall clock ahead of the true time.
 func (n *Node) SetClock(at, ahead time.Duration) {
 	n.Expire(at)
 	n.do(at, "", func() {
@@ -200,7 +202,7 @@ func (n *Node) Keys(at time.Duration) []history.KeyState {
 	return n.redis.Keys(n.wall())
 }
 
-// Restart restarts the node with that state.
+// Restart restarts the node with the given state.
 func (n *Node) Restart(at time.Duration, with node.Snapshot) {
 	n.do(at, "", func() {
 		n.redis.Restarted()
@@ -208,10 +210,10 @@ func (n *Node) Restart(at time.Duration, with node.Snapshot) {
 	})
 }
 
-// Follow makes the node a replica, whose keys are not recorded.
+// Follow makes the node a replica. Changes of a replica's keys are not recorded.
 func (n *Node) Follow() { n.redis.SetReadOnly(true) }
 
-// Promote makes a replica a primary with that replicated state.
+// Promote makes a replica a primary with the given replicated state.
 func (n *Node) Promote(at time.Duration, with node.Snapshot) {
 	n.do(at, "", func() {
 		n.redis.Load(n.wall(), with)
@@ -220,8 +222,8 @@ func (n *Node) Promote(at time.Duration, with node.Snapshot) {
 	})
 }
 
-// MoveTo moves all of the node's keys to another node (their slots migrate) and returns
-// them.
+// MoveTo moves all of the node's keys to another node, as a migration of their slots does, and
+// returns the keys.
 func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
 	moved = n.Keys(at)
 	data := n.redis.Snapshot(n.wall())

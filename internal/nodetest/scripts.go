@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Scripts returns the Lua scripts of the recipes in that folder, by their SHA-1.
+// Scripts returns the Lua scripts of the recipes in a folder, by the SHA-1 of their source.
 func Scripts(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

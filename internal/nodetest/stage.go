@@ -15,15 +15,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Play is a trial written by hand: what clients and the nemesis did, without key changes.
-// Stage runs its commands on simulated nodes to find the key changes that Redis would make.
+// Play is a trial written by hand: the actions of clients and of the nemesis, without key changes.
+// Stage runs the play's commands on simulated nodes to find the key changes that Redis would make.
 type Play struct {
 	Ops []history.Op
-	// Commands of clients; those with an Exec reached their node.
+	// Commands are the clients' commands. Those with an Exec reached their node.
 	Commands []history.Command
 	Foreign  []ForeignCommand
-	// Conns maps the event of a node's kill, by its index, to the last connection before
-	// it.
+	// Conns maps the index of each event of a node's kill to the number of the node's last
+	// connection before the kill.
 	Conns map[int]int
 }
 
@@ -35,32 +35,32 @@ type ForeignCommand struct {
 	Args []string
 }
 
-// Staged is a play as nodes could have performed it.
+// Staged is a play as nodes may have performed it.
 type Staged struct {
-	Ops  []history.Op // with the keys that the nodes report
+	Ops  []history.Op // the play's Ops, with the keys that the nodes report
 	Keys []history.KeyChange
-	// Wrong describes a reply of the play that no node would give; "" if there is none.
+	// Wrong describes a reply in the play that no node would give; "" if there is none.
 	Wrong string
 }
 
-// ScriptSources are the recipes' Lua scripts, by the SHA-1 of their source. The error says
-// that their files cannot be read.
+// ScriptSources are the recipes' Lua scripts, by the SHA-1 of their source. The error says that
+// the recipes' files cannot be read.
 var ScriptSources = sync.OnceValues(func() (map[string]string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	return Scripts(filepath.Join(filepath.Dir(file), "..", "..", "locks"))
 })
 
-// staging is one way in which a play can have happened.
+// staging is one way in which the nodes may have performed a play.
 type staging struct {
 	Play
 	tb    testing.TB
 	world *World
 	ops   []history.Op
 	parts map[string]*part
-	// primary is the node that a promoted one replaces, unless the play names another.
+	// primary is the node that a promoted node replaces, unless the play names another node.
 	primary string
-	// Each restart or promotion gives a node an earlier state: choices counts them back
-	// from the latest state, options is how many there were.
+	// Each restart or promotion gives a node one of its earlier states. For each of them, choices
+	// has the chosen state, counted back from the latest, and options has the number of states.
 	choices, options []int
 	wrong            string
 	wrongAt          time.Duration
@@ -70,13 +70,14 @@ type staging struct {
 type part struct {
 	*Node
 	replica bool
-	down    int // the last connection before the node was killed; 0 = the node is up
+	down    int // number of the last connection before the node was killed; 0 = the node is up
 	lost    *history.Lost
 }
 
-// Evidence lets simulated nodes run the play, and returns it with the key changes that they
-// make. Commands may be in any order: they are numbered as they were sent, and run as they
-// arrived. If no node replies as the play says, the test fails.
+// Evidence lets simulated nodes run the play, and returns the play as evidence, with the key
+// changes that the nodes make. The play's commands may be in any order: Evidence numbers them in
+// the order in which they were sent, and runs them in the order in which they arrived. The test
+// fails if no nodes reply as the play says.
 func (p Play) Evidence(tb testing.TB, claims history.Claims) history.Evidence {
 	tb.Helper()
 	p.Commands = slices.Clone(p.Commands)
@@ -99,8 +100,8 @@ func (p Play) Evidence(tb testing.TB, claims history.Claims) history.Evidence {
 	return history.Evidence{Ops: played.Ops, Commands: p.Commands, Keys: played.Keys, Watched: true, Claims: claims}
 }
 
-// Stage finds the staging in which the nodes reply as the play says; if nodes may have
-// lost something, the staging with the smallest loss.
+// Stage finds the staging in which the nodes reply as the play says. If nodes may have lost
+// writes, Stage prefers the smallest loss.
 func Stage(tb testing.TB, p Play) Staged {
 	tb.Helper()
 	best := (*staging)(nil)
@@ -160,7 +161,7 @@ func perform(tb testing.TB, p Play, choices []int) *staging {
 	return st
 }
 
-// cast makes a replica of each node that clients use only after its promotion.
+// cast makes a replica of each node that clients do not use before its promotion.
 func (st *staging) cast() {
 	first := map[string]time.Duration{}
 	for _, c := range st.Commands {
@@ -189,14 +190,14 @@ func (st *staging) part(name string) *part {
 	return p
 }
 
-// unlike notes a reply that no node would give.
+// unlike notes the first reply that no node would give.
 func (st *staging) unlike(at time.Duration, format string, args ...any) {
 	if st.wrong == "" {
 		st.wrong, st.wrongAt = fmt.Sprintf(format, args...), at
 	}
 }
 
-// refusals are how replies begin if the node did not run the command.
+// refusals are beginnings of replies to commands that the node did not run.
 var refusals = []string{"MOVED ", "ASK ", "CROSSSLOT ", "CLUSTERDOWN "}
 
 func (st *staging) command(c history.Command) {
@@ -267,7 +268,7 @@ func (st *staging) event(op *history.Op) {
 	}
 }
 
-// lost returns what a killed node lost, according to the event of its restart; nil if that
+// lost returns what a killed node lost, according to the event of its restart; nil if the play
 // does not say.
 func (st *staging) lost(down history.Op) *history.Lost {
 	for _, up := range st.ops {
@@ -303,7 +304,7 @@ func (st *staging) takeOver(name, old string, at time.Duration) {
 	}
 }
 
-// promote makes a replica a primary with one of the other node's past states.
+// promote makes a replica a primary with one of the old primary's past states.
 func (st *staging) promote(name, old string, at time.Duration) {
 	if p := st.part(name); p.replica {
 		p.replica = false
@@ -311,8 +312,8 @@ func (st *staging) promote(name, old string, at time.Duration) {
 	}
 }
 
-// choose picks an earlier state by the next of st.choices: 0 is the latest; the oldest is
-// empty.
+// choose picks one of the past states by the next of st.choices: 0 is the latest, and the greatest
+// choice is the empty state.
 func (st *staging) choose(past []node.Snapshot) node.Snapshot {
 	n := len(st.options)
 	st.options = append(st.options, len(past)+1)

@@ -1,5 +1,5 @@
-// Package packed reads and writes files that are stored either as they are or compressed by
-// Zstandard (RFC 8878), which `zstdcat` reads.
+// Package packed reads and writes files that are stored either as they are or compressed with
+// Zstandard (RFC 8878). `zstdcat` reads the compressed ones.
 package packed
 
 import (
@@ -17,8 +17,8 @@ import (
 // Suffix ends the name of a compressed file.
 const Suffix = ".zst"
 
-// Find returns the name under which a file is stored: path, or else path with Suffix. If
-// neither exists, it returns path.
+// Find returns the name under which a file is stored: path, or path with Suffix. If neither file
+// exists, it returns path.
 func Find(path string) string {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(path + Suffix); err == nil {
@@ -28,10 +28,10 @@ func Find(path string) string {
 	return path
 }
 
-// File is an open file. Reading it returns its content as it was before compression.
+// File is an open file. Reading it returns its uncompressed content.
 type File struct {
 	io.Reader
-	// Name is the file's own name, with Suffix if it is compressed.
+	// Name is the name of the stored file, which ends with Suffix if it is compressed.
 	Name string
 
 	file    *os.File
@@ -39,8 +39,8 @@ type File struct {
 }
 
 // Open opens the file that Find finds. If a compressed file is cut short, reading it returns
-// everything up to the last Flush that is whole, then io.ErrUnexpectedEOF. Errors of opening
-// are those of os.Open.
+// everything up to the last complete Flush, then io.ErrUnexpectedEOF. Open's own errors are those
+// of os.Open.
 func Open(path string) (*File, error) {
 	path = Find(path)
 	file, err := os.Open(path)
@@ -49,8 +49,8 @@ func Open(path string) (*File, error) {
 	}
 	f := &File{Reader: file, Name: path, file: file}
 	if strings.HasSuffix(path, Suffix) {
-		// One goroutine: others would outlive a file that nobody closes, and read ahead of a
-		// file that is still written.
+		// With concurrency 1 there are no further goroutines. They would outlive a file that
+		// nobody closes, and read ahead in a file that is still written.
 		if f.decoder, err = zstd.NewReader(file, zstd.WithDecoderConcurrency(1)); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
@@ -59,7 +59,7 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Seek implements io.Seeker for the start of the content, Seek(0, io.SeekStart), alone.
+// Seek implements io.Seeker, but only for Seek(0, io.SeekStart).
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, fmt.Errorf("%s: seek to %d from %d: expected the start", f.Name, offset, whence)
@@ -70,9 +70,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return 0, f.decoder.Reset(f.file)
 }
 
-// ReadFile returns the content of the file that Find finds, as it was before compression. The
-// error of a compressed file that is cut short is io.ErrUnexpectedEOF; others are those of
-// os.ReadFile.
+// ReadFile returns the uncompressed content of the file that Find finds. The error for a
+// compressed file that is cut short is io.ErrUnexpectedEOF; other errors are those of os.ReadFile.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -99,15 +98,15 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// Pack returns data compressed.
+// Pack returns the compressed data.
 func Pack(data []byte) []byte { return encoder().EncodeAll(data, make([]byte, 0, len(data)/4)) }
 
-// WriteFile writes data compressed into the file path + Suffix.
+// WriteFile writes data, compressed, into the file path + Suffix.
 func WriteFile(path string, data []byte) error {
 	return os.WriteFile(path+Suffix, Pack(data), 0o666)
 }
 
-// Remove removes a file in both forms, if it exists.
+// Remove removes a file in both forms, if they exist.
 func Remove(path string) error {
 	for _, form := range []string{path, path + Suffix} {
 		if err := os.Remove(form); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -117,13 +116,13 @@ func Remove(path string) error {
 	return nil
 }
 
-// Appender compresses what is appended to a stream, piece by piece.
+// Appender compresses the data that is appended to a stream, piece by piece.
 type Appender struct{ encoder *zstd.Encoder }
 
 // NewAppender returns an Appender that writes to w.
 func NewAppender(w io.Writer) Appender {
-	// The level compresses lines that are flushed one by one a sixth better than the default
-	// one does, for a quarter more time.
+	// Lines that are flushed one by one become a sixth smaller at this level than at the default
+	// level, and take a quarter more time.
 	e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	if err != nil {
 		panic(err) // the options are constant
@@ -131,8 +130,8 @@ func NewAppender(w io.Writer) Appender {
 	return Appender{e}
 }
 
-// Append writes data so that it can be read even if nothing more is ever written. After an
-// error, the Appender is of no more use.
+// Append writes data in such a way that it can be read even if nothing more is ever written. After
+// an error, the Appender must not be used any more.
 func (a Appender) Append(data []byte) error {
 	if _, err := a.encoder.Write(data); err != nil {
 		return err
@@ -140,6 +139,6 @@ func (a Appender) Append(data []byte) error {
 	return a.encoder.Flush()
 }
 
-// Close marks the end of the stream, by which a reader knows that nothing is missing. It
-// does not close the writer beneath.
+// Close marks the end of the stream. A reader knows by the mark that nothing is missing. Close
+// does not close the underlying writer.
 func (a Appender) Close() error { return a.encoder.Close() }

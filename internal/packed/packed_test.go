@@ -37,11 +37,11 @@ func TestBothFormsAreRead(t *testing.T) {
 	}
 }
 
-// TestWhateverWasAppendedIsReadAfterAKill cuts a stream at each of its bytes.
+// TestWhateverWasAppendedIsReadAfterAKill cuts a stream after each of its bytes.
 func TestWhateverWasAppendedIsReadAfterAKill(t *testing.T) {
 	var stream bytes.Buffer
 	a := NewAppender(&stream)
-	var ends []int // of the stream after each line
+	var ends []int // length of the stream after each line
 	var whole string
 	for i := range 20 {
 		line := fmt.Sprintf("line %d of a stream\n", i)

@@ -24,7 +24,7 @@ import (
 
 var reportFlag = flag.String("report", "", "test this report.html instead of that of a small campaign")
 
-// browsers are the names of Chromium on PATH, and its place on macOS.
+// browsers are the names of Chromium on PATH, and its paths on macOS.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 	"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
 
@@ -43,12 +43,12 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// campaignArgs are those of the campaign whose page is tested: long names, every fault, and
+// campaignArgs are the arguments of the tested campaign. Its page has long names, every fault, and
 // every kind of answer.
 var campaignArgs = []string{"run", "--locks", "fenced,set-nx-px,redlock,setnx,exists-set,set-nx-px-watchdog-reused,set-nx-ex-bounded-renewal",
 	"--trials", "2", "--named=false", "--shrink", "0"}
 
-// manyArgs are those of a campaign of all recipes.
+// manyArgs are the arguments of a campaign of all recipes.
 var manyArgs = []string{"run", "--locks", "all", "--trials", "1", "--named=false", "--shrink", "0"}
 
 // built builds the program once, and returns its path.
@@ -62,7 +62,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return binary, nil
 })
 
-// campaign and manyRecipes run their campaign once, and return the path of its page.
+// campaign and manyRecipes run their campaign once, and return the path of the campaign's page.
 var (
 	campaign    = sync.OnceValues(func() (string, error) { return pageOf("few", campaignArgs) })
 	manyRecipes = sync.OnceValues(func() (string, error) { return pageOf("many", manyArgs) })
@@ -81,7 +81,7 @@ func pageOf(store string, args []string) (string, error) {
 	return filepath.Join(store, "latest", "report.html"), nil
 }
 
-// scratch is a directory for the campaign, which TestMain makes and removes.
+// scratch is a directory for campaigns. TestMain makes and removes it.
 var scratch string
 
 func TestMain(m *testing.M) {
@@ -99,7 +99,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// report returns the path of the page.
+// report returns the path of the tested page.
 func report(t *testing.T) string {
 	t.Helper()
 	if *reportFlag != "" {
@@ -116,16 +116,16 @@ func report(t *testing.T) string {
 	return path
 }
 
-// tab is a page in a browser of its own.
+// tab is a page in its own browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
-	complain []string // what the console said, and what was loaded
+	complain []string // console messages, exceptions and loaded resources
 }
 
-// screen is how a tab shows the page.
+// screen is the size and colour scheme with which a tab shows the page.
 type screen struct {
 	width, height int64
 	dark          bool
@@ -136,13 +136,13 @@ var (
 	phone = screen{width: 390, height: 844}
 )
 
-// visit opens the page, and waits until its evidence is unpacked.
+// visit opens the tested page, and waits until its evidence is unpacked.
 func visit(t *testing.T, s screen) *tab {
 	t.Helper()
 	return visitPage(t, report(t), s)
 }
 
-// visitPage is visit of the page with that path.
+// visitPage does what visit does, with the page at path.
 func visitPage(t *testing.T, path string, s screen) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.DisableGPU)
@@ -170,7 +170,7 @@ func visitPage(t *testing.T, path string, s screen) *tab {
 	return x
 }
 
-// call runs a command of the browser's protocol.
+// call runs a command of the DevTools protocol.
 func call[P, R any](x *tab, command cdp.Command[P, R], params P) {
 	x.t.Helper()
 	if _, err := chromedp.Call(x.ctx, command, params); err != nil {
@@ -178,7 +178,7 @@ func call[P, R any](x *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// listen notes what no page should do.
+// listen notes events that no page should cause.
 func (x *tab) listen(event any) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -209,7 +209,7 @@ func (x *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns the value of a JavaScript expression, which may be a promise.
+// eval returns the value of a JavaScript expression. The expression may be a promise.
 func eval[T any](x *tab, script string) T {
 	x.t.Helper()
 	out, err := chromedp.Run(x.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
@@ -225,7 +225,7 @@ func (x *tab) run(script string) {
 	eval[bool](x, "(() => {"+script+"; return true; })()")
 }
 
-// until waits for a JavaScript expression to be true.
+// until waits until a JavaScript expression is true.
 func (x *tab) until(condition string) {
 	x.t.Helper()
 	if _, err := chromedp.Run(x.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(20*time.Second))); err != nil {

@@ -1,8 +1,8 @@
-// Returns each visible text whose contrast with what is behind it is too low. A picture's
-// text is compared with its halo on the shape below its middle.
+// Returns each visible text that has too little contrast with its background. For text in a
+// picture, the background is the text's halo on the shape below the middle of the text.
 (least => {
   const channels = text => {
-    if (text.startsWith("url(")) return { r: 0, g: 0, b: 0, a: 0 }; // a hatching, which leaves most of what is below it
+    if (text.startsWith("url(")) return { r: 0, g: 0, b: 0, a: 0 }; // a hatching: most of the background stays visible
     const numbers = (text.match(/[\d.]+/g) || []).map(Number);
     if (text.startsWith("color(srgb ")) for (const i of [0, 1, 2]) numbers[i] *= 255;
     return { r: numbers[0] || 0, g: numbers[1] || 0, b: numbers[2] || 0, a: numbers.length > 3 ? numbers[3] : text === "transparent" || text === "none" ? 0 : 1 };

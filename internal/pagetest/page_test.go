@@ -14,7 +14,8 @@ import (
 //go:embed contrast.js
 var contrast string
 
-// openAll opens all sections, what is in them, and every third cell, so that it takes seconds.
+// openAll opens all sections, the sections inside them, and every third cell. Opening every cell
+// would take too long.
 const openAll = `(async () => {
 	for (let i = 0; i < 3; i++) {
 		const cells = [...document.querySelectorAll("details.cell")];
@@ -27,13 +28,13 @@ const openAll = `(async () => {
 // openCells opens every cell.
 const openCells = `document.querySelectorAll("details.cell, .cell details").forEach(d => { d.open = true; }); return new Promise(done => setTimeout(() => done(true), 300))`
 
-// visible lists the rows, or the columns, of the matrix that are not hidden.
+// visibleRows and visibleColumns list the rows and the columns of the matrix that are not hidden.
 const (
 	visibleRows    = `[...document.querySelectorAll(".matrix tbody tr[data-recipe]:not([hidden])")].map(row => row.dataset.recipe)`
 	visibleColumns = `[...document.querySelectorAll(".matrix thead th.fault:not([hidden])")].map(head => head.textContent)`
 )
 
-// choose sets a field of the filter.
+// choose sets a field of the filter form.
 func (x *tab) choose(field, value string) {
 	x.t.Helper()
 	x.run(fmt.Sprintf(`const form = document.querySelector("#filter"); form.elements[%q].value = %q; form.dispatchEvent(new Event("input"))`, field, value))

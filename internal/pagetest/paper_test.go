@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// printed returns the number of pages on A4, and on the shorter Letter.
+// printed returns the number of printed pages on A4 and on Letter, which is shorter.
 func (x *tab) printed() (a4, letter int) {
 	x.t.Helper()
 	count := func(paper chromedp.PaperSize) int {
@@ -22,7 +22,7 @@ func (x *tab) printed() (a4, letter int) {
 	return count(chromedp.PaperA4), count(chromedp.PaperLetter)
 }
 
-// smallPrint lists the texts on paper that are smaller than 7 pt.
+// smallPrint lists the printed texts that are smaller than 7 pt.
 const smallPrint = `(() => {
 	const small = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let text = walk.nextNode(); text; text = walk.nextNode()) {
@@ -32,7 +32,7 @@ const smallPrint = `(() => {
 	return [...small];
 })()`
 
-// All recipes fit on two pages, with counts as long as a long run's.
+// The matrix of all recipes fits on two pages, even with counts as long as those of a long run.
 func TestPaperOfAllRecipes(t *testing.T) {
 	path := *reportFlag
 	if path == "" {

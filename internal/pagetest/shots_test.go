@@ -14,7 +14,8 @@ var shotsFlag = flag.String("shots", "", "write screenshots for the documentatio
 
 const openedCell = `document.querySelector('.matrix a[href="#set-nx-px--client-pause"]').click()`
 
-// shots are the pictures in docs/images: the screen, and what is opened and scrolled to.
+// shots are the pictures in docs/images: the screen, the script that opens something, and the
+// element to scroll to.
 var shots = []struct {
 	name          string
 	screen        screen
@@ -29,8 +30,8 @@ var shots = []struct {
 	{"report-print.png", screen{width: 1080, height: 1520}, 0.6, "print", "", `document.querySelector("header")`},
 }
 
-// TestScreenshots writes the documentation's pictures with -shots; without it, it checks
-// that each picture is there, and small enough to be committed.
+// TestScreenshots writes the documentation's pictures with -shots. Without -shots, it checks that
+// each picture exists and is small enough to be committed.
 func TestScreenshots(t *testing.T) {
 	const most = 200_000
 	dir := *shotsFlag
@@ -61,7 +62,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shot writes what the screen shows if it is scrolled to an element.
+// shot writes a picture of the screen after it has scrolled to an element.
 func (x *tab) shot(path, element string) {
 	x.t.Helper()
 	x.run(element + `.scrollIntoView({ block: "start" })`)

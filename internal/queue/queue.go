@@ -3,8 +3,8 @@ package queue
 
 import "slices"
 
-// Queue is a list. If elements are pushed to its end and mostly removed from its beginning,
-// it makes no garbage.
+// Queue is a list. It makes no garbage if elements are pushed to its end and mostly removed from
+// its beginning.
 type Queue[T any] struct {
 	all  []T
 	head int // the elements before head were removed

@@ -21,13 +21,13 @@ func arguments(dir string, port int, o Options) ([]string, error) {
 	return slices.Concat(args, Data(), o.Args), nil
 }
 
-// Basics returns the options of every server, a Sentinel too.
+// Basics returns the options of every server, including Sentinels.
 func Basics(dir string, port int) []string {
 	return []string{"--port", strconv.Itoa(port), "--protected-mode", "no", "--dir", dir, "--daemonize", "no"}
 }
 
-// Data returns the options of every server that keeps data: nothing is saved to disk, and
-// replicas start at once. Later options override them.
+// Data returns the options of every server that keeps data: it saves nothing to disk, and its
+// replicas sync without delay. Later options override these.
 func Data() []string {
 	return []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}
 }
@@ -35,9 +35,8 @@ func Data() []string {
 // SentinelConfig is the configuration file of a Sentinel, in Options.Dir.
 const SentinelConfig = "sentinel.conf"
 
-// sourceArguments returns the arguments that set the addresses on which the server listens,
-// and the address from which it connects. Before Redis 7.0, it connects from the first
-// address on which it listens.
+// sourceArguments returns the arguments that set the server's listen addresses and the source
+// address of its connections. Before Redis 7.0 the source address is the first listen address.
 func sourceArguments(source string) ([]string, error) {
 	listen := []string{"--bind", "127.0.0.1"}
 	if source == "" {

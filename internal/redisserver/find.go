@@ -11,25 +11,25 @@ import (
 	"sync"
 )
 
-// PathVariable is the environment variable that names the redis-server to run; if it is
-// unset, PATH is searched.
+// PathVariable is the environment variable that names the redis-server to run. If it is unset,
+// Find searches PATH.
 const PathVariable = "LOCKSTORM_REDIS_SERVER"
 
-// The oldest Redis whose replies and options this project knows.
+// minMajor.minMinor is the oldest version of Redis whose replies and options this project knows.
 const minMajor, minMinor = 6, 2
 
 var versionPattern = regexp.MustCompile(`\bv=((\d+)\.(\d+)[^ ]*)`)
 
-// found caches the versions of binaries: asking for one costs a process, and trials start
-// by the dozen.
+// found caches the versions of binaries. Asking a binary for its version costs a process, and a
+// campaign starts many servers.
 var found = struct {
 	sync.Mutex
 	versions map[string]string
 }{versions: map[string]string{}}
 
 // Find returns the path and the version of the redis-server to run: the one that
-// $LOCKSTORM_REDIS_SERVER names, else the one on PATH. The error, of one line, says that
-// there is none or that it is older than 6.2.
+// $LOCKSTORM_REDIS_SERVER names, else the one on PATH. The error, of one line, says that there is
+// none or that its version is older than 6.2.
 func Find() (path, version string, err error) {
 	if name := os.Getenv(PathVariable); name != "" {
 		path, err = exec.LookPath(name)
@@ -65,8 +65,8 @@ func versionOf(path string) (string, error) {
 	return v, nil
 }
 
-// CheckVersion reads the version from the output of redis-server --version. The error says
-// that the output names none, or one older than 6.2.
+// CheckVersion reads the version from the output of redis-server --version. The error says that
+// the output names no version, or one older than 6.2.
 func CheckVersion(out string) (string, error) {
 	m := versionPattern.FindStringSubmatch(out)
 	if m == nil {

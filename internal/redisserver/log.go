@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Log receives a server's standard output and error, which is its log, and keeps
-// it in a file if asked. Its methods may be called concurrently.
+// Log receives a server's standard output and error, which are its log. It can also store the log
+// in a file. Its methods may be called concurrently.
 type Log struct {
 	ready chan struct{}
 
@@ -24,10 +24,10 @@ type Log struct {
 // logPrefix matches process id, role, time and level at the start of a line of Redis's log.
 var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
 
-// tailLines is how many lines of log are remembered.
+// tailLines is the number of log lines that a Log remembers.
 const tailLines = 20
 
-// OpenLog returns a log that is appended to a file, or kept nowhere if path is "".
+// OpenLog returns a log that is appended to the file path; "" = no file.
 func OpenLog(path string) (*Log, error) {
 	l := &Log{ready: make(chan struct{})}
 	if path == "" {
@@ -38,14 +38,14 @@ func OpenLog(path string) (*Log, error) {
 	return l, err
 }
 
-// up are the lines with which Redis and Sentinel say that they accept connections.
+// up are beginnings of the lines with which Redis and Sentinel say that they accept connections.
 var up = []string{"Ready to accept connections", "Sentinel ID is "}
 
 // Ready is closed when the server has said that it accepts connections.
 func (l *Log) Ready() <-chan struct{} { return l.ready }
 
-// Write implements io.Writer. It never fails: a disk that is too full for the log must not
-// end Redis.
+// Write implements io.Writer. It never fails: Redis must not end because the disk is too full for
+// its log.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *Log) LastLine() string {
 	return l.tail[len(l.tail)-1]
 }
 
-// Close closes the file; later output is not stored.
+// Close closes the file. Later output is not stored.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package redisserver runs redis-server processes that never outlive the
-// program which started them.
+// Package redisserver runs redis-server processes that never outlive the program that started
+// them.
 package redisserver
 
 import (
@@ -20,7 +20,7 @@ import (
 // ErrPortTaken is wrapped by Start's error if another program uses Options.Port.
 var ErrPortTaken = errors.New("port is taken")
 
-// Options of a server. The zero value is a volatile server on a free port in a
+// Options are the options of a server. The zero value is a volatile server on a free port in a
 // directory of its own.
 type Options struct {
 	// Dir is the working directory. It is created if missing, and Close keeps it. "" = a
@@ -28,17 +28,16 @@ type Options struct {
 	Dir string
 	// Log is a file to which the server's log is appended; "" = not kept.
 	Log string
-	// Args follow, and so override, the arguments that Start gives.
+	// Args follow the arguments that Start gives, and so override them.
 	Args []string
-	// Port on the loopback interface; 0 = a free one.
+	// Port is the port on the loopback interface; 0 = a free port.
 	Port int
 	// Env are additional environment variables of the server, as "name=value".
 	Env []string
-	// Source is the IPv4 address from which the server connects to others; "" = the
+	// Source is the IPv4 address from which the server connects to other servers; "" = the
 	// system's choice.
 	Source string
-	// Sentinel starts a Sentinel instead, which reads, and rewrites, sentinel.conf
-	// in Dir.
+	// Sentinel starts a Sentinel instead of a server. It reads and rewrites sentinel.conf in Dir.
 	Sentinel bool
 }
 
@@ -55,8 +54,8 @@ type Server struct {
 	stop    func() bool
 }
 
-// attempts bounds how often Start looks for another free port: before the server listens,
-// another program may have taken the port.
+// attempts is the maximum number of ports that Start tries: another program may take a free port
+// before the server listens on it.
 const attempts = 20
 
 // Start starts a redis-server and returns when it accepts connections. The server is killed
@@ -102,10 +101,10 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 	}
 }
 
-// Ports are taken in turn from below the range that systems use for outgoing connections
-// and for listeners without a chosen port, so that no other program takes a killed server's
-// port before the server is back. A cluster bus uses its node's port plus 10,000, which is
-// below that range too.
+// FreePort takes ports in turn from a range below the one that systems use for outgoing
+// connections and for listeners without a chosen port. So no other program takes a killed server's
+// port before the server is back. A cluster bus uses its node's port plus 10,000, which is below
+// the system's range too.
 const firstPort, ports = 10_000, 10_000
 
 var nextPort atomic.Int64
@@ -145,7 +144,7 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 		cmd.Env = append(cmd.Environ(), o.Env...)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
+	cmd.WaitDelay = time.Second // a forked child of Redis may keep the pipe open
 	if err := child.Start(cmd); err != nil {
 		log.Close()
 		return nil, fmt.Errorf("start redis-server: %w", err)
@@ -186,8 +185,8 @@ func (s *Server) wait(cmd *exec.Cmd) {
 	close(s.exited)
 }
 
-// signal sends sig to the server and its forked children. An error means that
-// it has ended.
+// signal sends sig to the server, and SIGKILL also to its forked children. An error means that the
+// server has ended.
 func (s *Server) signal(sig syscall.Signal) error {
 	select {
 	case <-s.exited:
@@ -228,8 +227,8 @@ func (s *Server) Err() error {
 	}
 }
 
-// Pause freezes the process. On Linux it returns when the process is frozen, elsewhere when
-// the signal is sent.
+// Pause freezes the process. On Linux it returns after the process is frozen, elsewhere after the
+// signal is sent.
 func (s *Server) Pause() error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -240,8 +239,8 @@ func (s *Server) Pause() error {
 // Resume lets a paused process go on.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
-// Kill ends the process with SIGKILL and waits for its end. The directory
-// stays. Killing an ended server does nothing.
+// Kill ends the process with SIGKILL and waits for its end. It keeps the directory. Killing an
+// ended server does nothing.
 func (s *Server) Kill() error {
 	s.stop()
 	err := s.signal(syscall.SIGKILL)
@@ -257,8 +256,8 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Close kills the process, waits for its end, and removes the directory if
-// Start made it. It may be called twice.
+// Close kills the process, waits for its end, and removes the directory if Start made it. Close
+// may be called twice.
 func (s *Server) Close() error {
 	err := s.Kill()
 	if s.ownsDir {

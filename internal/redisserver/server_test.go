@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child/childtest"
 )
 
-// harnessVariable makes the test binary play a harness that starts servers,
-// names their process ids, and then hangs until it is killed.
+// harnessVariable makes the test binary act as a harness. The harness starts servers, prints their
+// process ids, and hangs until it is killed.
 const harnessVariable = "LOCKSTORM_TEST_HARNESS"
 
 func TestMain(m *testing.M) {

@@ -26,13 +26,13 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// special says whether a shell may give r a special meaning.
+// special reports whether a shell may give r a special meaning.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:=@,", r)
 }
 
-// As returns the command line with another program as its first word; with the same if program
-// is "".
+// As returns the command line with program in place of its first word; the command line itself if
+// program is "".
 func As(command, program string) string {
 	_, rest, _ := strings.Cut(command, " ")
 	if program == "" || command == "" {
@@ -41,20 +41,20 @@ func As(command, program string) string {
 	return strings.TrimRight(Quote(program)+" "+rest, " ")
 }
 
-// Lines breaks a command line, as Join writes it, into lines of at most width characters. All
-// lines but the last end with a backslash, so that a shell takes them as one command; the
-// further lines begin with indent. A word that is longer stands whole on its line. Width 0 is
-// unlimited.
+// Lines breaks a command line that Join made into lines of at most width characters. All lines but
+// the last end with a backslash, so that a shell takes them as one command. Each line but the
+// first begins with indent. A word that is longer than a line stands whole on its line. Width 0
+// means no limit.
 func Lines(command, indent string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(command) <= width {
 		return command
 	}
-	const more = ` \` // the end of a line that goes on
+	const more = ` \` // the end of each line but the last
 	lines := strings.Split(wording.Pack(pairs(split(command), width-len(indent)-len(more)), " ", "", indent, width-len(more)), "\n"+indent)
 	return strings.Join(lines, more+"\n"+indent)
 }
 
-// pairs joins flags with their values, which read better on one line, if both fit the width.
+// pairs joins a flag with its value, for better reading, if both fit the width.
 func pairs(words []string, width int) (all []string) {
 	for i, w := range words {
 		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") &&

@@ -1,5 +1,4 @@
-// Package tempdir makes temporary directories, and removes those of programs that were
-// killed.
+// Package tempdir makes temporary directories, and removes those that killed programs left behind.
 package tempdir
 
 import (
@@ -15,18 +14,18 @@ import (
 // prefix begins the names of all directories.
 const prefix = "lockstorm-"
 
-// ownerFile is a file in each directory, locked by the owning program while it lives: the
-// kernel releases the lock however the program ends.
+// ownerFile is a file in each directory. The program that owns the directory locks the file while
+// it lives. The kernel releases the lock however the program ends.
 const ownerFile = ".owner"
 
-// Dir is a temporary directory of this program's.
+// Dir is a temporary directory that this program owns.
 type Dir struct {
 	path  string
 	owner *os.File // holds the lock on ownerFile
 }
 
-// Make makes a directory below parent; "" = the system's directory for temporary
-// files. Remove removes it.
+// Make makes a directory below parent; "" = the system's directory for temporary files. Call
+// Remove to remove the directory.
 func Make(parent string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -39,8 +38,8 @@ func Make(parent string) (*Dir, error) {
 	return &Dir{path, owner}, nil
 }
 
-// own makes the owner file in a directory. The file is locked before it gets its name,
-// so that a new directory is never taken for abandoned.
+// own makes the owner file in a directory. It locks the file before it gives the file its name, so
+// that Sweep never takes a new directory for abandoned.
 func own(path string) (*os.File, error) {
 	name := filepath.Join(path, ownerFile)
 	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -67,14 +66,15 @@ func lock(f *os.File) error {
 // Path returns the directory's path.
 func (d *Dir) Path() string { return d.path }
 
-// Remove removes the directory with all that is in it.
+// Remove removes the directory and its content.
 func (d *Dir) Remove() error {
-	// Unlock last: otherwise another program might remove the directory at the same time.
+	// The lock is released last. Otherwise another program might remove the directory at the same
+	// time.
 	return errors.Join(os.RemoveAll(d.path), d.owner.Close())
 }
 
-// Sweep removes the directories below parent ("" as for Make) that killed programs of
-// this user made with Make. It skips what it cannot identify or remove.
+// Sweep removes the directories below parent that killed programs of this user made with Make;
+// parent "" means the same as for Make. It skips directories that it cannot identify or remove.
 func Sweep(parent string) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ownerVariable makes the test binary make a directory below the one named, say
-// where, and wait until it is killed.
+// ownerVariable names a directory. If it is set, the test binary makes a directory below that one,
+// prints the path, and waits until it is killed.
 const ownerVariable = "LOCKSTORM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -28,11 +28,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(d.Path())
-	time.Sleep(time.Hour) // an empty select would be a deadlock, and end it
+	time.Sleep(time.Hour) // an empty select would end the program as a deadlock
 	runtime.KeepAlive(d)
 }
 
-// owner starts a program that has a directory below parent.
+// owner starts a program that owns a directory below parent.
 func owner(t *testing.T, parent string) (path string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -56,7 +56,7 @@ func owner(t *testing.T, parent string) (path string, kill func()) {
 	return path, kill
 }
 
-// names of what is in a directory, sorted.
+// names returns the sorted names of the entries of a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -8,9 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// RegisterEnders registers recipes that call a function at a client's third attempt, by
-// their ids: the function ends or disturbs the process in which the client runs. Nobody ever
-// gets their locks.
+// RegisterEnders registers recipes by their ids. A recipe calls its function at a client's third
+// attempt, to end or disturb the client's process. Their locks are never granted.
 func RegisterEnders(ends map[string]func()) {
 	for id, end := range ends {
 		locks.Register(locks.Recipe{

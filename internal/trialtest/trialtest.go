@@ -1,5 +1,5 @@
-// Package trialtest has what tests of trials share: programs that are also the processes
-// that they start, and verdicts.
+// Package trialtest has the code that tests of trials share: verdicts, and test programs that also
+// serve as the processes that they start.
 package trialtest
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/process"
 )
 
-// AsClient and AsWorker are set in the environment of a test program that is to be a client
-// process, or a worker.
+// AsClient and AsWorker are environment variables. A test program that finds one of them set
+// serves as a client process, or as a worker.
 const (
 	AsClient = "LOCKSTORM_TEST_CLIENT"
 	AsWorker = "LOCKSTORM_TEST_WORKER"
 )
 
-// Main is TestMain of a program that serves as a client process or a worker if its
-// environment says so; nil = it never does. Main fails the package if a goroutine outlives
-// the tests.
+// Main is the TestMain of a program that serves as a client process or a worker if its environment
+// says so. A nil function means that the program never serves in that role. Main fails the package
+// if a goroutine outlives the tests.
 func Main(m *testing.M, client, worker func(context.Context) error) {
 	serve := client
 	if client == nil || os.Getenv(AsClient) == "" {
@@ -41,8 +41,8 @@ func Main(m *testing.M, client, worker func(context.Context) error) {
 	}
 }
 
-// OnProcesses returns a testbed on real time, and the command line of client processes: this
-// test program, again. The test fails if it leaves a process behind.
+// OnProcesses returns a testbed on real time, and the command line of its client processes, which
+// is this test program. The test fails if it leaves a process behind.
 func OnProcesses(t *testing.T) (tb testbed.Testbed, client []string) {
 	t.Helper()
 	t.Setenv(AsClient, "1")
@@ -58,7 +58,7 @@ func OnProcesses(t *testing.T) (tb testbed.Testbed, client []string) {
 	return tb, []string{os.Args[0]}
 }
 
-// Violated is the verdict of an oracle that found violations by these causes.
+// Violated returns the verdict of an oracle that found violations with these causes.
 func Violated(oracle string, causes ...checker.Cause) checker.Verdict {
 	v := Verdict(oracle, checker.Violated)
 	for _, c := range causes {
@@ -67,7 +67,7 @@ func Violated(oracle string, causes ...checker.Cause) checker.Verdict {
 	return v
 }
 
-// Verdict is a verdict without findings.
+// Verdict returns a verdict without findings.
 func Verdict(oracle string, r checker.Result) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: r}
 }

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fill breaks a line into lines of at most width characters, the further ones behind indent.
-// A word that is longer stands whole on a line of its own, so that it can be copied. Width 0
-// is unlimited. The result ends without a line break.
+// Fill breaks a line into lines of at most width characters. Each line but the first begins with
+// indent. A word that is longer than a line stands whole on a line of its own, so that it can be
+// copied. Width 0 means no limit. The result ends without a line break.
 func Fill(line, indent string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line
@@ -16,9 +16,9 @@ func Fill(line, indent string, width int) string {
 	return Pack(strings.Fields(line), " ", begin, indent, width)
 }
 
-// Pack puts words into lines of at most width characters: the first line begins with begin,
-// each further one with indent, and words of one line are separated by gap. A word that is
-// longer has a line of its own. Width 0 is unlimited.
+// Pack puts words into lines of at most width characters. The first line begins with begin, each
+// later line with indent, and gap separates the words of a line. A word that is longer than a line
+// has a line of its own. Width 0 means no limit.
 func Pack(words []string, gap, begin, indent string, width int) string {
 	var b strings.Builder
 	b.WriteString(begin)

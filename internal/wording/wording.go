@@ -31,7 +31,7 @@ func Join[T ~string](values []T) string {
 	return strings.Join(words, ", ")
 }
 
-// Excerpt returns the beginning of a value.
+// Excerpt returns at most the first 40 bytes of a value, with "…" if it is longer.
 func Excerpt(raw []byte) string {
 	const most = 40
 	if len(raw) > most {

@@ -1,4 +1,4 @@
-// Package childtest tests that the processes that a harness starts do not outlive it.
+// Package childtest tests that no process started by a harness outlives the harness.
 package childtest
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// KillHarness runs this test program again, as a harness, with environment ("NAME=value")
-// set. The harness must print the process ids of its children, one per line, and wait.
-// After the given number of ids, KillHarness kills the harness and waits until the children
-// are dead. The test fails if a step fails or a child lives on.
+// KillHarness runs this test program again, as a harness, with environment ("NAME=value") set. The
+// harness must print the process ids of its children, one per line, and then wait. KillHarness
+// reads the given number of ids, kills the harness, and waits until the children are dead. The
+// test fails if a step fails or a child lives on.
 func KillHarness(t testing.TB, environment string, children int) {
 	t.Helper()
 	harness := exec.Command(os.Args[0])
@@ -55,8 +55,8 @@ func KillHarness(t testing.TB, environment string, children int) {
 	}
 }
 
-// AwaitEnd waits until a process is dead, reaped or not. It need not be a child of this
-// one.
+// AwaitEnd waits until a process is dead, reaped or not. The process need not be a child of this
+// process.
 func AwaitEnd(t testing.TB, pid int) {
 	t.Helper()
 	const patience = time.Minute // enough on a busy machine
@@ -72,7 +72,7 @@ func alive(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && (err != nil || !strings.Contains(string(stat), ") Z "))
 }
 
-// Children lists, from /proc, the processes that this one has started and not reaped yet.
+// Children lists, from /proc, the processes that this process has started and not reaped yet.
 func Children(t testing.TB) (found []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// asHarness says in the environment what kind of harness this program is to be.
+// asHarness is the environment variable that makes this program act as a harness; its value is the
+// kind of harness.
 const asHarness = "LOCKSTORM_TEST_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	time.Sleep(time.Hour)
 }
 
-// watched is a test that may fail.
+// watched records whether a test fails.
 type watched struct {
 	testing.TB
 	failed bool
@@ -87,7 +88,7 @@ func TestChildrenAreThoseThatNobodyHasWaitedFor(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it was killed
+	_ = c.Wait() // returns an error, because the program was killed
 	if listed() {
 		t.Errorf("%s is among %q, though it was waited for", name, Children(t))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/clockshim"
 )
 
-// Build builds the library and returns its path. It skips the test if the library cannot be
-// built here.
+// Build builds the library and returns its path. It skips the test if the machine cannot build the
+// library.
 func Build(t testing.TB) string {
 	t.Helper()
 	library, err := Make(t)
@@ -24,7 +24,7 @@ func Build(t testing.TB) string {
 	return library
 }
 
-// Make is like Build, but returns an error if the library cannot be built here.
+// Make does what Build does, but returns an error if the machine cannot build the library.
 func Make(t testing.TB) (library string, err error) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

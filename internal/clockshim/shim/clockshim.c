@@ -1,12 +1,12 @@
-/* A wall clock of its own for one program: the machine's plus an offset, in
- * nanoseconds, that stands as an int64 of the machine's byte order at the
- * beginning of the file which $LOCKSTORM_CLOCK_OFFSET names. It is read at every
- * look at the clock, so that whoever writes it makes the clock jump. To be
- * preloaded (LD_PRELOAD). Monotonic clocks are left alone.
+/* A preloaded library (LD_PRELOAD) that gives one program a wall clock of its own:
+ * the machine's clock plus an offset. The offset is an int64 in nanoseconds, in the
+ * machine's byte order, at the beginning of the file in $LOCKSTORM_CLOCK_OFFSET. The
+ * library reads the offset each time the program reads the clock, so a write to the
+ * file makes the clock jump. Monotonic clocks do not change.
  *
- * It must not allocate: jemalloc asks for the time while it sets itself up. So
- * the clock is asked by system call, not by the function that this one hides,
- * which would have to be looked up first.
+ * The library must not allocate, because jemalloc asks for the time while it
+ * initialises. So the library reads the machine's clock by a system call. The
+ * function clock_gettime, which it replaces, would have to be looked up first.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define SECOND 1000000000LL
 
 static const int64_t none;
-static const int64_t *offset = &none; /* until the program starts */
+static const int64_t *offset = &none; /* replaced when the program starts */
 
 static void give_up(const char *why) {
 	static const char who[] = "clockshim: ";

@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 )
 
-// Test starts a redis-server for one test, with further command-line
-// arguments if given, and closes it when the test ends. The test fails if there
-// is no redis-server.
+// Test starts a redis-server for one test, with additional command-line arguments if given, and
+// closes the server when the test ends. The test fails if there is no redis-server.
 func Test(t testing.TB, args ...string) *redisserver.Server {
 	t.Helper()
 	s, err := redisserver.Start(context.Background(), redisserver.Options{Args: args})
@@ -26,8 +25,8 @@ func Test(t testing.TB, args ...string) *redisserver.Server {
 	return s
 }
 
-// Memory returns a directory for one test, in memory where there is one: a busy disk makes
-// Redis put off its writes.
+// Memory returns a directory for one test, in memory if the system has such a file system. On a
+// busy disk Redis delays its writes.
 func Memory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-test-")
