@@ -166,7 +166,7 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
 	case c.By == history.ByClock && c.Before.SameValue(c.After):
 		r.shift(k, c, at)
-	// What remains of expiry and clock jumps cannot be explained.
+	// An expiry or a clock jump with any other effect cannot be explained.
 	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock:
 		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
@@ -304,7 +304,7 @@ func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Gr
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
 	life := k.term
-	if life.Cmd != by.pos || life.At != by.at { // the command did not set the TTL: the grant takes over the key's TTL
+	if life.Cmd != by.pos || life.At != by.at { // the command set no TTL; the key's TTL applies
 		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
 		life.Most = 0
 	}
@@ -345,7 +345,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
-			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended before the grant was made
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended earlier
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 			g.lives.leave()

@@ -148,7 +148,7 @@ func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck [
 		return nil // the share ends when the count reaches zero
 	}
 	struck = []*Grant{p.current[at]}
-	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // the owner has an earlier share, which counts again
+	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // the owner's earlier share counts again
 		back := p.overwritten[o]
 		back.Over, back.OverSeq = nil, 0
 		p.overwritten = slices.Delete(p.overwritten, o, o+1)

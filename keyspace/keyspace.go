@@ -26,7 +26,7 @@ type Grant struct {
 	Node, Key string
 	Place     string   // field or member; "" for a string
 	Moved     []string // the nodes that had the key before its slot moved
-	Client    int      // the client that sent the command, or to which the value was Handed; Stranger for none
+	Client    int      // the sender of the command, or the one Handed the value; Stranger for none
 	Lock      string   // the lock of the operation; "" for none
 	Mode      history.Mode
 	Op        int // index of the invocation that sent the command; -1 for none
@@ -198,7 +198,7 @@ type Keys struct {
 	ran      []When
 	watched  bool
 	commands []history.Command
-	unnamed  map[int][]string // by place in the log: the keys that a command's script reached by names it built
+	unnamed  map[int][]string // by place in the log: keys whose names the command's script built
 }
 
 // Blindness tells from when on a node's keys were not seen, and why.

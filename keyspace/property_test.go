@@ -82,7 +82,7 @@ func TestGrantsStandWhereTheNodesHaveSomething(t *testing.T) {
 			for _, s := range spots(k) {
 				there := where{at[0], at[1], s.name}
 				if g := standing[there]; g == nil {
-					if _, err := strconv.Atoi(s.value); err != nil { // all clients may have given back their shares of a count
+					if _, err := strconv.Atoi(s.value); err != nil { // all shares of a count may have been given back
 						rt.Fatalf("%s\nnobody has what is at %v: %q", tale, there, s.value)
 					}
 				} else if g.Value != s.value && !g.Wrote(s.value) {
