@@ -160,7 +160,7 @@ func renamed(l lease) locks.Lock {
 			}
 			first, err := l.node().RenameNX(ctx, own, l.key).Result()
 			switch {
-			case err != nil && strings.Contains(err.Error(), "no such key"): // the client's own key has already expired
+			case err != nil && strings.Contains(err.Error(), "no such key"): // the client's own key has expired
 				return held, locks.ErrBusy
 			case err == nil && !first:
 				_ = l.node().Del(ctx, own).Err() // if the deletion fails, the key expires
@@ -197,7 +197,7 @@ func reaped(l lease) locks.Lock {
 				go every(l.c.Context, l.ttl/20, func() {
 					ctx, cancel := context.WithTimeout(l.c.Context, l.ttl/4)
 					defer cancel()
-					_ = reap.Run(ctx, l.node(), []string{l.key}).Err() // if this fails, the next tick removes the entries
+					_ = reap.Run(ctx, l.node(), []string{l.key}).Err() // if this fails, the next tick tries again
 				})
 			}
 			return l.attempt(func(token string) *redis.Cmd { return takeEmpty.Run(ctx, l.node(), []string{l.key}, token, l.life()) })

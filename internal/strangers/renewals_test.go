@@ -28,7 +28,7 @@ func renewing(l lease, renew func(ctx context.Context, token string) error) lock
 			}
 			process, quit := context.WithCancel(l.c.Context)
 			dogs.add(held.Token, quit)
-			go every(process, l.ttl/3, func() { _ = renew(process, held.Token) }) // after an error, the next tick tries again
+			go every(process, l.ttl/3, func() { _ = renew(process, held.Token) }) // the next tick retries
 			return held, nil
 		},
 		func(ctx context.Context, held locks.Lease) error {

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The test runs every trial that the table names. Of the other named schedules it runs one
-// in stride; with -all it runs all of them. To look at one trial:
+// The test runs all random trials and every trial that the table names. Of the other named
+// schedules it runs one in stride; with -all it runs all of them. To look at one trial:
 //
 //	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
@@ -49,8 +49,8 @@ type subject struct {
 }
 
 // The table states the verdicts on every lock of other people. A correct lock shows only
-// the limits of its kind. A wrong lock also shows its mistake. No other verdict may be
-// unknown.
+// the limits of its kind. A wrong lock also shows its mistake. Verdicts are unknown only
+// where the table permits it.
 func TestStrangersAreJudgedAsTheTableSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs thousands of trials; make test runs it without the race detector")
@@ -167,7 +167,7 @@ func (s seeded) number() string {
 	return fmt.Sprintf("%d/%d", s.seed, s.Trial)
 }
 
-// String returns the flags that run the trial again.
+// String identifies the trial, with the flags that run it again.
 func (s seeded) String() string {
 	return fmt.Sprintf("%s -fault %s -schedule %s (%s)", s.Lock, s.Fault, s.number(), s.Workload)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// tokens are locks that differ in the value of the key and in how they draw it.
+// tokens are locks that differ in how they draw the token or set the expiry.
 func tokens() []Stranger {
 	drawn := func(draw func() (string, error)) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock { return drawnToken(l, draw) })
