@@ -97,8 +97,8 @@ const termSlack = 2 * time.Millisecond
 
 // aged returns the age of the grant at that time, counted from its owner's last renewal:
 // the true age, and the age by its node's wall clock. If the owner had read that clock
-// before it renewed, the age by the clock counts from this reading, provided that this
-// makes it greater.
+// before it renewed, the age by the clock counts from this reading if that makes it
+// greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Lives() {
@@ -226,9 +226,9 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 }
 
 // deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's
-// deadline. The change came after the owner had asked. Because of it, the deadline had not
-// yet come at some time after the key's end and no later than granted; otherwise it would
-// have come.
+// deadline. The change came after the owner had asked. At some time after the key's end,
+// and no later than granted, the deadline had not come; without the change it would have
+// come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	told, asked := owner.Lease().Deadline, owner.Invoke.Time
@@ -252,7 +252,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 		return 0, false
 	}
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
-		return 0, false // the TTL may be an instant by the client's clock, which came too early
+		return 0, false // an expiry computed by the client's clock may come too early
 	}
 	if told := rp.Operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
 		return 0, false // the owner knew that the lease was short

@@ -58,14 +58,14 @@ func (rp *replay) renewalLog() *renewalLog {
 	return log
 }
 
-// senders is a name in a client's command.
+// senders identifies a name in the commands of one client.
 type senders struct {
 	client int
 	name   string
 }
 
-// latestNamed returns the sender's latest grant whose name the command contains, on a key
-// that the command reaches; nil if there is none.
+// latestNamed looks up the command's arguments among these grants. It returns the sender's
+// latest grant on a key that the command reaches; nil if there is none.
 func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
 	c := rp.Commands[pos]
 	for _, arg := range c.Args[1:] {
@@ -144,9 +144,8 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 }
 
 // renewedInstead explains a lease that its owner never renewed before due. Meanwhile the
-// owner renewed leases that it had released, and their number was the greatest that it ever
-// renewed at a time. places are the places of these renewals. ok is false if the log does
-// not show this.
+// owner renewed leases that it had released: as many as it ever renewed at a time. places
+// are the places of these renewals. ok is false if the log does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
@@ -273,7 +272,7 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 }
 
 // gaveFirst reports whether the command at place pos gave the key of another client's grant
-// its first TTL and took nothing from that grant by this. The key had no TTL before. One of
+// its first TTL without taking anything from that grant. The key had no TTL before. One of
 // two things must be true: the owner gave the key another TTL before this one ended, or
 // this TTL lasts at least as long as the lease that the owner had asked for, or had
 // prolonged in a value. A lock that promises no end of its leases relies on keys without a

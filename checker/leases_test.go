@@ -37,7 +37,7 @@ var (
 )
 
 func TestCausesOfLostRenewals(t *testing.T) {
-	// c1 gets the lock at 2100 although c0 believes until 2300 that it holds it.
+	// c1 gets the lock at 2100, although c0 believes until 2300 that it holds the lock.
 	rob := func(s *story) {
 		s.hold(2100, 2200, 1, "t1")
 		s.give(2300, 0, "0", s.cad("t0")...)

@@ -22,7 +22,7 @@ func (s *story) hungOn(until float64) {
 
 func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
 
-// queue makes a client try in vain from one time to another.
+// queue adds failing attempts of a client from one time to another.
 func (s *story) queue(from, to float64, client int, reply string, args ...string) {
 	for at := from; at < to; at += 50 {
 		s.busy(at, client, reply, args...)

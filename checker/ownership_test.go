@@ -265,7 +265,7 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	})
 }
 
-// When a node is asked later, its reply shows which of its earlier commands it still knows.
+// The reply to a later command shows which earlier writes a node still had.
 func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	tales(t, []tale{

@@ -174,7 +174,7 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 	return until
 }
 
-// ended returns the time at which the first key was seen to lose the hold's grant, or
+// ended returns the earliest time at which a key was seen to lose the hold's grant, or
 // Never. A late command of any operation may have removed the grant, even one sent after
 // its operation was over. Removals by the operations that but selects do not count. An
 // overwritten value is no end, since its owner still profits from the key.

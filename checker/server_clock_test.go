@@ -225,7 +225,8 @@ func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 	skew := func(s *story, at float64, client int, ahead float64) {
 		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
 	}
-	// c0 crashes and leaves a time in the key. c1 finds that time until the instant until.
+	// c0 crashes and leaves a time in the key. Every attempt of c1 before until finds this
+	// time.
 	blocked := func(s *story, stamp, until float64) {
 		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
 		s.nemesis(20, crash(0))

@@ -105,8 +105,8 @@ func timeless(c history.Claims, f Finding) bool {
 }
 
 // replicated reports whether the finding is about replicated data that can be lost with a
-// primary. The table of causes says this for some causes. Otherwise it is so if a client is
-// blocked for ever: the deletion of a key may have been lost.
+// primary. The table of causes says this for some causes. Other findings are about such
+// data if a client is blocked for ever: the deletion of a key may have been lost.
 func replicated(c history.Claims, f Finding) bool {
 	if data := f.Cause.row().replicated; data != nil {
 		return data(c, f)

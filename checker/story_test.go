@@ -333,7 +333,8 @@ func isLimit(recipe, oracle string, cause Cause) bool {
 	})
 }
 
-// judgement compares the judgement of a story with what is wanted, also after blurring it.
+// judgement judges a story, first with exact and then with blurred times, and compares the
+// results with want.
 func judgement(t *testing.T, recipe string, tale func(*story), want ...string) {
 	t.Helper()
 	s := tell(t, recipe)

@@ -18,9 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// muted returns the evidence as nodes would report it that report commands but no replies.
-// So replies that no client got are unknown. If doubtful is set, it is not even certain
-// that these commands ran.
+// muted returns the evidence without the replies that no client got, as if the nodes
+// reported only the commands that ran. If doubtful is set, it is not even certain that
+// these commands ran.
 func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
 	e.Commands = slices.Clone(e.Commands)
 	for i := range e.Commands {

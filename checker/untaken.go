@@ -18,11 +18,11 @@ import (
 const oftenEnough = 3
 
 // untaken completes a finding about clients that never got a lock although it was free for
-// long enough. The lock is free if no client believed that it held it and no node had a key
-// of it. Long enough is turn, the time for a turn of every client; it is the recovery time
-// if every client asked often enough. Redis must have answered all the clients' commands,
-// none of them may have changed a key, and some client must have got the lock in the trial.
-// ok is false if any of this is not so or was not seen.
+// long enough. The lock is free while no client believes that it holds the lock and no node
+// has a key of the lock. Long enough is turn, the time for a turn of every client, or only
+// the recovery time if every client asked often enough. Redis must have answered all the
+// clients' commands, none of them may have changed a key, and some client must have got the
+// lock in the trial. ok is false if any of this is not so or was not seen.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
@@ -91,9 +91,9 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
 }
 
-// freeSince returns the time, not before from, since which the lock was free up to until:
-// no client believed that it held the lock, and no node had a key that may belong to it. ok
-// is false if there is no such time, or if not everything was seen.
+// freeSince returns the earliest time, from `from` on, after which the lock stayed free up
+// to `until`: no client believed that it held the lock, and no node had a key that may
+// belong to the lock. ok is false if there is no such time, or if not everything was seen.
 func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false

@@ -39,7 +39,8 @@ func (u *untoldGrants) of(g *keyspace.Grant) (why account.Fact, untold bool) {
 	return why, untold
 }
 
-// because records its argument as the reason if it is the first, and returns it.
+// because returns its argument. It records the argument as the reason if it is the first
+// one.
 func (u *untoldGrants) because(f account.Fact) account.Fact {
 	u.why = either(u.why, f)
 	return f
@@ -296,8 +297,8 @@ func (rp *replay) tookOwn(t *taking) bool {
 	})
 }
 
-// standsElsewhere reports whether the acquire also wrote one of the elements that it took
-// out to another key.
+// standsElsewhere reports whether the acquire also wrote one of the taken elements to
+// another key.
 func (rp *replay) standsElsewhere(t *taking) bool {
 	return slices.ContainsFunc(rp.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {

@@ -44,7 +44,7 @@ func raised(n int) history.Evidence {
 	return e
 }
 
-// The counter is raised with every grant, like a counter of fences.
+// Like a fencing counter, the counter is raised with every grant.
 func BenchmarkCounter(b *testing.B) {
 	e := raised(16_000)
 	for b.Loop() {

@@ -11,8 +11,8 @@ import (
 // spot is one place of a key's content, with the value in that place.
 type spot struct{ name, value string }
 
-// spots returns the places of a key's content in the content's order. The name of a list
-// element that occurred before gets a number.
+// spots returns the places of a key's content in the content's order. Equal elements of a
+// list get numbered names.
 func spots(k *history.KeyContent) []spot {
 	switch {
 	case k == nil:
@@ -298,7 +298,7 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 	return g
 }
 
-// grantTo does what grant does, for an owner that is known.
+// grantTo creates the grant for a known owner.
 func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),

@@ -137,8 +137,8 @@ func (r *reader) settle(p *placeState) {
 	}
 }
 
-// giveBack ends one share in a count. If the actor's only share is also the last share in a
-// count that goes up, the share lasts until the number reaches zero.
+// giveBack ends one share in a count. In a count that goes up, an actor that owns the only
+// share keeps it until the number reaches zero.
 func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck []*Grant) {
 	at, others := p.sharing(by)
 	switch {

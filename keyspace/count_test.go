@@ -79,7 +79,7 @@ func TestGrantsInCounts(t *testing.T) {
 	})
 }
 
-// The number is that of a semaphore's free permits: each acquire decrements it.
+// The count is the number of a semaphore's free permits: each acquire decrements it.
 func TestGrantsInCountsThatGoDown(t *testing.T) {
 	tales(t, []tale{
 		{"set up by a stranger, taken and given back", `

@@ -122,9 +122,9 @@ func (r *reader) invoked(op int) *history.Op {
 	return &history.Op{}
 }
 
-// takes reports whether a change of the count by step, to the number is, takes a share. If
-// not, the change returns a share. Below zero only acquires take shares: another operation
-// may have returned a share that it did not own.
+// takes reports whether a change of the count by step takes a share rather than returns
+// one. The new number is is. Below zero only acquires take shares: another operation may
+// have returned a share that it did not own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:

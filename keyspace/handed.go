@@ -25,7 +25,7 @@ type named struct {
 	op int
 }
 
-// heir returns the client for which a command put the value there. The value is that
+// heir returns the client for which a command put the value in the place. The value is that
 // client's token: only that client's acquires ever named it. heir.op is the client's latest
 // acquire that named the value; -1 if this acquire had already succeeded, so that the
 // client does not wait. lock is the lock of this acquire. If the sender put the value there

@@ -26,7 +26,7 @@ type Grant struct {
 	Node, Key string
 	Place     string   // field or member; "" for a string
 	Moved     []string // the nodes that had the key before its slot moved
-	Client    int      // the sender of the command, or the one Handed the value; Stranger for none
+	Client    int      // the owner: the sender, or the client to which it was Handed; Stranger for none
 	Lock      string   // the lock of the operation; "" for none
 	Mode      history.Mode
 	Op        int // index of the invocation that sent the command; -1 for none
@@ -201,7 +201,7 @@ type Keys struct {
 	unnamed  map[int][]string // by place in the log: keys whose names the command's script built
 }
 
-// Blindness tells from when on a node's keys were not seen, and why.
+// Blindness tells since when a node's keys were not observed, and why.
 type Blindness struct {
 	Since time.Duration
 	Why   string

@@ -17,8 +17,8 @@ type node struct {
 	jumps []jump        // all jumps of its wall clock so far
 }
 
-// jump is a change of a wall clock: from the time since on, the clock was ahead by this
-// much.
+// jump is a change of a wall clock: since is its time, and ahead is how far the clock was
+// ahead from then on.
 type jump struct{ since, ahead time.Duration }
 
 // aheadAt returns how far the node's wall clock was ahead at that time.
@@ -48,8 +48,7 @@ func (n *node) sorted() []*keyState {
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
 
-// shift moves the end of the key's term by the amount that a jump of the node's clock moved
-// it.
+// shift moves the end of the key's term as a jump of its node's clock did.
 func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	if c.Before == nil || c.After == nil {
 		return

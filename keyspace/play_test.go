@@ -26,8 +26,8 @@ import (
 //	70 stranger DEL lock           a stranger changes the key; "unknown": an unknown source
 //	80 evict | clock 500 | unseen | migrate n1 | restart 2 | promote n1 0 | split n1 3
 //
-// After restart, promote and split, the number n selects the state that survives: that of
-// the node, or of the old primary, after its first n key changes. Underscores stand for
+// The last number of restart, promote and split selects the state that survives: the state
+// of the node, or of the old primary, after so many key changes. Underscores stand for
 // spaces.
 type play struct {
 	t     *testing.T

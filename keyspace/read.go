@@ -61,7 +61,7 @@ type reader struct {
 	began   []int                // the value of seq before each of the Steps
 	seq     int
 	down    map[KeyPlace]bool // counts that go down
-	set     map[KeyPlace]bool // numbers that are no counts; see findSet
+	set     map[KeyPlace]bool // places whose numbers are no counts; see findSet
 
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
@@ -74,12 +74,12 @@ type keyState struct {
 	places  map[string]*placeState
 	term    Term
 	jumped  time.Duration // time of the last jump of the node's clock
-	later   *sequel[Term] // the terms after its first; nil for none
+	later   *sequel[Term] // the terms after the key's first one; nil for none
 }
 
 // placeState is one place of an existing key.
 type placeState struct {
-	current     []*Grant // the grants that it carries, in order of Seq
+	current     []*Grant // the grants that the place carries, in order of Seq
 	overwritten []*Grant
 	// emptied is the end of the shares of a count that went down to zero; nil if it did not
 	// reach zero. The shares stay in the place until the next change of the count.

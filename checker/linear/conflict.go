@@ -149,7 +149,7 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 		n *= 2
 	}
 	if ops != nil {
-		low := n / 2 // not violated
+		low := n / 2 // the run of this length is not violated
 		try(low + 1 + sort.Search(n-low-1, func(i int) bool { return try(low + 1 + i) }))
 	}
 	return ops, first

@@ -16,9 +16,9 @@ import (
 // The frontier goes through the entries of a history in order of time. It keeps every
 // situation that the lock can be in: the lock's state, and the operations that took effect
 // before their replies. An invocation makes an operation available. At a reply the
-// operation must have taken effect. So each situation in which it has not is replaced by
-// the situations in which it takes effect now, perhaps after other available operations. If
-// no situation is left, no order of the operations is legal.
+// operation must have taken effect. So a situation in which it has not taken effect is
+// replaced by the situations in which it does so now, perhaps after other available
+// operations. If no situation is left, no order of the operations is legal.
 //
 // It would be right to try every sequence of available operations before each reply, but
 // the number of sequences is exponential. Most of them need not be tried:
@@ -26,11 +26,11 @@ import (
 //   - An operation that the replying operation does not need can take effect later. An acquire
 //     needs only the releases of the owners in its way: its legality depends on others' holds,
 //     and fewer holds never hinder it. A release needs only its owner's acquire.
-//   - There is an exception if both an acquire and a release of one owner are available. This
-//     section may have to come before the replying acquire, which may keep the lock for ever.
-//     A section need not come before a replying release, unless the acquire that the release
-//     needs gets a greater fence than the section. Such a section requires an operation of
-//     unknown outcome, or a client that runs several processes. The frontier tries it.
+//   - A section, an acquire and a release of one owner, is an exception if both are available.
+//     It may have to come before the replying acquire, which may keep the lock for ever. It need
+//     not come before a replying release, unless the acquire that the release needs gets a
+//     greater fence than the section. Such a section requires an operation of unknown outcome,
+//     or a client that runs several processes. The frontier tries it.
 //   - If several operations of the replying owner are available, the frontier tries them
 //     before the reply: fences may depend on their order.
 //   - If several releases would do, the frontier takes the one that replies first: any other,
@@ -55,7 +55,7 @@ type situation struct {
 	early []int
 }
 
-// key identifies a situation.
+// key encodes early. Together with the lock's state, it identifies the situation.
 func (s situation) key() string {
 	var b strings.Builder
 	for _, i := range s.early {

@@ -23,6 +23,7 @@ import (
 // may first take the effects that it needs out of the pool:
 //
 //   - an acquire that is not legal takes a release of an owner that is in its way;
+//   - a release that is not legal takes an acquire of its owner.
 //
 // Other effects can stay in the pool: an effect that the operation does not need can happen
 // later, or never. Whether an acquire is legal depends on the holds of others: fewer

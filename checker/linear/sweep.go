@@ -102,8 +102,8 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the overlaps of h with the open holds. It considers permits only for a
-// lock with several, and ignores readers then.
+// against counts the overlaps of h with the open holds. With several permits there is at
+// most one, with all open holds together. A lock with several permits has no modes.
 func (p *present) against(h placed, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {

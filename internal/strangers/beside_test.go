@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of a lock whose key's name is computed from ARGV[1]; no command names the
-// key. ARGV[2] is the token, ARGV[3] the TTL in milliseconds.
+// The scripts of a lock whose key's name is computed from ARGV[1]; no command names the key.
+// ARGV[2] is the token, ARGV[3] the TTL in milliseconds.
 var (
 	obtainNamed  = redis.NewScript(`return redis.call('set', 'lock:' .. ARGV[1], ARGV[2], 'NX', 'PX', ARGV[3])`)
 	releaseNamed = redis.NewScript(`
@@ -23,9 +23,8 @@ end
 return 0`)
 )
 
-// obtainOnRecord takes the key if it is free. It records the asking client even if it
-// refuses. KEYS[1] is the lock, KEYS[2] the record; ARGV[1] is the token, ARGV[2] the TTL
-// in milliseconds.
+// obtainOnRecord takes the key if it is free. It records the asking client even if it refuses.
+// KEYS[1] is the lock, KEYS[2] the record; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var obtainOnRecord = redis.NewScript(`
 redis.call('set', KEYS[2], ARGV[1])
 return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)

@@ -21,7 +21,7 @@ type promised struct {
 	// ends: under chaos, the run may end while a lease still lasts that a clock jump
 	// prolonged. Then liveness is unknown.
 	ends bool
-	// slow: it runs only one in so many of the named schedules that would otherwise run; 0
+	// slow: of the named schedules that would otherwise run, only one in so many runs; 0
 	// means all of them.
 	slow int
 	// odd is a second lease time for the lock; 0 for none.

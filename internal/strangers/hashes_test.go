@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of a hash with the fields owner and count. KEYS[1] is the lock; ARGV[1] is
-// the owner, ARGV[2] the TTL in milliseconds.
+// The scripts of a hash with the fields owner and count.
+// KEYS[1] is the lock; ARGV[1] is the owner, ARGV[2] the TTL in milliseconds.
 var (
 	enterOwned = redis.NewScript(`
 local owner = redis.call('hget', KEYS[1], 'owner')
@@ -35,9 +35,9 @@ end
 return count`)
 )
 
-// The scripts of one hash for all locks. Each lock has a field with its token and the end
-// of its lease, by the node's clock. Fields have no TTL of their own. KEYS[1] is the hash;
-// ARGV[1] is the lock, ARGV[2] the token, ARGV[3] the lease in milliseconds.
+// The scripts of one hash for all locks. Each lock has a field with its token and the end of its
+// lease, by the node's clock. Fields have no TTL of their own.
+// KEYS[1] is the hash; ARGV[1] is the lock, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var (
 	takeField = redis.NewScript(`
 local t = redis.call('time')

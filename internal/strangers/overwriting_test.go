@@ -95,9 +95,8 @@ func constantOverwritten(l lease) locks.Lock {
 	}
 }
 
-// obtainNaming takes the first key if it is free, and writes the client's token to the
-// second. KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in
-// milliseconds.
+// obtainNaming takes the first key if it is free, and writes the client's token to the second.
+// KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	obtainNaming = redis.NewScript(`
 redis.call('set', KEYS[2], ARGV[1], 'PX', ARGV[2])

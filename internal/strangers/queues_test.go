@@ -10,9 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of fair locks: an asking client joins the queue, and only the head of the
-// queue may take the lock. KEYS[1] is the lock, KEYS[2] the queue; ARGV[1] is the client,
-// ARGV[2] the TTL in milliseconds, ARGV[3] the token of the attempt.
+// The scripts of fair locks: an asking client joins the queue, and only the head of the queue may
+// take the lock.
+// KEYS[1] is the lock, KEYS[2] the queue; ARGV[1] is the client, ARGV[2] the TTL in milliseconds,
+// ARGV[3] the token of the attempt.
 var (
 	queueInList = redis.NewScript(`
 if not redis.call('lpos', KEYS[2], ARGV[1]) then
@@ -41,11 +42,11 @@ end
 return 0`)
 )
 
-// queueWithTimeouts is a short form of Redisson's RFairLock. A waiting client renews its
-// place with every request. A head of the queue that has not done so for a while is
-// removed. KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting
-// clients; ARGV[1] is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token of the
-// attempt, ARGV[4] the time in milliseconds for which the client's place is kept.
+// queueWithTimeouts is a short form of Redisson's RFairLock. A waiting client renews its place
+// with every request. A head of the queue that has not done so for a while is removed.
+// KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
+// is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token of the attempt, ARGV[4] the
+// time in milliseconds for which the client's place is kept.
 const queueWithTimeouts = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -143,9 +144,9 @@ func fairPatient(c *locks.Client) maker {
 	}
 }
 
-// Scripts of a lock that is handed over: a refused client joins the queue, and the release
-// gives the lock to the head of the queue. KEYS[1] is the lock, KEYS[2] the queue; ARGV[1]
-// is the client, ARGV[2] the TTL in milliseconds.
+// Scripts of a lock that is handed over: a refused client joins the queue, and the release gives
+// the lock to the head of the queue.
+// KEYS[1] is the lock, KEYS[2] the queue; ARGV[1] is the client, ARGV[2] the TTL in milliseconds.
 var (
 	takeOrJoin = redis.NewScript(`
 local owner = redis.call('get', KEYS[1])

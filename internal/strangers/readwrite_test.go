@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Scripts of a hash with a field for each holder: the name is its token, the value "r" or
-// "w". KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
+// Scripts of a hash with a field for each holder: the name is its token, the value "r" or "w".
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readAndCreate = redis.NewScript(`
 for _, mode in ipairs(redis.call('hvals', KEYS[1])) do
@@ -32,9 +32,9 @@ return 1`)
 	leaveHash = redis.NewScript(`return redis.call('hdel', KEYS[1], ARGV[1])`)
 )
 
-// Scripts of a sorted set of holders. The score is the end of the hold by the node's clock.
-// A member is "r:" or "w:", followed by the token. KEYS[1] is the lock; ARGV[1] is the
-// member, ARGV[2] the lease in milliseconds.
+// Scripts of a sorted set of holders. The score is the end of the hold by the node's clock. A
+// member is "r:" or "w:", followed by the token.
+// KEYS[1] is the lock; ARGV[1] is the member, ARGV[2] the lease in milliseconds.
 var (
 	nodeTime = `
 local t = redis.call('time')
@@ -58,8 +58,8 @@ end` + enterRanked)
 )
 
 // Scripts of a key for the writer, a key for the readers, and a mark that a refused writer
-// leaves. While the mark exists, no reader gets in. It goes when it expires or a writer
-// gets in. KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
+// leaves. While the mark exists, no reader gets in. It goes when it expires or a writer gets in.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readUnmarked = redis.NewScript(`
 if redis.call('exists', KEYS[1] .. ':writer', KEYS[1] .. ':mark') > 0 then

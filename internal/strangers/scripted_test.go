@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// obtain takes the key if it is free. It replies OK, or nil if the key is taken. KEYS[1] is
-// the lock, ARGV[1] the token, ARGV[2] the TTL in milliseconds.
+// obtain takes the key if it is free. It replies OK, or nil if the key is taken.
+// KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the TTL in milliseconds.
 var obtain = redis.NewScript(`return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
 
 // refresh prolongs the key's TTL if the key holds the token.

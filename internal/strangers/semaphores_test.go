@@ -12,9 +12,9 @@ import (
 // permits is the number of clients that may hold a semaphore at once.
 const permits = 2
 
-// The scripts of a sorted set of holders. The score is the end of the hold by the node's
-// clock. KEYS[1] is the semaphore; ARGV[1] is the token, ARGV[2] the lease in milliseconds,
-// ARGV[3] the number of permits.
+// The scripts of a sorted set of holders. The score is the end of the hold by the node's clock.
+// KEYS[1] is the semaphore; ARGV[1] is the token, ARGV[2] the lease in milliseconds, ARGV[3] the
+// number of permits.
 var (
 	takePermit = redis.NewScript(nodeTime + `
 if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[3]) then

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// addFirst takes the lock if its set is empty. KEYS[1] is the lock; ARGV[1] is the token,
-// ARGV[2] the TTL in milliseconds.
+// addFirst takes the lock if its set is empty.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var addFirst = redis.NewScript(`
 if redis.call('scard', KEYS[1]) > 0 then
   return 0
@@ -19,8 +19,8 @@ redis.call('sadd', KEYS[1], ARGV[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// takeToken removes the only token from a list. The first call fills the list. KEYS[1] is
-// the list; KEYS[2] marks that the list has been filled.
+// takeToken removes the only token from a list. The first call fills the list.
+// KEYS[1] is the list; KEYS[2] marks that the list has been filled.
 var takeToken = redis.NewScript(`
 if redis.call('setnx', KEYS[2], 1) == 1 then
   redis.call('rpush', KEYS[1], 'token')
