@@ -18,8 +18,8 @@ import (
 // again within the same acquire. In addition, one of two things is true:
 //
 //   - The entry stood behind another client's entry in a list or a sorted set, and the lease of
-//     that other entry had not ended by its node's clock. Afterwards the client, or another
-//     client for it, put something there on which its hold can rest.
+//     that other entry had not ended by its node's clock. Afterwards the client got another
+//     grant on which its hold can rest, by its own command or another client's.
 //   - The client joined again within the same acquire, so that its hold rests on the later
 //     entry. Meanwhile another client held the lock, or another client's entry was ahead, even
 //     if that entry's lease had ended.
@@ -37,8 +37,8 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	if !asked {
 		return false
 	}
-	// If the client put nothing there later, its hold rests on the removed entry, whichever
-	// end of the queue is the head.
+	// Without a later grant, the hold rests on the removed entry, whichever end of the
+	// queue is the head.
 	onLater := slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Lock == g.Lock && o.Seq > s.Seq && !o.Copied && o.At.Hi <= h.From
 	})

@@ -19,7 +19,7 @@ import (
 
 const (
 	// maxPicture is the greatest number of holds that are drawn. If a history has more,
-	// only the chunks that porcupine rejects are drawn.
+	// only the chunks that porcupine rejects are drawn, if there are any.
 	maxPicture = 400
 	// pictureLimit is the time limit for finding the linearizations to draw.
 	pictureLimit = 3 * time.Second
