@@ -239,10 +239,10 @@ func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool
 	return rp.Clocks[g.Client].Before(told, max(g.End.At.Hi, due), granted)
 }
 
-// shortened reports whether the owner's own command gave the key too short a TTL: the key
-// ended before the lease that the operation had asked for, and the other party got in
-// before that, too. It also returns the time at which the operation began. A lock that
-// renews may choose short TTLs.
+// shortened reports whether the owner's own command gave the key too short a TTL. Both the
+// end of the key and the other party's grant came before the end of the lease that the
+// operation had asked for. It also returns the time at which the operation began. A lock
+// that renews may choose short TTLs.
 func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
 	if rp.Claims.Renews || rp.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
 		return 0, false

@@ -345,7 +345,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
-			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended earlier
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended before g began
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 			g.lives.leave()

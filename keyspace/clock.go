@@ -9,7 +9,7 @@ import (
 )
 
 // AsksTime reports whether one of the commands asked a node for its time, directly with
-// TIME or in a script. The commands are those of a fault-free probe trial.
+// TIME or in a script.
 func AsksTime(commands []history.Command) bool {
 	return slices.ContainsFunc(commands, func(c history.Command) bool {
 		return len(c.Args) > 0 && (strings.EqualFold(string(c.Args[0]), "time") ||

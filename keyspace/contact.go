@@ -20,9 +20,9 @@ type made struct {
 // outside operations.
 type user struct{ script, lock string }
 
-// reach learns from the changes that scripts made which key names a script builds itself.
-// For each command it notes the names that the command's script builds from the arguments,
-// even if the command changed nothing.
+// reach finds the key names that scripts build themselves, from the changes that these
+// scripts made. For each command it notes the names that the command's script builds from
+// the arguments, even if the command changed nothing.
 func (r *reader) reach() {
 	taught := map[user][]made{}
 	for pos := range r.Commands {
