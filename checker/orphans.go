@@ -242,8 +242,8 @@ func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 }
 
 // outlasted reports whether the grant expired, was taken over by another acquire, or did
-// not end. A takeover counts only if the attempt op was refused: an attempt that was
-// granted the lock may itself have taken over the grant.
+// not end. A takeover counts only if the attempt op was not granted the lock: otherwise
+// this attempt may itself have taken over the grant.
 func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 	granted := rp.Operation(op).Done() == history.OK
 	switch {
