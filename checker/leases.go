@@ -9,15 +9,15 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds the causes that are about time. Examples are leases that ended by
-// clients' clocks, keys that expired, and renewals that were missing.
+// This file finds the causes that concern time. Examples are leases that ended by clients'
+// clocks, keys that expired, and missing renewals.
 
 // takenOver explains the end of a grant in a lock that judges by clients' clocks. The
-// command at place pos ended the first party's grant because its sender took the grant for
-// stale.
+// command at place pos ended the first party's grant because its sender considered the
+// grant stale.
 //
-// The cause is a race if the sender had read an older grant and not this one. If it had
-// read this one, there are three explanations: a client's clock was wrong, the first
+// If the sender had last read the value of an older grant, the cause is a race. If it had
+// read this grant, there are three explanations: a client's clock was wrong, the first
 // party's clock reading was old when it arrived, or the lease had really ended.
 func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	c := rp.Commands[pos]
@@ -39,7 +39,7 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	stale := first.At.Lo - asked
 	ahead := rp.aheadAt(first.Client, asked)
 	skew := rp.aheadAt(c.Client, at.Lo) - ahead
-	if skew == 0 && rp.Has(c.Op) { // the sender may have read its clock before that was set right
+	if skew == 0 && rp.Has(c.Op) { // the sender may have read its clock before the clock was corrected
 		skew = max(0, rp.aheadAt(c.Client, rp.Operation(c.Op).Invoke.Time)-ahead)
 	}
 	why := rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)
@@ -60,7 +60,7 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 }
 
 // lookedAt returns the value of the key that the sender of the command at place pos had
-// read last in the same operation, and the place of the reading command.
+// last read in the same operation, and the place of the command that read it.
 func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	op := rp.Commands[pos].Op
 	for i := pos; i >= 0 && op >= 0; i-- {
@@ -81,8 +81,8 @@ func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool)
 	return "", -1, false
 }
 
-// wrote reports whether the value belongs to the grant, or to a grant that overwrote it
-// directly or in turn.
+// wrote reports whether the value belongs to the grant or to a grant in the chain of grants
+// that overwrote it.
 func wrote(g *keyspace.Grant, value string) bool {
 	for n := 0; g != nil && n < 1000; g, n = g.Over, n+1 {
 		if g.Wrote(value) {
@@ -92,12 +92,13 @@ func wrote(g *keyspace.Grant, value string) bool {
 	return false
 }
 
-// termSlack is the amount by which rounding may shorten a lease.
+// termSlack is the time by which rounding may shorten a lease.
 const termSlack = 2 * time.Millisecond
 
 // aged returns the age of the grant at that time, counted from its owner's last renewal:
-// the true age, and the age by its node's wall clock. If the owner had read that clock before
-// it renewed, the age by the clock counts from the reading, if that makes it greater.
+// the true age, and the age by its node's wall clock. If the owner had read that clock
+// before it renewed, the age by the clock counts from this reading if that makes it
+// greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Lives() {
@@ -116,8 +117,9 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 	return really, byNode
 }
 
-// agedFor is aged for the command at place pos, whose sender may have read the node's clock
-// before: the age by the clock is that of the reading, if that is greater.
+// agedFor returns what aged returns, for the command at place pos. Its sender may have read
+// the node's clock before. Then the age by the clock is the age at this reading, if that is
+// greater.
 func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {
@@ -137,27 +139,27 @@ func (rp *replay) nodeAhead(node string, at time.Duration) (ahead time.Duration)
 	return ahead
 }
 
-// lapsedByNode reports whether the grant was at least as old as its lease, by its node's
+// lapsedByNode reports whether the grant was at least as old as its lease by its node's
 // clock.
 func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	_, byNode := rp.aged(g, at)
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
-// lapsedFor is lapsedByNode for the command at place pos: see agedFor.
+// lapsedFor reports the same for the command at place pos: see agedFor.
 func (rp *replay) lapsedFor(g *keyspace.Grant, pos int, at time.Duration) bool {
 	_, byNode := rp.agedFor(g, pos, at)
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
-// tookOver explains a command that ended a grant whose lease was over by its node's clock.
-// Locks that keep times in values let grants lapse in this way.
+// tookOver explains a command that ended a grant whose lease had ended by its node's clock.
+// Grants lapse like this in locks that keep times in values.
 func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos)
 	really, byNode := rp.agedFor(first, pos, at.Lo)
 	c, cmds := rp.Commands[pos], []int{first.Cmd, pos}
 	switch {
-	// A lock without a recovery time lets nothing lapse.
+	// In a lock without a recovery time, grants do not lapse.
 	case byNode < rp.Claims.TTL-termSlack, rp.Claims.Recovery == 0:
 		return reason{}, false
 	case really < rp.Claims.TTL-termSlack:
@@ -170,7 +172,7 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	}
 	cause := LeaseOutlived
 	if rp.Claims.Renews && !rp.frozen(first.Client, max(first.At.Lo, rp.lastWriteAt(first, at.Lo)), at.Lo) {
-		cause = RenewalFailed // its owner ran, and its renewals failed
+		cause = RenewalFailed // the owner was running, and its renewals failed
 	}
 	return because(cause, cmds, rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)), true
 }
@@ -184,8 +186,8 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 		granted = second.At.Hi
 	}
 	why := account.Fact{What: account.Expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
-	// If the key certainly ended before its fair end, it is enough that the grant may have
-	// come before that fair end.
+	// If the key certainly ended before its fair end, it suffices that the second grant may
+	// have come before that fair end.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
 		why.What, why.Until = account.ExpiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
@@ -223,9 +225,10 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// deadlineDelayed reports whether the owner's wall clock was set after it had asked, so that
-// its deadline had not come yet at some time after the key's end and no later than granted,
-// although without that step it would have come.
+// deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's
+// deadline. The change came after the owner had asked. At some time after the key's end,
+// and no later than granted, the deadline had not come; without the change it would have
+// come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	told, asked := owner.Lease().Deadline, owner.Invoke.Time
@@ -236,9 +239,10 @@ func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool
 	return rp.Clocks[g.Client].Before(told, max(g.End.At.Hi, due), granted)
 }
 
-// shortened reports whether the owner's own command gave the key so short a life that it ended
-// before the lease that the operation had asked for, and the other party came in between. It
-// returns when the operation began. A lock that renews may choose short lives.
+// shortened reports whether the owner's own command gave the key too short a TTL. Both the
+// end of the key and the other party's grant came before the end of the lease that the
+// operation had asked for. It also returns the time at which the operation began. A lock
+// that renews may choose short TTLs.
 func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
 	if rp.Claims.Renews || rp.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
 		return 0, false
@@ -248,16 +252,16 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 		return 0, false
 	}
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
-		return 0, false // an instant by the client's clock may have come too early
+		return 0, false // an expiry computed by the client's clock may come too early
 	}
 	if told := rp.Operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
-		return 0, false // its owner knew
+		return 0, false // the owner knew that the lease was short
 	}
 	ends := rp.Operation(op).Invoke.Time + rp.Claims.TTL - termSlack
 	return rp.Operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
 }
 
-// ownLife returns the last life that the grant's owner gave it, nil if there is none.
+// ownLife returns the last term that the grant's owner gave it; nil if there is none.
 func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 	for _, t := range g.Lives() {
 		if t.Client == g.Client {
@@ -267,7 +271,7 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 	return own
 }
 
-// renewalLost explains a node that had lost the renewal of the key.
+// renewalLost explains a key that expired because its node had lost a renewal of it.
 func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Lives() {
 		if i == first.LifeCount()-1 {
@@ -282,7 +286,7 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
-	if last.Event >= 0 { // the key fell back to an older term that was over
+	if last.Event >= 0 { // the key fell back to an older term, which had ended
 		return rp.lostBy(first, &keyspace.End{Event: last.Event}), true
 	}
 	return reason{}, false
@@ -295,8 +299,8 @@ func (rp *replay) event(index int) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// elsewhere explains a key that expired on one of two primaries, while on the other the
-// key was renewed and lived on, or was released.
+// elsewhere explains a key that expired on one of two primaries while, on the other, it was
+// renewed and lived on, or was released.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {
 		p := rp.Parted(first.Node, l.Node, first.End.Seq)
@@ -312,9 +316,9 @@ func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reaso
 	return reason{}, false
 }
 
-// foreclosed finds a renewal by the owner that was late only because the node's clock had
-// jumped. Without the jump the key would still have been there. A renewal may have put its own
-// value in the place of what it found there.
+// foreclosed finds the owner's renewal that came too late only because the node's clock had
+// jumped: without the jump the key would still have existed. The renewal may also be a
+// command that put the owner's value there.
 func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false
@@ -334,9 +338,9 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 }
 
 // frozen reports whether a fault froze the client through the end of a lease that ran from
-// since to end. The freeze must begin before end. During a freeze the nemesis has a window open
-// on the client, of a fault that pauses clients or of unrecorded effect, and the client records
-// and sends nothing.
+// since to end. The freeze must begin before end. A freeze is a window of the nemesis on
+// the client in which the client records and sends nothing. The window's fault must be one
+// that pauses clients, or one whose effect is not recorded.
 func (rp *replay) frozen(client int, since, end time.Duration) bool {
 	for _, win := range rp.Windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {

@@ -8,12 +8,13 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file judges leases whose ends are in values, on nodes that have copies of the keys: a
-// replica that became a primary, or a node that restarted, may lack the last writes.
+// This file judges leases whose ends are stored in values, on nodes that have copies of the
+// keys. A replica that became a primary, or a node that restarted, may lack the last
+// writes.
 
-// copiedAsOf returns the time of the last write of its key that the copy of a grant reflects.
-// If the content that the copy came with was never seen on a node before, that is the time at
-// which the copy came.
+// copiedAsOf returns the time of the last write to its key that the copy of a grant
+// reflects: the last command that gave the key the same content, if possible with the same
+// TTL. If there is no such command, it returns the time at which the copy came.
 func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 	if asOf, known := rp.copies[g]; known {
 		return asOf
@@ -46,9 +47,9 @@ func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 	return asOf
 }
 
-// putOffElsewhere explains a grant whose lease was over on the node of the command at place
-// pos, while it ran on where another node had it: the owner had put off the end of the lease
-// there, or its turn in a queue had come there after the nodes were parted.
+// putOffElsewhere explains a grant whose lease had ended on the node of the command at
+// place pos but not on another node that had the grant. On the other node, the owner had
+// prolonged the lease, or its turn in a queue had come after the nodes were parted.
 func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos).Lo
 	runs := func(since time.Duration) bool { return since <= at && at-since < rp.Claims.TTL-termSlack }
@@ -82,24 +83,24 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 	return reason{}, false
 }
 
-// lostInPart reports whether the node that has the copy of a grant lacks another part of what
-// the grant's acquire put there.
+// lostInPart reports whether the node that has the copy of a grant lost another grant of
+// the same acquire.
 func (rp *replay) lostInPart(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Of(g.Op), func(part *keyspace.Grant) bool {
 		return part.Node == g.Node && part.End != nil && part.End.How == keyspace.Lost
 	})
 }
 
-// askedAfter reports whether the acquire of the grant sent a command to the grant's node
-// after that time.
+// askedAfter reports whether the grant's acquire sent a command to the grant's node after
+// that time.
 func (rp *replay) askedAfter(g *keyspace.Grant, at time.Duration) bool {
 	return slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
 		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > at
 	})
 }
 
-// endSeq returns the Seq at which the grant ended or was overwritten, whichever came first;
-// that of the trial's end if neither did.
+// endSeq returns the Seq at which the grant ended or was overwritten, whichever came first.
+// If neither happened, it returns the Seq of the trial's end.
 func (rp *replay) endSeq(g *keyspace.Grant) int {
 	seq := rp.Last
 	if g.Over != nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// renewedLease is a lease on one node, by the operation that acquired it.
+// renewedLease identifies a lease on one node by the operation that acquired it.
 type renewedLease struct {
 	op   int
 	node string
 }
 
-// renewalLog says which lease each renewal is for. A renewal that names the value of a
-// lease is for that lease; any other is for its sender's latest lease of a key that it
-// names.
+// renewalLog tells which lease each renewal is for. A renewal that names the value of a
+// lease is for that lease. Any other renewal is for its sender's latest lease on a key that
+// the renewal names.
 type renewalLog struct {
 	byLease map[renewedLease][]int // places of the renewals, in the order of the log
-	named   map[int]int            // by the place of a renewal: the acquire whose value it names
-	// first is the median time from a grant to its first renewal, next the median time
-	// between two renewals of a lease; 0 if the trial shows none.
+	named   map[int]int            // by place of a renewal: the acquire whose value it names
+	// first is the median time from a grant to its first renewal. next is the median time
+	// between two renewals of a lease. Both are 0 if the trial shows none.
 	first, next time.Duration
 }
 
-// renewalLog returns the log of the renewals that no acquire and no release sent.
+// renewalLog returns the log of all renewals except those that acquires and releases sent.
 func (rp *replay) renewalLog() *renewalLog {
 	if rp.renewed != nil {
 		return rp.renewed
@@ -58,14 +58,14 @@ func (rp *replay) renewalLog() *renewalLog {
 	return log
 }
 
-// senders is what a client names in a command.
+// senders identifies a name in the commands of one client.
 type senders struct {
 	client int
 	name   string
 }
 
-// latestNamed returns the sender's latest grant on a key that the command reaches, among
-// those that the command names; nil if there is none.
+// latestNamed looks up the command's arguments among these grants. It returns the sender's
+// latest grant on a key that the command reaches; nil if there is none.
 func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
 	c := rp.Commands[pos]
 	for _, arg := range c.Args[1:] {
@@ -81,15 +81,15 @@ func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (la
 	return latest
 }
 
-// ofAnother reports whether the renewal at place pos names another lease than this one.
+// ofAnother reports whether the renewal at place pos names a lease other than this grant's.
 func (rp *replay) ofAnother(pos int, g *keyspace.Grant) bool {
 	op, named := rp.renewalLog().named[pos]
 	return named && op != g.Op
 }
 
-// renewalWasDue reports whether the next renewal of the grant was due before that time, if it
-// was to follow at the median interval at which clients renewed in this trial; false if the
-// trial shows no interval.
+// renewalWasDue reports whether the next renewal of the grant was due before that time, by
+// the median interval at which clients renewed in this trial. It returns false if the trial
+// shows no interval.
 func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
 	log := rp.renewalLog()
 	last, usual := rp.grantSent(g), log.first
@@ -101,7 +101,7 @@ func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
 	return usual > 0 && last+usual < at
 }
 
-// renewalPace returns the medians of renewalLog.
+// renewalPace returns the two medians of renewalLog.
 func (rp *replay) renewalPace() (first, next time.Duration) {
 	var firsts, nexts []time.Duration
 	for _, g := range rp.Grants {
@@ -117,8 +117,8 @@ func (rp *replay) renewalPace() (first, next time.Duration) {
 	return median(firsts), median(nexts)
 }
 
-// renewedAt returns when the renewals of a lease were sent. A renewal that was answered with
-// an error does not count: another takes its place at once, as EVAL follows NOSCRIPT.
+// renewedAt returns the times at which the renewals of a lease were sent. It skips renewals
+// that were answered with an error: another follows at once, as EVAL follows NOSCRIPT.
 func (rp *replay) renewedAt(lease renewedLease) (sent []time.Duration) {
 	for _, pos := range rp.renewalLog().byLease[lease] {
 		if c := rp.Commands[pos]; !c.Failed() {
@@ -143,9 +143,9 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 	return rp.Commands[g.Cmd].Sent
 }
 
-// renewedInstead explains a lease whose owner never renewed it until due, but renewed
-// leases that it had released, as many as it ever renewed at a time. It returns the places
-// of these renewals; ok is false if the log does not show that.
+// renewedInstead explains a lease that its owner never renewed before due. Meanwhile the
+// owner renewed leases that it had released: as many as it ever renewed at a time. places
+// are the places of these renewals. ok is false if the log does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
@@ -178,7 +178,7 @@ func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why acco
 	}, places, true
 }
 
-// releasedBefore reports whether the hold of this acquire had ended by a release.
+// releasedBefore reports whether a release ended the hold of this acquire before that time.
 func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	if acquire.Complete == nil {
 		return false
@@ -188,7 +188,7 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 }
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at a
-// time: each counts from its first renewal to its last.
+// time. A lease counts from its first renewal to its last.
 func (rp *replay) mostRenewed(client int, node string) int {
 	type change struct {
 		at time.Duration
@@ -200,7 +200,7 @@ func (rp *replay) mostRenewed(client int, node string) int {
 			changes = append(changes, change{rp.Commands[renewals[0]].Sent, 1}, change{rp.Commands[renewals[len(renewals)-1]].Sent, -1})
 		}
 	}
-	// A lease that begins when another ends overlaps it.
+	// A lease whose first renewal coincides with another's last renewal overlaps it.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
 	most, now := 0, 0
 	for _, c := range changes {
@@ -210,15 +210,16 @@ func (rp *replay) mostRenewed(client int, node string) int {
 	return most
 }
 
-// lastWriteAt returns the last time, up to before, at which the grant's owner changed its key;
-// 0 if it never did. Its releases and its other acquires do not count. The change may be in
-// another place of the key, where a watchdog may keep its time.
+// lastWriteAt returns the last time, up to before, at which the grant's owner changed the
+// grant's key for this grant; 0 if it never did. The owner's releases and other acquires do
+// not count. The change may be in another place of the key: a watchdog may keep its time
+// there.
 func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
 	last, _ := rp.lastWrite(g, before)
 	return last.at
 }
 
-// lastWrite returns the change whose time lastWriteAt returns.
+// lastWrite returns the change itself: see lastWriteAt.
 func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWrite, found bool) {
 	if g.End != nil {
 		before = min(before, g.End.At.Lo-1)
@@ -234,8 +235,8 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 	return last, found
 }
 
-// tends reports whether a change by the grant's owner belongs to the grant: its acquire made
-// it, an extension did, or no operation.
+// tends reports whether a change by the grant's owner belongs to the grant: it came from
+// the grant's acquire, from an extension, or from no operation.
 func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
 	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
@@ -247,14 +248,14 @@ type keyWriter struct {
 }
 
 // keyWrite is one change of a key by a client: the node, the time, the place of the command
-// in the log, and the operation; -1 for none.
+// in the log, and the operation, which is -1 for none.
 type keyWrite struct {
 	node    string
 	at      time.Duration
 	cmd, op int
 }
 
-// keyWrites returns the changes of each key by each client, in order.
+// keyWrites returns, in order, the changes of each key by each client.
 func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 	if rp.writes == nil {
 		rp.writes = map[keyWriter][]keyWrite{}
@@ -270,11 +271,12 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 	return rp.writes
 }
 
-// gaveFirst reports whether the term, which the command at place pos gave the key of another
-// client's grant, took nothing from that grant: the key had no TTL before, and either the owner
-// gave it another one in time, or it lives for as long as the lease that the owner had asked
-// for, or prolonged in a value. A lock that promises no end of its leases relies on a key
-// without a TTL.
+// gaveFirst reports whether the command at place pos gave the key of another client's grant
+// its first TTL without taking anything from that grant. The key had no TTL before. One of
+// two things must be true: the owner gave the key another TTL before this one ended, or
+// this TTL lasts at least as long as the lease that the owner had asked for, or had
+// prolonged in a value. A lock that promises no end of its leases relies on keys without a
+// TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// side is an operation of the client on another lock, with one command.
+// side adds an operation of the client on the lock "other", with one command.
 func (s *story) side(at float64, client int, f, reply string, args ...string) {
 	s.invoke(at-1, client, f)
 	op := s.open[client]
@@ -20,7 +20,8 @@ func (s *story) side(at float64, client int, f, reply string, args ...string) {
 	s.done(at+1, client, history.OK)
 }
 
-// besides has the client hold another lock from 20 until the release.
+// besides makes the client acquire the lock "other" at 20. The returned function releases
+// it.
 func (s *story) besides(release float64, client int) func() {
 	s.side(20, client, history.FAcquire, "OK", "SET", "other", "other-token", "NX", "PX", "5000")
 	return func() {
@@ -28,7 +29,7 @@ func (s *story) besides(release float64, client int) func() {
 	}
 }
 
-// reasonOf judges the story and returns the reason of its first overlap.
+// reasonOf judges the story and returns the first reason of its first overlap.
 func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 	t.Helper()
 	s := tell(t, recipe)
@@ -45,11 +46,11 @@ func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 	return v[i].Findings[0].Account.Reasons[0]
 }
 
-// The release of another lock stops a renewal only if that renewal was still to come.
+// The release of another lock stops a renewal only if that renewal was not yet due.
 func TestAReleaseIsBlamedForARenewalThatWasNotYetDue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		renewals []float64 // of a lease from 10; below 0, answered with an error
+		renewals []float64 // times of the renewals of a lease from 10; negative if answered with an error
 		release  float64
 		want     account.What
 	}{
@@ -98,13 +99,13 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 	}
 }
 
-// The owner never renews its lease, because its watchdog still renews released leases.
+// The owner never renews its lease, because its watchdog keeps renewing released leases.
 func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		earlier int  // leases of c0 that come first, each renewed at once
-		again   int  // how many of them are renewed again after their release
-		own     bool // the held lease is renewed once
+		earlier int  // earlier leases of c0, each renewed at once
+		again   int  // how many of these leases are renewed again after their release
+		own     bool // whether the held lease is renewed once
 		want    account.What
 	}{
 		{"all that it ever renewed at a time", 2, 2, false, account.RenewedInstead},

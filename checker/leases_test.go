@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onNodes runs one command per node, a millisecond apart.
+// onNodes adds the same command on each of these nodes, a millisecond apart.
 func (s *story) onNodes(at float64, client int, nodes []int, reply string, args ...string) {
 	for i, n := range nodes {
 		s.node = fmt.Sprintf("n%d", n)
@@ -17,8 +17,7 @@ func (s *story) onNodes(at float64, client int, nodes []int, reply string, args 
 	}
 }
 
-// vote adds an acquire on five nodes: those in yes grant it, those in no refuse. The lease is
-// claimed until the TTL.
+// vote adds an acquire on five nodes: the nodes in yes grant it, the nodes in no refuse it.
 func (s *story) vote(at float64, client int, token string, yes, no []int) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.onNodes(at, client, yes, "OK", setPX(token)...)
@@ -38,7 +37,7 @@ var (
 )
 
 func TestCausesOfLostRenewals(t *testing.T) {
-	// c1 gets in at 2100 beside c0, which believes until 2300.
+	// c1 gets the lock at 2100, although c0 believes until 2300 that it holds the lock.
 	rob := func(s *story) {
 		s.hold(2100, 2200, 1, "t1")
 		s.give(2300, 0, "0", s.cad("t0")...)
@@ -176,7 +175,7 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 	})
 }
 
-// touch is a whole read or write of the resource.
+// touch adds a complete read or write of the resource.
 func (s *story) touch(at float64, client int, f string, value, seq int64) {
 	s.invoke(at-0.5, client, f)
 	op := s.open[client]
@@ -214,8 +213,8 @@ func TestCausesOfDisturbedResources(t *testing.T) {
 	})
 }
 
-// TestClocksThatDelayedNoDeadlineAreNotToBlame: the wall clock of a client explains its late
-// write only if it held the deadline back.
+// TestClocksThatDelayedNoDeadlineAreNotToBlame: a client's wall clock explains the client's
+// late write only if the clock delayed its deadline.
 func TestClocksThatDelayedNoDeadlineAreNotToBlame(t *testing.T) {
 	type step struct{ at, ahead float64 }
 	late := func(steps ...step) func(*story) {
@@ -364,8 +363,8 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A key whose life is shorter than the lease that was asked for is the lock's own doing; that
-// it ends before a holder that stays longer is not.
+// If a key's TTL is shorter than the requested lease, the lock itself is at fault. If the
+// key ends because its holder stays too long, the lock is not.
 func TestAShortLifeIsNoLeaseThatWasOutlived(t *testing.T) {
 	take := func(s *story, life string) {
 		s.take(10, 0, "OK", "SET", "lock", "t0", "PX", life, "NX")

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// takesUntil is an acquire that puts its owner and the end of its lease in a hash.
+// takesUntil adds an acquire that puts its owner and the end of its lease in a hash.
 func (s *story) takesUntil(at float64, client int, fresh bool, owner string) {
 	reply := "2"
 	if !fresh {
@@ -15,12 +15,13 @@ func (s *story) takesUntil(at float64, client int, fresh bool, owner string) {
 	s.take(at, client, reply, "HSET", "lock", "owner", owner, "until", millisOf(at+1000))
 }
 
-// extends puts off the end that is in the hash.
+// extends adds a command that postpones the lease's end in the hash.
 func (s *story) extends(at float64, client int) {
 	s.cmd(at, client, "0", "HSET", "lock", "until", millisOf(at+1000))
 }
 
-// takesOver is an acquire that reads the end of a lease and puts its own in its place.
+// takesOver adds an acquire that reads the end of a lease and replaces the lease by its
+// own.
 func (s *story) takesOver(at float64, client int, owner string, until float64, remove bool) {
 	s.invoke(at-2, client, history.FAcquire)
 	s.cmd(at-1, client, quoted(millisOf(until)), "HGET", "lock", "until")
@@ -33,7 +34,7 @@ func (s *story) takesOver(at float64, client int, owner string, until float64, r
 	s.done(at+1, client, history.OK)
 }
 
-// An extension that only the old primary had is lost, whether it is in a TTL or in a value.
+// An extension that only the old primary had is lost, whether it is a TTL or a value.
 func TestExtensionsInValuesThatWereLost(t *testing.T) {
 	split := func(remove bool) func(*story) {
 		return func(s *story) {

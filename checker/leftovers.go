@@ -17,9 +17,9 @@ type leftover struct {
 	cause   Cause
 	why     []account.Fact
 	cmds    []int
-	first   *keyspace.Grant // the grant that it carries; nil if unknown
-	// young: the key is no older than the recipe lets a lock become, so that its owner may
-	// still give it back.
+	first   *keyspace.Grant // the grant that the key carries; nil if unknown
+	// young: the key is not older than the recipe lets a key become, so that its owner may
+	// still remove it.
 	young bool
 	// atAnyPace: see Finding
 	atAnyPace bool
@@ -42,7 +42,7 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 		}
 		found.at = max(found.at, op.Time)
 	}
-	need := max(1, len(last)-rp.Claims.NodeQuorum()+1) // this many blocked nodes leave no quorum
+	need := max(1, len(last)-rp.Claims.NodeQuorum()+1) // with so many nodes blocked, no quorum is left
 	if rp.Claims.NodeQuorum() <= 1 {
 		need = 1
 	}
@@ -71,7 +71,7 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 }
 
 // reached reports whether an acquire of one of these clients reached the node since start.
-// A key on the node can keep only such clients out.
+// If none did, a key on the node cannot have kept these clients out.
 func (rp *replay) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		_, isAcquire := rp.Acquired(c.Op)
@@ -103,7 +103,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 			since, _ := rp.hungUnder(l)
 			left.Span = (last.at - since).Round(time.Millisecond)
 			found.cmds = append(found.cmds, last.cmd)
-		case rp.Claims.ClientClock: // the time in the key keeps others out, not the key itself
+		case rp.Claims.ClientClock: // the time in the key keeps others out, not the key's existence
 			ahead, waits, ok := rp.clockAhead(l, waiting, op.Time)
 			if !ok {
 				continue
@@ -141,9 +141,9 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 	return leftover{at: op.Time}
 }
 
-// standing returns the grant that represents the key: the earliest grant that nobody will
-// give back any more, or else the latest grant. It returns nil if no grant can keep anybody
-// out.
+// standing returns the grant that represents the key: the earliest grant that no client
+// will give back any more, or else the latest grant. It returns nil if no grant can keep
+// anybody out.
 func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range rp.Grants {
 		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || rp.keepsNobodyOut(g) {
@@ -157,8 +157,8 @@ func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Gr
 	return on
 }
 
-// leftAtAnyPace reports whether something other than a timeout caused the grant to be left
-// behind: its owner crashed, or was granted the lock and got every reply.
+// leftAtAnyPace reports whether the grant was left behind for a reason other than a
+// timeout: its owner crashed, or its owner was granted the lock and got every reply.
 func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
@@ -177,8 +177,8 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 	return h != nil && h.ToWhy == account.ByCrash || !rp.gaveUp(l.Client, l.Lock)
 }
 
-// gaveUp reports whether the outcome of an operation of the client on that lock is
-// unknown, or a command of it got no reply, whatever the lock says.
+// gaveUp reports whether an operation of the client on that lock has an unknown outcome, or
+// got no reply to one of its commands, even if the lock reported an outcome.
 func (rp *replay) gaveUp(client int, lock string) bool {
 	return slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
@@ -186,14 +186,14 @@ func (rp *replay) gaveUp(client int, lock string) bool {
 	})
 }
 
-// endless is the number of leases after which a watchdog that still renews counts as one that
-// never ends. D3's ends earlier: its fourth and last renewal comes three leases after the
-// grant.
+// endless is the number of leases after which a watchdog that still renews counts as
+// endless. The watchdog of document D3 ends earlier: its fourth and last renewal comes
+// three leases after the grant.
 const endless = 4
 
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process
-// has renewed the grant for so long that it will not end, and still keeps others out; last is
-// the last renewal.
+// keeps renewing the grant. The renewals have gone on for so long that they will not end,
+// and the grant still keeps others out. last is the last renewal.
 func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false
@@ -207,16 +207,16 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 		last = keyWrite{at: t.At.Lo, cmd: t.Cmd}
 		keeps = !t.Mortal || t.Expiry.Hi >= now
 	}
-	// A lease may be kept in the value.
+	// The lease may be stored in the value.
 	if t, found := rp.lastWrite(l, now); found && t.at > last.at {
 		last, keeps = t, keeps || t.at >= now-rp.Claims.TTL
 	}
 	return last, keeps && rp.Commands[last.cmd].Sent > since && last.at-since >= endless*rp.Claims.TTL
 }
 
-// lastUnowned returns the last renewal since start by a client that was not responsible
-// for the grant, if this renewal still keeps the key alive. It returns nil if there were
-// fewer than two such renewals: a single one may have been the last.
+// lastUnowned returns the last renewal since start by a client that was not responsible for
+// the grant, if this renewal still keeps the key alive. It returns nil if there were fewer
+// than two such renewals: a single one may have been the last.
 func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil

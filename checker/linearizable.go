@@ -17,20 +17,20 @@ const LinearizableName = "linearizable"
 var byModel = Oracle{Name: LinearizableName, Rank: 2, OfModel: true,
 	Doc: "the operations, with their recorded replies, can have happened one after the other on a model"}
 
-// linearLimit is the time for the verdict on one history.
+// linearLimit bounds the time for the verdict on one history.
 const linearLimit = 15 * time.Second
 
 // Linearizable decides whether the operations on each lock, with their recorded replies,
 // can have happened one after the other on the model of that name (see linear.ModelNamed
 // and linear.Check). An operation takes effect at one instant between its invocation and
 // its ok. A failed operation did not happen. An operation of unknown outcome takes effect
-// at any time from its invocation on, or never. Deadlines, crashes, losses and beliefs are
+// at any time after its invocation, or never. Deadlines, crashes, losses and beliefs are
 // ignored.
 //
-// A violation names a minimal conflict: operations that cannot all have happened, no
-// matter which others did; without any one of them, the rest could have happened. The
-// result is Unknown if ctx, or a time limit on the whole verdict, ended the search. Why
-// states if no minimal conflict of a violation was found in time.
+// A violation names a minimal conflict: a set of operations that cannot all have happened,
+// whatever other operations happened. Without any one of them, the rest could have
+// happened. The result is Unknown if ctx, or a time limit on the whole verdict, ended the
+// search. If no minimal conflict of a violation was found in time, Why says so.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
 	o := byModel
 	o.judge = agreed(func(ctx context.Context, f *Case) Verdict {
@@ -95,7 +95,7 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 	return v
 }
 
-// answered is an acquire or a release that did not fail, with its entries.
+// answered is an acquire or a release that did not fail, with its pair of entries.
 type answered struct {
 	linear.Operation
 	pair *history.Pair
@@ -125,19 +125,18 @@ func answers(f *Case) (map[string][]answered, error) {
 	return byLock, nil
 }
 
-// dispute is a conflict with the operations in which it was found.
+// dispute is a conflict, together with the operations on its lock.
 type dispute struct {
 	*linear.Conflict
 	lock, model string
 	all         []answered
 }
 
-// mostSilent is the greatest number of releases without effect that are reported beside a
-// conflict.
+// mostSilent is the greatest number of releases without effect that a finding lists.
 const mostSilent = 4
 
 // finding returns the finding about the conflict. It also lists the releases without effect
-// (see silent): a reader will ask for them.
+// (see silent), because a reader will ask about them.
 func (c dispute) finding(f *Case) Finding {
 	last := c.all[c.Last].pair
 	told := Finding{
@@ -175,9 +174,9 @@ func (c dispute) how() account.What {
 	return account.NoOrder
 }
 
-// silent returns the releases, between the conflict's acquires and its end, that failed or
-// whose outcome is unknown. For each acquire, it considers its owner's releases until the
-// owner acquired again.
+// silent returns the releases before the conflict's end that failed or whose outcome is
+// unknown. For each acquire of the conflict, it considers the releases that follow, until
+// the acquire's owner acquires again. If Anyone, every client counts as the owner.
 func (c dispute) silent(f *Case) []*history.Pair {
 	pairs, err := f.Pairs()
 	if err != nil || !c.Minimal {

@@ -14,14 +14,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// raw are the models of the tests here.
+// raw lists the models that the tests here use.
 var raw = []string{"mutex", "owner-aware-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "read-write", "semaphore:2"}
 
 func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
 	tests := map[string]struct {
 		text     string
-		violated string // models of raw, in order: v or h each
-		ops      []int  // of owner-aware-mutex's conflict
+		violated string // for each model of raw: v if violated, h if it holds
+		ops      []int  // the conflict under owner-aware-mutex
 	}{
 		"in turn":                               {"c0 acquire 1-2 ok fence=1\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=2\nc1 release 7-8 ok", "hhhhhhh", nil},
 		"a release that failed leaves it held":  {"c0 acquire 1-2 ok fence=1\nc0 release 3-4 fail\nc1 acquire 5-6 ok fence=2", "vvvvvvh", []int{0, 1, 2, 3, 4, 5}},
@@ -87,7 +87,7 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	}
 }
 
-// tired is a context that is cancelled after Err was called so many times.
+// tired is a context that counts as cancelled after left calls of Err.
 type tired struct {
 	context.Context
 	left *atomic.Int64
@@ -112,7 +112,7 @@ func TestACancelledSearchSaysNothing(t *testing.T) {
 	}
 }
 
-// Operations that never end, and operations that wait for long, must not make the search
+// Neither operations that never end nor operations that wait for long may make the search
 // exponential.
 func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 	var unknown, waiting strings.Builder
@@ -128,10 +128,10 @@ func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 				t.Errorf("%s, %s: got %s: %s", name, model, legal.Result, legal.Why)
 			}
 			if name == "waiting" && (model == "mutex" || model == "semaphore:2") {
-				continue // there one who waits may as well be in, so that every subset has to be tried
+				continue // here a waiting acquire may have taken effect, so that every subset has to be tried
 			}
 			illegal := Linearizable(context.Background(), model, history.Evidence{Ops: histories.Timeline(t, text+"c2000 release 9000-9001 ok")})
-			if illegal.Result != Violated && (name != "unknown" || model != "mutex") { // there an unknown acquire serves it
+			if illegal.Result != Violated && (name != "unknown" || model != "mutex") { // an unknown acquire makes the release legal
 				t.Errorf("%s, %s: got %s: %s", name, model, illegal.Result, illegal.Why)
 			}
 		}

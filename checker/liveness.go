@@ -13,11 +13,12 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// liveness decides whether waiting clients get in. Five things violate it:
+// liveness decides whether waiting clients get the lock. There are five kinds of
+// violations:
 //
 //   - blocked for ever: the post-mortem shows a key that kept a living client out to the end.
-//     The key has no TTL and no living owner, or a client keeps renewing it that has no hold
-//     or never comes back from its work under it;
+//     Either the key has no TTL and no living owner, or a client keeps renewing it although the
+//     client has no hold or never returns from its work;
 //
 //   - blocked up to TTL: a key with a TTL kept others out until it expired, and no living
 //     client believed in it (its owner crashed, never learnt of its grant, or failed to
@@ -25,20 +26,20 @@ import (
 //
 //   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
-//   - starvation: a living client never got the lock in sufficient time, although others
+//   - starvation: a living client never got the lock in sufficient time, although other clients
 //     got it meanwhile and no key was left behind;
 //
-//   - left free: a living client never got the lock in sufficient time, although no key of it
-//     stood anywhere and Redis answered what the client asked.
+//   - left free: a living client never got the lock in sufficient time, although no node had a
+//     key of the lock and Redis answered the client's commands.
 //
-// The verdict is unknown in three cases: a client got in late and no key explains it; nobody
-// got in, no key was in the way, and not all was seen or answered; the run ended before it
-// healed. Late means later than the recovery time plus a turn for every client, counted from
-// the last of these events: the healing of the last fault, the last crash, the last arrival of
-// a command of a dead client. A client that hangs in its work may keep others out for as long again
-// after its last command.
+// The verdict is unknown if the evidence decides nothing. Examples: a client got in late and no
+// key explains this; a client never got in, no key was in the way, and some key or reply was
+// not seen; the run ended before it healed. Late means later than the recovery time plus a turn
+// for every client. This time counts from the last of three events: the last fault healed, the
+// last client crashed, the last command of a dead client arrived. A client that hangs in its
+// work may keep others out for the same time after its last command.
 //
-// A recipe with a quorum promises nothing while a majority is unreachable. A wait before
+// A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.
 func liveness(ctx context.Context, f *Case) Verdict {
 	if f.Claims.TTL <= 0 {
@@ -51,7 +52,7 @@ func liveness(ctx context.Context, f *Case) Verdict {
 	return rp.blocked(ctx)
 }
 
-// blocked is liveness on evidence that was read.
+// blocked does the work of liveness.
 func (rp *replay) blocked(ctx context.Context) Verdict {
 	findings := rp.orphans()
 	if ctx.Err() != nil {
@@ -64,7 +65,7 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
 	case len(findings) > maxFindings:
-		// The findings of keys that block for ever come last, and must be kept.
+		// The findings about keys that block for ever come last and must be kept.
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
@@ -76,8 +77,8 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 	case doubt.What != "":
 		return unknown(doubt)
 	}
-	// A key that was not observed may have blocked clients. If commands were seen but none
-	// named a key, there is no such key: the lock does not live in Redis keys.
+	// A key that was not observed may have blocked clients. But if commands were seen and
+	// none of them named a key, there is no such key: the lock is not kept in Redis keys.
 	why := rp.blind()
 	if elsewhere := len(rp.Commands) > 0 && !rp.Touched(); !elsewhere {
 		why = either(why, rp.groundless(true))
@@ -88,7 +89,7 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 	return Verdict{Result: Held}
 }
 
-// wait is the time for which one living client waited for one lock after the healing.
+// wait is one living client's wait for one lock after the healing.
 type wait struct {
 	client      int
 	lock        string
@@ -98,8 +99,8 @@ type wait struct {
 	ops         []int // invocations of its attempts
 }
 
-// afterHealing judges the liveness phase. An orphan finding that covers a late client
-// explains its wait.
+// afterHealing judges the liveness phase. If an orphan finding covers the wait of a late
+// client, it explains the wait.
 func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt account.Fact) {
 	if op, broke := brokeDown(rp.Ops); broke {
 		return nil, account.Fact{What: account.EndedByCode, At: op.Time, Text: op.F}
@@ -149,8 +150,8 @@ func (rp *replay) healedAt() (time.Duration, bool) {
 	return 0, false
 }
 
-// lastOfTheDead returns the time of the last crash, or of the last arrival of a dead
-// client's command if that came later.
+// lastOfTheDead returns the time of the last crash or, if later, the time at which the last
+// command of a dead client arrived.
 func (rp *replay) lastOfTheDead() time.Duration {
 	last := time.Duration(0)
 	for _, at := range rp.Crashes {
@@ -164,8 +165,8 @@ func (rp *replay) lastOfTheDead() time.Duration {
 	return last
 }
 
-// lastOfTheHung returns the time of the last arrival of a command of a client that hangs in
-// its work: until then, its watchdog may have kept its lease. 0 if there is none.
+// lastOfTheHung returns the time at which the last command of a client that hangs in its
+// work arrived; 0 if there is none. Until then, its watchdog may have kept its lease.
 func (rp *replay) lastOfTheHung() time.Duration {
 	last := time.Duration(0)
 	for _, c := range rp.Commands {
@@ -176,9 +177,9 @@ func (rp *replay) lastOfTheHung() time.Duration {
 	return last
 }
 
-// margin returns the time that one turn of every client takes: the number of clients times
-// the sum of the longest hold, the longest gap between two attempts and the longest round
-// trip in the history.
+// margin returns the time that one turn of every client takes. This is the number of
+// clients times the sum of three times in the history: the longest hold, the longest gap
+// between two attempts, and the longest round trip.
 func (rp *replay) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
@@ -211,8 +212,8 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 	return min(time.Duration(len(clients))*(hold+retry+trip), keyspace.Lifetime)
 }
 
-// waits lists the waits of living clients after the healing. All attempts of one client
-// for one lock belong to one wait, even in different modes.
+// waits lists the waits of living clients after the healing. All attempts of one client at
+// one lock form one wait, even if their modes differ.
 func (rp *replay) waits(healed time.Duration) []wait {
 	byWho := map[evidence.Owner]*wait{}
 	var order []evidence.Owner
@@ -245,9 +246,9 @@ func (rp *replay) waits(healed time.Duration) []wait {
 	return all
 }
 
-// crossSlot returns, for each waiting client, its last command that a cluster refused
-// because its keys are in different slots. ok is false if any of their attempts had no
-// such refusal.
+// crossSlot returns, for each waiting client, its last command that a Cluster refused
+// because the command's keys are in different slots. ok is false if any attempt was not
+// refused like this.
 func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
 	refused := map[int]int{} // by operation: the refused command
 	for pos, c := range rp.Commands {
@@ -266,14 +267,14 @@ func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
 	return cmds, true
 }
 
-// round describes how a lock went to others while some clients waited in vain.
+// round describes how often a lock went to other clients while some clients waited in vain.
 type round struct {
 	grants       int // grants to other clients
 	free, lasted time.Duration
 }
 
-// wentRound reports whether the lock was granted to others while all of these clients
-// waited long enough to get in.
+// wentRound reports whether the lock was granted to other clients while all of these
+// clients waited for long enough.
 func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
@@ -299,7 +300,7 @@ func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool
 	return r, r.grants > 0
 }
 
-// stuck explains why clients never got into a lock, from the post-mortem.
+// stuck explains from the post-mortem why clients never got a lock.
 func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt account.Fact) {
 	var waiting []int
 	for _, x := range waits {

@@ -8,8 +8,8 @@ import (
 
 func hang(client int) history.Op { return history.Op{Client: client, F: history.FHung} }
 
-// hungOn: c0 hangs as the holder of set-nx-px-watchdog, its watchdog renews until that time,
-// and c1 tries to acquire the lock all the time.
+// hungOn makes c0 hang as the holder of set-nx-px-watchdog. c0's watchdog renews until that
+// time, and c1 keeps trying to acquire the lock.
 func (s *story) hungOn(until float64) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(20, hang(0))
@@ -22,14 +22,14 @@ func (s *story) hungOn(until float64) {
 
 func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
 
-// queue lets a client try in vain from one time to another.
+// queue adds failing attempts of a client from one time to another.
 func (s *story) queue(from, to float64, client int, reply string, args ...string) {
 	for at := from; at < to; at += 50 {
 		s.busy(at, client, reply, args...)
 	}
 }
 
-// watchdogsGoOn: watchdogs of failed attempts keep the key of a dead holder alive.
+// watchdogsGoOn tells how watchdogs of failed attempts keep a dead holder's key alive.
 func watchdogsGoOn(s *story) {
 	s.vote(10, 0, "t0", allNodes, nil)
 	s.nemesis(30, crash(0))
@@ -44,7 +44,8 @@ func watchdogsGoOn(s *story) {
 	}
 }
 
-// timerGoesOn: a client keeps an entry alive although its acquire was never answered.
+// timerGoesOn tells how a client keeps an entry alive although its acquire was never
+// answered.
 func timerGoesOn(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.unanswered(10, 0, "1", s.enter("owner-zero")...)
@@ -246,8 +247,8 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 	})
 }
 
-// Readers share a key. A reader whose acquire was not answered may have prolonged the key's
-// life.
+// Readers share a key. A reader whose acquire got no answer may have prolonged the key's
+// TTL.
 func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
 	keys := []string{"lock:read", "lock:write"}
 	tales(t, []tale{{"behind another who could not give his back", "rw-two-keys", func(s *story) {

@@ -81,8 +81,8 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 	}
 }
 
-// D3's watchdog renews four times, so that three leases after a holder hangs, liveness is
-// still unknown.
+// The watchdog of document D3 renews four times. So three leases after a holder hangs,
+// liveness is still unknown.
 func TestLivenessUnknownBesideAHolderThatHangs(t *testing.T) {
 	tales(t, []tale{{"a watchdog that may still end", "set-nx-px-watchdog", func(s *story) {
 		s.hungOn(3000)

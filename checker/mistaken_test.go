@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Each of these was once judged otherwise.
+// Each of these cases was once judged wrongly.
 func TestVerdictsThatWereMistaken(t *testing.T) {
 	tales(t, []tale{
 		{"prolonged is not cut short", "setnx-expire-pipeline", func(s *story) {
@@ -139,8 +139,8 @@ func TestVerdictsThatWereMistaken(t *testing.T) {
 	})
 }
 
-// The orphaned key was left by a release whose message was lost. That its client later hangs
-// under another lock is not the cause.
+// A release whose command was lost left the orphaned key. Its client's later hang under
+// another lock is not the cause.
 func TestAHangUnderAnotherLockExplainsNothing(t *testing.T) {
 	s := tell(t, "set-nx-ex-retry")
 	s.take(10, 0, "OK", "SET", "lock", "token-a", "EX", "1", "NX")

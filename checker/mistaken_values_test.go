@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Verdicts on locks that keep owners and times in values. Each case was once judged wrongly.
+// These locks keep owners and times in values. Each case was once judged wrongly.
 func TestVerdictsOnValuesThatWereMistaken(t *testing.T) {
 	tales(t, []tale{
 		{"a place of the overwritten record keeps its value", "set-nx-px", func(s *story) {
@@ -84,14 +84,14 @@ func clockOfNode(ahead float64) history.Op {
 	return history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(ahead)}
 }
 
-// openIsOf changes the lock of the operation that the client has begun.
+// openIsOf changes the lock of the operation that the client has just invoked.
 func (s *story) openIsOf(client int, lock string) {
 	op := &s.e.Ops[len(s.e.Ops)-1]
 	op.Lock = lock
 	s.open[client] = *op
 }
 
-// acquireOther is a whole acquire of the lock other, whose key expires at once.
+// acquireOther adds a complete acquire of the lock "other", whose key expires at once.
 func (s *story) acquireOther(at float64, client int) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.openIsOf(client, "other")
@@ -103,7 +103,7 @@ func (s *story) acquireOther(at float64, client int) {
 	s.done(at+12, client, history.Fail)
 }
 
-// Two locks count their fencing tokens in one key, and one of them was never granted.
+// Two locks count their fencing tokens in one key, and one of the locks is never granted.
 func TestACounterOfTwoLocksKeepsNobodyOut(t *testing.T) {
 	judgement(t, "fenced", func(s *story) {
 		s.invoke(1, 1, history.FAcquire)

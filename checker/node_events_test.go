@@ -347,8 +347,8 @@ func TestNobodyDefinitelyHoldsWhatANodeMayHaveLost(t *testing.T) {
 	}
 }
 
-// A list of the latest grants stands beside the lock. A replica that is promoted has the
-// list, but not the grant that followed the end of the lease.
+// A list beside the lock records the latest grants. A promoted replica has the list, but
+// lacks the grant that was made after the lease had ended.
 func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {
 	take := func(s *story, at float64, client int, length, token string) {
 		s.invoke(at-1, client, history.FAcquire)

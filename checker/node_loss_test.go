@@ -78,7 +78,7 @@ func TestARestartMayLoseWhatRanAfterItWasRecorded(t *testing.T) {
 			s.take(2, 2, "OK", "SET", "lock", "1")
 			s.give(4, 2, "1", "DEL", "lock")
 			s.down(50)
-			s.take(60, 0, "OK", "SET", "lock", "1") // it serves before that is told
+			s.take(60, 0, "OK", "SET", "lock", "1") // the node serves this before its restart is recorded
 			s.up(80, someWrites)
 			s.take(100, 1, "OK", "SET", "lock", "1")
 			s.give(200, 0, "1", "DEL", "lock")

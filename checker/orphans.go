@@ -10,32 +10,32 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// orphan describes how the keys of one abandoned operation kept others out, for one cause.
+// orphan describes how the keys of one abandoned operation kept others out for one cause.
 type orphan struct {
 	op int
 	overdue
 	lives []*keyspace.Grant
-	first keyspace.Contact // of the first client that was kept out
+	first keyspace.Contact // the contact of the first client that was kept out
 	last  keyspace.Contact
 	kept  []int // the clients that were kept out
 	ops   []int
 	cmds  []int
-	// renewed is a renewal by a client without a hold. The key kept others out in the time
-	// that this renewal added.
+	// renewed is a renewal by a client without a hold. The key kept others out during the
+	// time that this renewal added.
 	renewed *keyspace.Term
-	// before: the key kept others out later too, for another cause.
+	// before: the key also kept others out later, for another cause.
 	before bool
 }
 
 // orphans finds the keys that no living client believed in and that kept others out until
 // they expired or were taken over: "blocked up to TTL".
 //
-// An attempt counts if all of this is true: it was not granted while the key was there;
-// orphans alone refused it, on so many nodes that it would have reached its quorum without
-// them; and meanwhile no living client believed that it held the lock. An attempt of
+// An attempt counts if three things are true. It was not granted while the key existed.
+// Only orphans refused it, on so many nodes that it would have reached its quorum without
+// them. And meanwhile no living client believed that it held the lock. An attempt of
 // unknown outcome counts only if all its commands were answered. A key does not count if
 // its own client deleted it in the end, or if another client's release or a node's loss
-// took it away before it could expire.
+// removed it before it could expire.
 func (rp *replay) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
@@ -52,7 +52,7 @@ func (rp *replay) orphans() []Finding {
 	slices.Sort(ops)
 	type label struct {
 		op     int
-		handed *keyspace.Grant // to a client that did not wait; nil for others
+		handed *keyspace.Grant // the grant, if it was handed to a client that did not wait; else nil
 		cause  Cause
 	}
 	found := map[label]*orphan{}
@@ -92,9 +92,10 @@ func (rp *replay) orphans() []Finding {
 	return findings
 }
 
-// takenInTime reports whether an acquire took over the orphan, within the time that the recipe
-// claims after the first client was kept out. The end of such a lease is in the value, so that
-// the lack of a TTL kept nobody out. Of a quorum, keys on other nodes may still stand.
+// takenInTime reports whether an acquire took over the orphan within the claimed recovery
+// time after the first client was kept out. The end of such a lease is stored in the value,
+// so the missing TTL kept nobody out. With a quorum, takenInTime returns false: keys on
+// other nodes may still be there.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
 	return rp.Quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery
@@ -107,24 +108,25 @@ type blocker struct {
 	meet keyspace.Contact
 }
 
-// keptOutBy lists the orphans that kept the attempt out. There are none if the attempt was
-// let in, or if something other than orphans kept it out.
+// keptOutBy lists the orphans that kept the attempt out. The list is empty if the attempt
+// was let in, or if anything other than orphans kept it out.
 func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := rp.Operation(op)
 	if p.Done() == history.Info && rp.unanswered[op] {
-		return nil // the attempt may have failed because a reply was missing
+		return nil // the attempt may have failed because of a missing reply
 	}
 	var blockers []blocker
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range rp.Of(op) {
 		if g.Handed {
-			continue // it came after the attempt
+			continue // another client handed it over after the attempt
 		}
 		own[rp.UnitOf(g.NodeKey())] = g.Seq
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
-		// The first contact with each key counts: the attempt may have been let in later.
+		// Only the first contact with each key counts: later the attempt may have been let
+		// in.
 		node, key := rp.Commands[m.Cmd].Node, m.On[0].Key
 		at := rp.UnitOf(keyspace.NodeKey{Node: node, Key: key})
 		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || rp.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
@@ -142,8 +144,8 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	return blockers
 }
 
-// orphansIn lists the orphans that an acquire met in one key. There are none if something
-// else in the key can have kept the acquire out.
+// orphansIn lists the orphans that an acquire met in one key. The list is empty if
+// something else in the key may have kept the acquire out.
 func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
 		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.keepsNobodyOut(g) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
@@ -157,8 +159,8 @@ func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker
 	return here
 }
 
-// goneBy reports whether the grant had ended by time t. A grant that still stood did not
-// keep out a client that was let in.
+// goneBy reports whether the grant had ended by time t. If a client got in while the grant
+// still stood, the grant did not keep this client out.
 func goneBy(g *keyspace.Grant, t time.Duration) bool {
 	return g.End != nil && g.End.At.Hi <= t
 }
@@ -171,8 +173,8 @@ func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history
 	})
 }
 
-// countUnits counts the nodes that clients sent commands to or, in a quorum of keys, the
-// keys that ever carried a grant.
+// countUnits counts the nodes to which clients sent commands. For a quorum of keys, it
+// counts the keys that ever carried a grant.
 func (rp *replay) countUnits() int {
 	units := map[keyspace.NodeKey]bool{}
 	if rp.Claims.KeyQuorum() > 1 {
@@ -187,12 +189,12 @@ func (rp *replay) countUnits() int {
 	return len(units)
 }
 
-// orphanAt reports whether the grant was an orphan at the contact: its owner did not
-// attend to it, or its owner waited for the outcome of the attempt until the key expired.
-// A grant that a release left in place on purpose is no orphan.
+// orphanAt reports whether the grant was an orphan at the contact: its owner did not attend
+// to it, or the owner's acquire was still open when the key expired. A grant that a release
+// left in place on purpose is no orphan.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
-		return false // a release left it to let the next client in
+		return false // a release left the value to let the next client in
 	}
 	if rp.pickedUp(l) {
 		return false
@@ -201,16 +203,16 @@ func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 		return false
 	}
 	if l.End != nil && l.End.How == keyspace.Expired && rp.openAt(l.Op, l.End.At.Hi) && l.Last().Moved >= 0 {
-		return true // the owner waited for the whole TTL; no clock jump cut it short
+		return true // the owner waited for the whole TTL, which no clock jump had shortened
 	}
 	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
-		return false // the key was due to expire; Redis deletes it a little later
+		return false // the key was due to expire; Redis deletes it slightly later
 	}
 	return !rp.cared(l, m.At) && !rp.rests(l, m.At.Lo) && !rp.waitsFor(l, m.At)
 }
 
-// pickedUp reports whether the grant was handed to a client that asked while it stood, and was
-// granted the lock.
+// pickedUp reports whether the grant was handed to a client that asked for the lock while
+// the grant stood, and that was granted the lock.
 func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	if !g.Handed {
 		return false
@@ -228,8 +230,8 @@ func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	})
 }
 
-// cared reports whether the owner attended to its grant at that time: the owner was alive
-// and was acquiring the lock, believed that it held the lock, or was releasing it.
+// cared reports whether the owner attended to its grant at that time. It did if it was
+// alive and was acquiring the lock, believed that it held the lock, or was releasing it.
 func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
 		if rp.Attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.CrashOf(l.Client) {
@@ -240,8 +242,8 @@ func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 }
 
 // outlasted reports whether the grant expired, was taken over by another acquire, or did
-// not end. A takeover counts only if the attempt op was not granted the lock: an attempt
-// that was granted it may have taken over the grant itself.
+// not end. A takeover counts only if the attempt op was not granted the lock: otherwise
+// this attempt may itself have taken over the grant.
 func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 	granted := rp.Operation(op).Done() == history.OK
 	switch {
@@ -258,7 +260,7 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 		c := rp.Commands[g.End.Cmd]
 		_, takeover := rp.Acquired(c.Op)
 		if rp.reaped(g, g.End.Cmd, g.End.At.Lo) {
-			return true // a reaper removed it, which counts as expiry
+			return true // a reaper removed the grant, which counts as expiry
 		}
 		return takeover && !granted && c.Client != g.Client && c.Op != op
 	}
@@ -322,7 +324,7 @@ func (rp *replay) orphaned(o *orphan) Finding {
 	return f
 }
 
-// end returns the time at which the orphan stopped keeping others out, and how.
+// end returns when, and how, the orphan stopped keeping others out.
 func (o *orphan) end() (until time.Duration, ended account.Ending) {
 	until, ended = o.last.At.Hi, account.WasLeft
 	if o.before {
@@ -341,7 +343,7 @@ func (o *orphan) end() (until time.Duration, ended account.Ending) {
 	return until, ended
 }
 
-// abandoned returns the reason why nobody attends to the grant any more.
+// abandoned returns the reason why the grant's owner no longer attends to it.
 func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
 	p, isAcquire := rp.Acquired(l.Op)
 	told := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The hang of a client is no reason for a key that an earlier attempt left.
+// A client's hang does not explain a key that an earlier attempt of the client left behind.
 func TestAHangIsNotBlamedForAnEarlierAttempt(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.invoke(9, 0, history.FAcquire)

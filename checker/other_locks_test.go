@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Locks that nobody declared anything of: what they do right is right.
+// These locks have no declarations, and they are correct: the oracles must not accuse them.
 func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 	permits := func(s *story, n int) { s.e.Claims.Permits = n }
 	tales(t, []tale{
@@ -136,7 +136,7 @@ func TestGoodLocksAreNeverAccused(t *testing.T) {
 	})
 }
 
-// useLock has a client try to acquire, or release what it holds.
+// useLock makes a client try to acquire the lock, or release the lock if it holds it.
 func useLock(e *history.Evidence, n *nodetest.Node, step int, now float64, client int, held map[int]string) {
 	invoke := history.Op{
 		Index: len(e.Ops), Process: history.Process(client), Client: client, Type: history.Invoke, Lock: "lock", F: history.FRelease, Time: ms(now - 0.5),

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Locks as other people write them.
+// These are locks as other people write them.
 func TestLocksOfOthers(t *testing.T) {
 	tales(t, []tale{
 		{"a renewal that sets the key anew, whoever's it is", "set-nx-px", func(s *story) {
@@ -48,8 +48,8 @@ func TestLocksOfOthers(t *testing.T) {
 	})
 }
 
-// fenceCountedLate tells of a client that takes the lock, and counts its fence only after
-// another client was granted the lock and a fence.
+// fenceCountedLate tells of a client that takes the lock but counts its fence late: another
+// client gets the lock and a fence first.
 func fenceCountedLate(s *story) {
 	s.e.Claims.Fenced = true
 	s.invoke(9, 0, history.FAcquire)
@@ -63,7 +63,7 @@ func fenceCountedLate(s *story) {
 	s.done(1201, 0, history.OK, history.Lease{Token: "t0", Fence: 2})
 }
 
-// Seen exactly, since where a grant is made is known only so.
+// The evidence is not blurred, since only exact times show when each grant was made.
 func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	fenceCountedLate(s)

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// overdue is the reason why a grant is overdue: it still keeps others out, but no client
-// believes that it holds the lock, and by the recipe's claims the grant should have ended.
-// The zero value means that the grant is not overdue.
+// overdue is the reason why a grant is overdue: the grant still keeps others out although
+// no client believes that it holds the lock and, by the recipe's claims, the grant should
+// have ended. The zero value means that the grant is not overdue.
 type overdue struct {
 	cause Cause
 	why   account.Fact // zero if there is nothing to add
@@ -24,7 +24,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if rp.prolonged(l, m) != nil {
-		return overdue{} // the renewal explains it
+		return overdue{} // the renewal explains why the grant still stands
 	}
 	claimed, over := rp.outlived(t, now)
 	over = over && now > rp.lastWriteAt(l, now)+claimed+claimed/10
@@ -33,7 +33,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 		return rp.prolongedByClock(l, t)
 	case !t.Mortal && over && rp.keptByClock(l, now):
 		return rp.prolongedByClock(l, t)
-	case !t.Mortal && (over || claimed == 0): // no recovery time: blame the key
+	case !t.Mortal && (over || claimed == 0): // no claimed recovery time: blame the missing TTL
 		return overdue{NoExpiry, account.Fact{What: account.Immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
@@ -46,8 +46,8 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	return overdue{}
 }
 
-// whyLeftOverdue judges a key that a post-mortem found, and the grant in the key; the
-// grant is nil if unknown.
+// whyLeftOverdue judges a key that a post-mortem found, and the key's grant, which is nil
+// if unknown.
 func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) overdue {
 	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
@@ -90,8 +90,8 @@ func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue 
 	return overdue{ServerClock, account.Fact{What: account.ClockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
 }
 
-// keptByClock reports whether a grant outlived the time that the recipe claims only because
-// its node's clock jumped. That is so of locks that keep times of the node's clock in values:
+// keptByClock reports whether a grant outlived the claimed recovery time only because its
+// node's clock jumped. This concerns locks that keep times of the node's clock in values:
 // they ask the node for the time, and none of their keys ever had a TTL.
 func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
 	claimed := rp.Claims.Recovery
@@ -104,16 +104,17 @@ func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
 	})
 }
 
-// outlived reports whether a term has lasted longer than Claims.Recovery, by more than a
-// tenth; 0 = no limit. It also returns that claimed time.
+// outlived reports whether a term has lasted longer than Claims.Recovery by more than a
+// tenth, and returns Claims.Recovery. If Recovery is 0, there is no limit.
 func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
 	claimed = rp.Claims.Recovery
 	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
 
 // staleTime judges a grant in a lock that judges by clients' clocks. The key holds a time
-// of the owner's clock, and others compare it with their own clocks. If no clock was
-// wrong, a client that met the grant late may have lost a race for it.
+// of the owner's clock, and other clients compare this time with their own clocks. If no
+// clock was wrong, the grant is not overdue: a client that met it late may have lost a race
+// for it.
 func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) overdue {
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
@@ -123,9 +124,9 @@ func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) ov
 	return overdue{}
 }
 
-// clockAhead compares the clock of the grant's owner, at the time when the owner read it,
-// with the clocks of the waiting clients now. It returns the greatest lead of the owner's
-// clock, and the client whose clock is that far behind.
+// clockAhead compares the owner's clock, when the owner read it, with the waiting clients'
+// clocks now. It returns the greatest lead of the owner's clock, and the client whose clock
+// is behind by that lead. ok is false if the owner's clock does not lead.
 func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false
@@ -143,8 +144,8 @@ func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration
 }
 
 // prolonged returns the last renewal before the contact by a client that was not
-// responsible for the grant. It returns nil if the key would have been there without such
-// renewals too.
+// responsible for the grant. It returns nil if the key would have existed even without such
+// renewals.
 func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
 	for i := l.LifeCount() - 1; i > 0; i-- {
@@ -163,12 +164,12 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 	return nil
 }
 
-// unowned reports whether the sender of a renewal was not responsible for the grant: the
-// grant was another client's, or its owner no longer attended to it when the renewal was
-// sent. A renewal that was sent in time and arrived late is the owner's own. A client
-// whose command put its own grant on the key, or which is acquiring the key again,
-// prolonged its own grant. If readers share a key, the same may be true of a reader that
-// never learnt whether it was let in.
+// unowned reports whether the sender of a renewal was not responsible for the grant. Either
+// the grant was another client's, or its owner no longer attended to it when it sent the
+// renewal. The time of sending counts, even if the renewal arrived late. A client prolonged
+// its own grant if its command put a grant on the key, or if it was acquiring the key
+// again. If readers share a key, a reader that never learnt whether it was let in may have
+// prolonged its own grant, too.
 func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
 		return false
@@ -183,8 +184,8 @@ func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	return t.Client != l.Client || !rp.cared(l, keyspace.At(sent))
 }
 
-// enters reports whether the command at place pos put a grant on the key, for its own client
-// or for another. A refused share does not count.
+// enters reports whether the command at place pos put a grant on the key, for its own
+// client or for another client. A refused share does not count.
 func (rp *replay) enters(pos int, key string) bool {
 	return slices.ContainsFunc(rp.madeBy(pos), func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A lease in a value is over without any TTL. Who loses a race for it was kept out by the one
-// who won it.
+// A lease whose end is in a value ends without a TTL. If two clients race for it, the
+// winner kept the loser out; the old key did not.
 func TestAKeyWithoutATTLThatIsTakenOverKeptNobodyOut(t *testing.T) {
 	tales(t, []tale{
 		{"two come at once", "set-nx-px", func(s *story) {

@@ -11,15 +11,16 @@ import (
 )
 
 // ownership decides whether every command left the grants of other owners alone. A command
-// violates this if it ended a grant that certainly still stood on that node, or changed
-// its TTL. It does not matter whether the command deleted the key, field or member of the
-// grant or overwrote its value. Raising a count, or joining a queue, ends nobody's grant; nor
-// does the removal of an entry that only waited in a queue: see onlyWaited and passages.
+// violates this if it ended a grant that certainly still stood on that node, or changed the
+// grant's TTL. It does not matter whether the command deleted the key, field or member of
+// the grant or overwrote its value. Nobody's grant ends when a command raises a count,
+// joins a queue, or removes an entry that only waited in a queue: see onlyWaited and
+// passages.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
-// its owner stops believing in it: the owner's release, its claimed deadline, the loss
-// that it was told of, or its crash. So the leftover of a failed RedLock attempt belongs
-// to nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
+// its owner stops believing in it: until the owner's release, its claimed deadline, the
+// notice of a loss, or its crash. So the leftover of a failed RedLock attempt belongs to
+// nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
 // seen, if a hold rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *Case) Verdict {
 	rp, err := f.replay()
@@ -52,9 +53,9 @@ func ownership(ctx context.Context, f *Case) Verdict {
 	return Verdict{Result: Held}
 }
 
-// groundless finds a hold that rests on no grant in any key; the zero Fact if there is
-// none. With traceless, it considers only holds whose acquires changed no key that was
-// seen.
+// groundless finds a hold that rests on no grant in any key; it returns the zero Fact if
+// there is none. With traceless, it considers only holds whose acquires changed no key that
+// was seen.
 func (rp *replay) groundless(traceless bool) account.Fact {
 	for _, h := range rp.Holds {
 		op, ok := rp.Invocation(h.Acquire)
@@ -71,8 +72,8 @@ func (rp *replay) changedSomething(op int) bool {
 	return slices.ContainsFunc(rp.sentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
 }
 
-// unseenGrant finds a hold that is groundless, or whose grant ended unobserved; the zero
-// Fact if there is none.
+// unseenGrant finds a hold that is groundless, or whose grant had an unobserved end; it
+// returns the zero Fact if there is none.
 func (rp *replay) unseenGrant() account.Fact {
 	if why := rp.groundless(false); why.What != "" {
 		return why
@@ -91,21 +92,21 @@ func (rp *replay) unseenGrant() account.Fact {
 	return account.Fact{}
 }
 
-// entersAgain reports whether a grant of an earlier acquire of the same client still stood
-// when the hold began.
+// entersAgain reports whether an earlier grant of the same client still stood when the hold
+// began.
 func (rp *replay) entersAgain(h Hold) bool {
 	return slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
 	})
 }
 
-// trespass judges one strike. It returns a finding for each owner that the strike robbed,
-// or the fact that makes the answer unknown.
+// trespass judges one strike. It returns a finding for each owner that the strike robbed.
+// doubt is a fact that makes the answer unknown.
 func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
 	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
 	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.entersAnew(s.Cmd, s.Key)) {
-		return nil, account.Fact{} // the sender's own grant is on the key too
+		return nil, account.Fact{} // the key also carries the sender's own grant
 	}
 	for _, g := range s.On {
 		until := rp.grantedUntil(g)
@@ -113,13 +114,13 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 			continue
 		}
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
-			continue // the overwriting is reported
+			continue // the finding about the overwriting covers this removal
 		}
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
-			continue // ownership itself reports this as unknown
+			continue // the oracle itself reports this as unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
 			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
@@ -135,8 +136,8 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 }
 
 // tookStale reports whether the strike ended a grant that had lapsed by its node's clock:
-// an acquire took the grant over, or a reaper removed it. Grants do not lapse in a lock
-// without a recovery time.
+// an acquire took the grant over, or a reaper removed it. In a lock without a recovery
+// time, grants do not lapse.
 func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
@@ -145,22 +146,22 @@ func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	return isAcquire && rp.Claims.Recovery > 0 && rp.lapsedFor(g, s.Cmd, s.At.Lo) || rp.reaped(g, s.Cmd, s.At.Lo)
 }
 
-// reaped reports whether a reaper sent the command: it belongs to no operation, and the
-// grant had lapsed by its node's clock.
+// reaped reports whether a reaper sent the command: the command belongs to no operation,
+// and the grant had lapsed by its node's clock.
 func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedFor(g, cmd, at)
 }
 
-// sharesReading reports whether the strike is a reader's acquire on another reader's grant
-// that did not remove it. Such a lock has one record for all readers. That is a race of
-// its protocol, which exclusion reports.
+// sharesReading reports whether a reader's acquire struck another reader's grant without
+// removing it. Such a lock keeps one record for all readers. This is a race of its
+// protocol, which exclusion reports.
 func (rp *replay) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
 	p, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
-// grantedUntil returns the time at which the owner stopped believing in its grant; 0 if it
-// never believed.
+// grantedUntil returns the time at which the owner stopped believing in its grant; 0 if the
+// owner never believed in it.
 func (rp *replay) grantedUntil(l *keyspace.Grant) time.Duration {
 	if h := rp.hold(l); h != nil {
 		return h.To
@@ -180,7 +181,7 @@ func (rp *replay) hold(l *keyspace.Grant) *Hold {
 	return nil
 }
 
-// robberies maps the kind of a strike to the fact that is reported.
+// robberies maps the kind of a strike to the kind of fact that the finding reports.
 var robberies = map[keyspace.Kind]account.What{
 	keyspace.Removal: account.ForeignRemoval, keyspace.Replacement: account.ForeignReplacement, keyspace.Prolonging: account.ForeignProlonging,
 }

@@ -146,7 +146,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			}
 		}, nil},
 		{"an EXPIRE of a hash in which one has a field of one's own", "reentrant-hash", func(s *story) {
-			s.e.Claims.ReadWrite = true // so that both may be in
+			s.e.Claims.ReadWrite = true // so that both clients may hold the lock
 			for c := range 2 {
 				s.invoke(float64(9+10*c), c, history.FAcquire, history.Read)
 				s.cmd(float64(10+10*c), c, "1", "HSET", "lock", fmt.Sprint("field-", c), "1")
@@ -191,7 +191,7 @@ func TestOwnershipTellsByWhatTheKeyWas(t *testing.T) {
 		"EVAL return(redis.call('DEL',KEYS[1])) 1 lock":                 deleted,
 		"EVAL return(redis.call('SET',KEYS[1],'x')) 1 lock":             deleted,
 		"EVAL return(redis.call('SET',KEYS[1],'x','KEEPTTL')) 1 lock":   deleted,
-		"EVAL return(redis.call('SET',KEYS[1],'2')) 1 lock":             "", // it may have counted
+		"EVAL return(redis.call('SET',KEYS[1],'2')) 1 lock":             "", // the script may have counted
 		"EVAL return(redis.call('PEXPIRE',KEYS[1],100)) 1 lock":         renewed,
 		"EVAL return(redis.call('GET',KEYS[1])) 1 lock":                 "",
 		"EVAL redis.call('SET',KEYS[1],'1','EX',1)return(nil) 1 lock x": renewed,
@@ -215,7 +215,7 @@ func TestOwnershipTellsByWhatTheKeyWas(t *testing.T) {
 		"GET lock":              "",
 		"FLUSHALL":              deleted,
 		"SET lock:other 1":      "",
-		"EVAL return(redis.call('DEL','lock')) 0":     deleted, // which its keys do not tell
+		"EVAL return(redis.call('DEL','lock')) 0":     deleted, // the command names no key
 		"EVAL return(redis.call('DEL',KEYS[1])) 1 l0": "",
 	} {
 		t.Run(strings.ReplaceAll(command, " ", "_"), func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	})
 }
 
-// What a node had of what it was told before shows when it is asked.
+// The reply to a later command shows which earlier writes a node still had.
 func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	tales(t, []tale{
@@ -307,7 +307,7 @@ func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
 	}
 }
 
-// A client that is refused may not prolong the lock's life.
+// A client whose acquire is refused may not prolong the key's TTL.
 func TestARefusedShareIsNoReasonToProlong(t *testing.T) {
 	const raise = `local n = redis.call("INCR", KEYS[1]) redis.call("PEXPIRE", KEYS[1], 1000) return n`
 	tales(t, []tale{

@@ -17,7 +17,7 @@ func TestWhatALockCostsIsMeasured(t *testing.T) {
 	s.give(110, 0, "1", s.cad("t0")...)
 	s.take(120, 1, "OK", set("t3")...)
 	s.give(219, 1, "1", s.cad("t3")...)
-	s.busy(300, 0, "OK", set("t4")...) // of no grant that anybody believed in
+	s.busy(300, 0, "OK", set("t4")...) // the key is set, but no client believes in this grant
 	e := s.evidence()
 	for i := range e.Commands {
 		e.Commands[i].N = 1
@@ -27,7 +27,7 @@ func TestWhatALockCostsIsMeasured(t *testing.T) {
 	if p.Commands != 7 || p.GrantCommandsMedian != 3 || p.GrantCommandsMax != 4 {
 		t.Errorf("%d commands, %d and at most %d a grant; want 7, 3 and 4", p.Commands, p.GrantCommandsMedian, p.GrantCommandsMax)
 	}
-	// c0 from 11 to 109 ms, c1 from 121 to 218 ms; c1 asked twice meanwhile.
+	// c0 held the lock from 11 to 109 ms, c1 from 121 to 218 ms. c1 asked twice meanwhile.
 	if p.HeldCommands != 2 || p.HeldTime != 195*time.Millisecond {
 		t.Errorf("%d commands in %v of holding, want 2 in 195ms", p.HeldCommands, p.HeldTime)
 	}

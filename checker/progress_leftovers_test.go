@@ -10,7 +10,7 @@ import (
 
 func TestWhatAttemptsLeaveBehindIsMeasured(t *testing.T) {
 	set := func(token string) []string { return []string{"SET", "lock", token, "PX", "1000", "NX"} }
-	// An attempt of c0 that is granted without its client's knowledge.
+	// given is an attempt of c0 that was granted, although c0 does not know it.
 	given := func(s *story) {
 		s.invoke(9, 0, history.FAcquire)
 		s.unanswered(10, 0, "OK", set("t0")...)

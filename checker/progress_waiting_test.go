@@ -53,7 +53,7 @@ func TestWaitsAroundTheFirstFault(t *testing.T) {
 			s.busy(2250, 1, "nil", set("t1")...)
 		}, &progress.Waiting{Ends: 0, Until: 12, Waits: [][2]int{{-5, 0}, {1, progress.Forever}}}},
 		{"cut short by the trial's end, or by a crash", "", func(s *story) {
-			s.take(10, 0, "OK", "SET", "lock", "t0", "NX") // more than a lease time before the fault
+			s.take(10, 0, "OK", "SET", "lock", "t0", "NX") // more than one lease time before the fault
 			faulted(s, 1020, 1021)
 			s.busy(1100, 2, "nil", set("t2")...)
 			s.nemesis(1150, history.Op{Client: 2, F: history.FCrash})

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// randomHistories is how many made-up histories the checkers must agree on.
+// randomHistories is the number of random histories on which the checkers must agree.
 func randomHistories() int {
 	if testing.Short() {
 		return 2_000
@@ -23,7 +23,7 @@ func randomHistories() int {
 func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	made := randomHistories()
 	violated, nested, beside, dropped := 0, 0, 0, 0
-	byKind := make([]int, len(histories.Kinds)) // violated
+	byKind := make([]int, len(histories.Kinds)) // number of violated histories by kind
 	for seed := range uint64(made) {
 		e := histories.Random(seed)
 		found, err := sweepHolds(NewCase(e))
@@ -64,8 +64,8 @@ func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	}
 }
 
-// features returns 1 for each feature that e has: re-entry, readers beside each other,
-// acquires of unknown outcome.
+// features returns three numbers, each 1 if e has the feature: a nested acquire, two
+// readers at the same time, an acquire of unknown outcome.
 func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 	t.Helper()
 	holds, err := Holds(e)
@@ -108,7 +108,8 @@ func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) 
 	}
 }
 
-// agreeOnFences reports whether fences regress. It fails the test if three deciders differ.
+// agreeOnFences reports whether fences regress. It fails the test if the three checkers
+// differ.
 func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	given, err := readFences(NewCase(e))
 	if err != nil {
@@ -128,8 +129,8 @@ func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	return len(found) > 0
 }
 
-// Rapid draws other histories than the seeds above, and shows the smallest one on which sweep
-// and porcupine differ.
+// Rapid draws other histories than the seeds above. It shows the smallest history on which
+// sweep and porcupine differ.
 func TestSweepAndPorcupineAgreeOnEveryModel(t *testing.T) {
 	for _, claims := range histories.Kinds {
 		t.Run(linear.ModelOf(claims).Name, func(t *testing.T) {

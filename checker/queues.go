@@ -9,22 +9,23 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells a client's place in a queue from its grant. A place counts as a grant from
-// the command that joined the queue. It brings the lock only when its turn has come.
+// This file distinguishes a client's place in a queue from its grant. The entry counts as a
+// grant from the command that joined the queue. But it brings the lock only when the
+// client's turn has come.
 
-// onlyWaited reports whether the strike removed an entry with which its client had not got
-// the lock yet. The removal came before the client's hold began, and the client asked again
-// within the same acquire. Besides, one of two things is true:
+// onlyWaited reports whether the strike removed an entry that had not yet brought its
+// client the lock. The removal came before the client's hold began, and the client asked
+// again within the same acquire. In addition, one of two things is true:
 //
-//   - The entry stood behind another client's in a list or a sorted set, and the lease of that
-//     other entry was not over by its node's clock. The client put something there afterwards
-//     on which its hold can rest, or another client did for it.
+//   - The entry stood behind another client's entry in a list or a sorted set, and the lease of
+//     that other entry had not ended by its node's clock. Afterwards the client got another
+//     grant on which its hold can rest, by its own command or another client's.
 //   - The client joined again within the same acquire, so that its hold rests on the later
-//     entry. Meanwhile another client had the lock, or an entry of another client was ahead,
-//     even if its lease was over.
+//     entry. Meanwhile another client held the lock, or another client's entry was ahead, even
+//     if that entry's lease had ended.
 //
-// If a lock has several permits, or if the modes are compatible, an entry behind another may
-// have brought the lock.
+// If a lock has several permits, or if the modes are compatible, even an entry behind
+// another one may have brought the lock.
 func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	h := rp.hold(g)
 	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {
@@ -36,7 +37,8 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	if !asked {
 		return false
 	}
-	// Else its hold rests on the entry that was removed, wherever the queue has its head.
+	// Without a later grant, the hold rests on the removed entry, whichever end of the
+	// queue is the head.
 	onLater := slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Lock == g.Lock && o.Seq > s.Seq && !o.Copied && o.At.Hi <= h.From
 	})
@@ -50,16 +52,16 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	return again && (len(ahead) > 0 || rp.believes(g.Lock, g.Mode, s.At.Lo, g.Client))
 }
 
-// isPassage reports whether the grant is in a key through which clients only pass: see
+// isPassage reports whether the grant is in a key that clients only pass through: see
 // passages.
 func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
 
-// passages returns the keys out of which acquires take their own entries before they succeed,
-// such as queues beside the lock. No hold rests on such a key: each acquire that succeeded and
-// had put something there had taken it out again, on the node on which it got in, and had a
-// grant in another key. A string that several clients set, one after another, is no queue: it
-// guards the acquires against each other. In a quorum, acquires also take back what is of no
-// use to them, so that no key is a passage.
+// passages returns the keys out of which acquires take their own entries before they
+// succeed, such as queues beside the lock. No hold rests on such a key: each successful
+// acquire that put something there took it out again, on the node on which it got in, and
+// kept a grant in another key. A string that several clients set, one after another, is no
+// queue: it guards the acquires against each other. In a quorum no key is a passage, since
+// acquires also take back grants that are useless to them.
 func (rp *replay) passages() map[string]bool {
 	if rp.passing != nil {
 		return rp.passing
@@ -112,7 +114,7 @@ func (rp *replay) passages() map[string]bool {
 	return rp.passing
 }
 
-// tookFrom reports whether the key is among these, on whichever node.
+// tookFrom reports whether the key is in taken, on any node.
 func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
 	for at := range taken {
 		if at.Key == key {
@@ -122,7 +124,8 @@ func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
 	return false
 }
 
-// waitedInVain returns the grants that another client removed while their clients only waited.
+// waitedInVain returns the grants that another client removed while their owners only
+// waited.
 func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 	waited := map[*keyspace.Grant]bool{}
 	for _, s := range rp.Strikes {
@@ -135,8 +138,8 @@ func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 	return waited
 }
 
-// aheadOf returns the grants of other clients that stood ahead of this one in its key, just
-// before the strike, and whose modes exclude this one's.
+// aheadOf returns the other clients' grants that stood ahead of this grant in its key just
+// before the strike, and whose modes exclude the grant's mode.
 func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspace.Grant) {
 	var before []string
 	for _, i := range rp.Effects[s.Cmd] {
@@ -160,8 +163,8 @@ func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspa
 	return ahead
 }
 
-// inLine returns the places of a list in their order, and those of a sorted set by score. No
-// other key has an order.
+// inLine returns the places of a list in their order, or those of a sorted set by score.
+// Keys of other types have no order.
 func inLine(k *history.KeyContent) (line []string) {
 	switch {
 	case k == nil:
@@ -169,7 +172,7 @@ func inLine(k *history.KeyContent) (line []string) {
 		seen := map[history.Bytes]int{}
 		for _, m := range k.Members {
 			name := string(m)
-			if seen[m]++; seen[m] > 1 { // as package keyspace numbers them
+			if seen[m]++; seen[m] > 1 { // numbered as in package keyspace
 				name += "#" + strconv.Itoa(seen[m])
 			}
 			line = append(line, name)
@@ -188,7 +191,7 @@ func inLine(k *history.KeyContent) (line []string) {
 func score(f history.Field) float64 {
 	n, err := strconv.ParseFloat(string(f.Value), 64)
 	if err != nil {
-		return 0 // Redis writes no such score
+		return 0 // Redis never writes such a score
 	}
 	return n
 }

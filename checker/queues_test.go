@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// joins has c1 ask for a lock that c0 has: its entry stands behind c0's.
+// joins makes c1 ask for a lock that c0 holds: c1's entry stands behind c0's.
 func joins(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.cmd(10, 0, "1", "RPUSH", "lock", "owner-0")
@@ -17,7 +17,7 @@ func joins(s *story) {
 	s.cmd(21, 1, quoted("owner-0"), "LINDEX", "lock", "0")
 }
 
-// A place in a queue is no grant before its turn has come.
+// A place in a queue is no grant before the client's turn has come.
 func TestAnEntryThatWaitsIsNoGrant(t *testing.T) {
 	tales(t, []tale{
 		{"removed and joined again", "set-nx-px", func(s *story) {
@@ -128,8 +128,8 @@ func TestAnEntryThatWaitsIsNoGrant(t *testing.T) {
 	})
 }
 
-// A queue stays one in which clients wait, whatever became of a place in it whose client got
-// in later.
+// A queue still counts as a queue of waiting clients, even if one entry was removed and its
+// client got in later.
 func TestAPlaceThatWasLostOnceDoesNotMakeTheOthersOrphans(t *testing.T) {
 	queue := func(removed bool) func(*story) {
 		return func(s *story) {

@@ -7,16 +7,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// asksTime is a TIME that the node answers with its clock, which is that far ahead.
+// asksTime adds a TIME command. The node answers with its clock, which is ahead by that
+// much.
 func (s *story) asksTime(at float64, client int, ahead float64) {
 	now := nodeEpoch + int64(at+ahead)
 	s.cmd(at, client, fmt.Sprintf(`["%d" "%d"]`, now/1000, now%1000*1000), "TIME")
 }
 
-// nodeEpoch is the nodes' wall clock at the story's start, in milliseconds.
+// nodeEpoch is the time of the nodes' wall clock at the story's start, in milliseconds.
 const nodeEpoch = 1700000000000
 
-// A time that was read before a node's clock jumped is used after it. The clock is to blame.
+// A client reads the time before a node's clock jumps and uses it afterwards. The clock is
+// to blame.
 func TestTimesThatWereReadBeforeAJump(t *testing.T) {
 	tales(t, []tale{
 		{"by the owner", "set-nx-px", func(s *story) {

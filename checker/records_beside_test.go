@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// ask adds an attempt at a lock with a second key, which every attempt overwrites.
+// ask adds an attempt at a lock that has a second key. Every attempt overwrites the second
+// key.
 func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, "OK", "SET", "lock:last", token)
@@ -18,8 +19,8 @@ func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.done(at+2, client, how)
 }
 
-// A client that overwrites a key beside the lock breaks the lock only if the lock depends on
-// that key.
+// A client that overwrites a key beside the lock breaks the lock only if the lock depends
+// on that key.
 func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	tales(t, []tale{
 		{"a record of who asked last", "set-nx-px", func(s *story) {
@@ -55,7 +56,7 @@ func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	})
 }
 
-// A key whose owner shortened its life, so that it expires sooner, is not orphaned.
+// A key whose owner shortened its TTL on release is not orphaned.
 func TestAKeyMayBeLeftToEndSooner(t *testing.T) {
 	for life, want := range map[string]Result{"400": Held, "2000": Violated} {
 		s := tell(t, "set-nx-px")

@@ -43,7 +43,7 @@ func reentrancy(ctx context.Context, f *Case) Verdict {
 	return conclude(f, findings, true)
 }
 
-// nesting is a history prepared for questions about nested acquires.
+// nesting is a history prepared for checking nested acquires.
 type nesting struct {
 	e          history.Evidence
 	pairs      evidence.Pairing
@@ -52,7 +52,7 @@ type nesting struct {
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
 	unanswered map[int]bool              // operations with a command that got no reply
-	nodeEvents []time.Duration           // times at which nodes lost, or may have lost, data
+	nodeEvents []time.Duration           // times at which nodes lost data, or may have lost data
 	parted     []evidence.Interval       // periods with two primaries
 }
 
@@ -84,7 +84,8 @@ func nestingOf(f *Case, holds []Hold) (nesting, error) {
 	return n, nil
 }
 
-// part records the periods with two primaries, each from the first split to a promotion.
+// part records the periods with two primaries. Each lasts from the first split to a
+// promotion.
 func (n *nesting) part(op history.Op) {
 	last := len(n.parted) - 1
 	open := last >= 0 && n.parted[last].To == Never
@@ -96,7 +97,7 @@ func (n *nesting) part(op history.Op) {
 	}
 }
 
-// tried reports whether any client invoked an acquire of a lock that it believed to hold.
+// tried reports whether any client invoked an acquire of a lock that it believed it held.
 func (n nesting) tried() bool {
 	last := map[string]map[int]Hold{} // by lock and client
 	i := map[string]int{}
@@ -116,12 +117,12 @@ func (n nesting) tried() bool {
 	return false
 }
 
-// certain returns the time until which Redis certainly knew the hold's grant. The grant
-// was made between the invocation and the ok of its acquire. It then lived until its TTL
-// ran out, a release removed it, or a node lost it. Every client's release counts, except
-// those that but selects: a bare DEL removes any grant, and a release of unknown outcome
-// may still arrive at any time. A grant by one of two primaries is not certain at all: the
-// other primary may lack it. See ended for what was seen of the grant's keys.
+// certain returns the time until which Redis certainly knew the hold's grant. The grant was
+// made between the invocation and the ok of its acquire. It lived until its TTL ran out, a
+// release removed it, or a node lost it. Every client's release counts, except the releases
+// that but selects: a bare DEL removes any grant, and a release of unknown outcome may
+// still arrive at any time. A grant made while there were two primaries is not certain at
+// all: the other primary may lack it. For the observed end of the grant's keys, see ended.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.Find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p evidence.Interval) bool { return p.From <= granted && granted <= p.To }) {
@@ -149,8 +150,8 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 }
 
 // lived returns the time until which an acquire's grants lived: the earliest end of their
-// first TTLs. If the keys were not seen, it returns the end of the lease that was asked
-// for, or Never without a lease.
+// first TTLs. If the keys were not seen, it returns the end of the requested lease; Never
+// without a lease.
 func (n nesting) lived(acquire *history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()
@@ -173,10 +174,10 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 	return until
 }
 
-// ended returns the time at which a key was first seen to carry the hold's grant no longer,
-// or Never: a late command of any operation may have removed the grant, also one that was
-// sent after its release or attempt was over. What the operations that but selects removed
-// does not count. An overwritten value is no end: its owner still profits from the key.
+// ended returns the earliest time at which a key was seen to lose the hold's grant, or
+// Never. A late command of any operation may have removed the grant, even one sent after
+// its operation was over. Removals by the operations that but selects do not count. An
+// overwritten value is no end, since its owner still profits from the key.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
 	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {
@@ -188,7 +189,7 @@ func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	return at
 }
 
-// isOf reports whether the command belongs to an operation that such selects.
+// isOf reports whether the command belongs to an operation that the function such selects.
 func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
 	p := n.pairs.Find(c.Op)
 	return p != nil && p.Invoke.Index == c.Op && such(*p)
@@ -231,7 +232,7 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 	return findings
 }
 
-// freedEarly finds grants to other clients before h had as many releases as acquires.
+// freedEarly finds grants that other clients got before h had as many releases as acquires.
 func (n nesting) freedEarly(h Hold) []Finding {
 	if len(h.Released) == 0 {
 		return nil
@@ -281,9 +282,10 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	return findings
 }
 
-// deniedEarly finds releases of h that failed with "not held" although the lock definitely
-// was held: an earlier release must have undone more than one acquire. A release that was
-// seen to remove the key itself proves nothing: its client lost the reply and sent it again.
+// deniedEarly finds releases of h that failed with "not held" although the lock was
+// definitely held: an earlier release must have undone more than one acquire. If a release
+// was seen to remove the key itself, its failure proves nothing: the client had lost the
+// reply and sent the command again.
 func (n nesting) deniedEarly(h Hold) []Finding {
 	if len(h.Nested) == 0 {
 		return nil

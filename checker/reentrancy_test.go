@@ -36,7 +36,7 @@ func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 		"3": {"c1 was granted lock at 1.503s after only 1 of c0's 2 acquires (since 0.003s) had been released: c1 took over at 1.502s what c0 had held since 0.002s, longer than its lease"},
 		"1": nil,
 	} {
-		s := tell(t, "reentrant-local") // whose lease is one second
+		s := tell(t, "reentrant-local") // the lease is one second
 		s.invoke(1, 0, history.FAcquire)
 		s.cmd(2, 0, "OK", "SET", "lock", "a", "NX", "EX", life)
 		s.done(3, 0, history.OK)
@@ -57,8 +57,8 @@ func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 	}
 }
 
-// A lock may report a successful release although no answer came, as D3's does. The release's
-// command may still arrive later, and end a later grant.
+// A lock may report a successful release although no answer came, as the lock of document
+// D3 does. The release's command may still arrive later and end a later grant.
 func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing.T) {
 	for _, said := range []history.Type{history.OK, history.Info} {
 		s := tell(t, "reentrant-local")
@@ -83,8 +83,8 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 	}
 }
 
-// c2 re-enters the lock while c1 believes that it holds it. But c1's grant has ended: a late
-// DEL of c0 removed its key. c0 took the operation of this DEL for finished.
+// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended:
+// c0's late DEL removed its key, after c0 had considered the DEL's operation finished.
 func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	for name, c := range map[string]struct {
 		late func(*story)
@@ -130,8 +130,9 @@ func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	}
 }
 
-// If the recipe's own command removes a grant too early, it counts against the recipe: the
-// first of two releases, or the attempt of the client that then got the lock.
+// If the recipe's own command removes a grant too early, the recipe is at fault. Such a
+// command belongs to the first of two releases, or to the attempt of the client that then
+// gets the lock.
 func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 	for name, c := range map[string]struct {
 		remove   func(*story)
@@ -163,7 +164,8 @@ func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 	}
 }
 
-// A Redis client sends a release again if its reply was lost: the second one finds nothing.
+// A Redis client sends a release again if it lost the reply. The second release finds
+// nothing.
 func TestAReleaseThatIsSentAgainIsNotDeniedByAnother(t *testing.T) {
 	release := func(first, second func(s *story)) func(s *story) {
 		return func(s *story) {

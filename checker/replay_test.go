@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// anyWords are the keys, values and arguments of impossible evidence.
+// anyWords lists the keys, values and arguments of impossible evidence.
 var anyWords = []string{"lock", "lock:read", "lock:write", "1", "2", "0", "-1", "1000", "token-zero", "NX", "PX", "EX", "", "99999999999999999999", "\xff\x00"}
 
 func anyInstant() *rapid.Generator[time.Duration] {
@@ -26,7 +26,7 @@ func anyInstant() *rapid.Generator[time.Duration] {
 	})
 }
 
-// anyCommand draws a command that may be quite impossible.
+// anyCommand draws a command that may be impossible.
 func anyCommand(claims history.Claims) *rapid.Generator[history.Command] {
 	names := []string{"SET", "SETNX", "GETSET", "DEL", "EXPIRE", "PEXPIRE", "INCR", "HINCRBY", "hset", "EVAL", "EVALSHA", "EXEC", "GET", "PING", "FLUSHALL", ""}
 	for sha := range claims.ScriptNames {
@@ -56,7 +56,7 @@ func anyCommand(claims history.Claims) *rapid.Generator[history.Command] {
 	})
 }
 
-// anyContent draws what a node may have under a key, nil for nothing.
+// anyContent draws a key's content on a node; nil for an absent key.
 func anyContent() *rapid.Generator[*history.KeyContent] {
 	word := rapid.SampledFrom(anyWords)
 	return rapid.Custom(func(t *rapid.T) *history.KeyContent {
@@ -83,7 +83,7 @@ func anyContent() *rapid.Generator[*history.KeyContent] {
 }
 
 // anyChanges draws key changes that need not follow from each other or from commands. About
-// half of them start from the content that the previous one left.
+// half of them start from the content that the previous change left.
 func anyChanges(t *rapid.T) []history.KeyChange {
 	bys := []history.ChangedBy{
 		history.ByCommand, history.ByCommand, history.ByCommand, history.ByExpiry, history.ByEviction, history.ByRestart, history.ByPromotion,
@@ -110,7 +110,7 @@ func anyChanges(t *rapid.T) []history.KeyChange {
 	return changes
 }
 
-// anyNemesis mixes events of the nemesis into a history.
+// anyNemesis inserts random events of the nemesis into a history.
 func anyNemesis(t *rapid.T, ops []history.Op) []history.Op {
 	names := []string{
 		history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FHealed, history.FKeys, history.FEvict,
@@ -153,7 +153,7 @@ func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 				findings = append(findings, Finding{Cause: Unclassified, Lock: e.Ops[i].Lock, Clients: []int{client, e.Ops[i].Client}, From: e.Ops[i].Time, Ops: []int{i, i + 1, i + 5}})
 			}
 		}
-		// Not through Judge, which would turn a panic into unknown.
+		// Do not call Judge here: it would turn a panic into unknown.
 		first := []any{ownership(t.Context(), NewCase(e)), liveness(t.Context(), NewCase(e)), classifyFindings(NewCase(e), findings)}
 		again := []any{ownership(t.Context(), NewCase(e)), liveness(t.Context(), NewCase(e)), classifyFindings(NewCase(e), findings)}
 		if !reflect.DeepEqual(first, again) {
@@ -165,8 +165,8 @@ func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 	})
 }
 
-// checkFindings checks that a violation has findings with causes and summaries, and that no
-// other verdict has findings.
+// checkFindings checks that a violation has findings, with causes and summaries, and that
+// other verdicts have no findings.
 func checkFindings(t *rapid.T, e history.Evidence, v Verdict) {
 	if (v.Result == Violated) != (len(v.Findings) > 0) || v.Result == Unknown && v.words() == "" {
 		t.Fatalf("an inconsistent verdict: %+v", v)

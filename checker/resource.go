@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// resource decides the property that users need of a lock: no other owner's operation came
-// between the operations of a critical section. It trusts the resource's own order, Seq,
-// and no clock. Operations that the resource refused because of a newer fence do not
+// resource decides the property for which users take a lock: no other owner's operation
+// comes between the operations of a critical section. It trusts the resource's own order,
+// Seq, and no clock. Operations that the resource refused because of a newer fence do not
 // count.
 func resource(ctx context.Context, f *Case) Verdict {
 	pairs, err := f.Pairs()
@@ -51,8 +51,8 @@ func resource(ctx context.Context, f *Case) Verdict {
 }
 
 // intruders returns one touch for each other owner that touched the resource between two
-// operations of s: its first write there, or else its first read. Readers do not disturb
-// readers.
+// operations of s: that owner's first write there, or else its first read. Readers do not
+// disturb readers.
 func intruders(s *evidence.Section, all []evidence.Touch, readWrite bool) []evidence.Touch {
 	var found []evidence.Touch
 	for _, t := range evidence.Between(s, all) {
@@ -101,7 +101,7 @@ func intrusion(s *evidence.Section, t evidence.Touch) Finding {
 	return f
 }
 
-// meddled returns the account of a touch between two touches of another's critical
+// meddled returns the account of a touch between two touches of another owner's critical
 // section.
 func meddled(what account.What, s *evidence.Section, t, before, after evidence.Touch) account.Account {
 	return account.Account{
@@ -110,8 +110,8 @@ func meddled(what account.What, s *evidence.Section, t, before, after evidence.T
 	}
 }
 
-// updateLostBy reports whether s read before t wrote and wrote after it, and returns the last
-// such read.
+// updateLostBy reports whether s read before the write t and wrote after it. It returns the
+// last such read.
 func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read evidence.Touch) {
 	if t.Op.F != history.FWrite {
 		return false, evidence.Touch{}
@@ -127,8 +127,8 @@ func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read eviden
 }
 
 // torn finds reads that returned a pair of unequal values while the writer of the pair was
-// still in its critical section. A writer that crashed, or that stopped because its lease
-// was lost, may leave unequal values under any lock.
+// still in its critical section. A writer that crashed, or stopped because it lost its
+// lease, may leave unequal values under any lock.
 func torn(byLock map[string][]evidence.Touch, told map[*evidence.Section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {
@@ -145,7 +145,7 @@ func torn(byLock map[string][]evidence.Touch, told map[*evidence.Section]bool) [
 			told[wrote.Section] = true
 			ops := []int{wrote.Section.Acquire, wrote.Op.Index, t.Op.Index}
 			if t.Section != nil {
-				ops = append(ops, t.Section.Acquire) // this section may have begun after the write
+				ops = append(ops, t.Section.Acquire) // the reader's section may have begun after the write
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// restsFor: c0's release leaves the key with the life that the command gives it, and c1 waits
-// until the key expires.
+// restsFor tells of a release by c0 that leaves the key with the TTL given by this command.
+// c1 waits until the key expires.
 func restsFor(release ...string) func(*story) {
 	return func(s *story) {
 		s.take(10, 0, "OK", setPX("t0")...)
@@ -93,7 +93,7 @@ func TestWhatOnlyLooksLeftOnPurposeIsAnOrphan(t *testing.T) {
 	})
 }
 
-// If a lock claims that nobody ever gets in after a crash, its leases do not expire.
+// If a lock claims that no client ever gets in after a crash, its leases do not expire.
 func TestNothingLapsesOfALockWithoutAnEnd(t *testing.T) {
 	takeover := func(s *story) {
 		s.take(10, 0, "OK", "SET", "lock", "t0")

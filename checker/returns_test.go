@@ -14,7 +14,7 @@ func TestCausesWhenOlderKeysComeBack(t *testing.T) {
 			s.take(10, 1, "nil", enter("owner-1-long")...)
 			s.give(40, 1, "1", leave("owner-1-long")...)
 			s.take(50, 0, "nil", enter("owner-0-long")...)
-			s.promote(100, "n1") // before it has heard of either
+			s.promote(100, "n1") // n1 lacks c1's release and c0's grant
 			s.cmd(120, 1, "1", s.script("redisson-renew", []string{"lock"}, "owner-1-long", "1000")...)
 			s.take(200, 1, "nil", enter("owner-1-long")...)
 			s.give(250, 1, "0", leave("owner-1-long")...)

@@ -2,9 +2,9 @@ package checker
 
 import "testing"
 
-// TestWhatLooksLikeAWaiterOrAFirstLifeMayBeARobbery: a guard that one acquire after another
-// sets is no queue, an owner that puts its lease off in a value is robbed by a shorter life,
-// and a queue may have its head at either end.
+// TestWhatLooksLikeAWaiterOrAFirstLifeMayBeARobbery covers three cases. A guard that one
+// acquire after another sets is no queue. A shorter TTL robs an owner that prolongs its
+// lease in a value. The head of a queue may be at either end.
 func TestWhatLooksLikeAWaiterOrAFirstLifeMayBeARobbery(t *testing.T) {
 	tales(t, []tale{
 		{"guard deleted by another", "set-nx-px", func(s *story) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryCauseHasARow compares the rows with the constants of cause.go.
+// TestEveryCauseHasARow compares the rows with the constants in cause.go.
 func TestEveryCauseHasARow(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "cause.go", nil, 0)
 	if err != nil {
@@ -38,8 +38,8 @@ func TestEveryCauseHasARow(t *testing.T) {
 	}
 }
 
-// TestOraclesHaveRanksOfTheirOwn checks that the oracles' ranks are a total order, from the
-// most direct harm on.
+// TestOraclesHaveRanksOfTheirOwn checks that the oracles' ranks are distinct and run from 1
+// to the number of oracles.
 func TestOraclesHaveRanksOfTheirOwn(t *testing.T) {
 	all, by := append(Oracles(), OracleNamed(LinearizableName)), map[int]string{}
 	for _, o := range all {

@@ -11,16 +11,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A bug is a mistake that one of the two checkers could make: it misreads the
-// evidence in one respect.
+// A bug is a mistake that one of the two checkers could make: it misreads the evidence in
+// one respect.
 type bug struct {
 	name    string
 	claims  history.Claims
 	misread func(history.Evidence) history.Evidence
-	text    string // a history on which it shows
+	text    string // a history that reveals the bug
 }
 
-// each returns a copy of e with every entry changed by change, or left out.
+// each returns a copy of e after change has edited each entry or dropped it.
 func each(e history.Evidence, change func(*history.Op) (keep bool)) history.Evidence {
 	var ops []history.Op
 	for _, op := range e.Ops {
@@ -127,7 +127,7 @@ var bugs = []bug{
 		c1 acquire 6-7 ok`},
 }
 
-// A mistake in one of the two checkers must come out as ErrDisagree.
+// A mistake in one of the two checkers must lead to ErrDisagree.
 func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {
@@ -166,7 +166,7 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		})
 }
 
-// checkCaught runs the whole of Judge's way with two checkers, one of them wrong.
+// checkCaught runs judge with two checkers, one of which is wrong, and expects ErrDisagree.
 func checkCaught(t *testing.T, e history.Evidence, what string,
 	first func(*Case) (overlaps, error),
 	second func(context.Context, *Case) (map[string]linear.Answer, error),
@@ -183,7 +183,7 @@ func checkCaught(t *testing.T, e history.Evidence, what string,
 	}
 }
 
-// The random histories must be rich enough to show each of these bugs.
+// The random histories must be diverse enough to reveal each of these bugs.
 func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 	for _, b := range bugs {
 		caught := false

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// TestNobodyReadsSentences: a finding's account has all the data that its sentences have.
+// TestNobodyReadsSentences checks that no code reads facts out of sentences: a finding's
+// account has them as data.
 func TestNobodyReadsSentences(t *testing.T) {
 	reads := regexp.MustCompile(`(?:strings\.(?:Cut|Split|Fields|Index|Contains|HasPrefix|HasSuffix|TrimPrefix|LastIndex|Replace)\w*|\.(?:MatchString|FindString|ReplaceAll)\w*)\([^\n]*\b(?:\.Summary|\.Broken|\.Why|rounded)\b`)
-	documents := regexp.MustCompile(`\br\.Summary\b`) // of a recipe
+	documents := regexp.MustCompile(`\br\.Summary\b`) // the Summary of a recipe may be read
 	for _, dir := range []string{".", "account", "../reports", "../campaign", "../trial", "../trial/shrink", "../trial/worker", "../internal/crash", "../internal/cli"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// jump sets a node's wall clock: so many milliseconds ahead from now on.
+// nodeClock sets a node's wall clock: from now on it is ahead by so many milliseconds.
 func (s *story) nodeClock(at float64, node string, ahead float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: ms(ahead)})
 }
@@ -174,7 +174,7 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 	})
 }
 
-// The node's clock is no excuse for what a recipe's own commands did.
+// The node's clock is no excuse for what the recipe's own commands did.
 func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	tales(t, []tale{
 		{"a command that gives more life than is claimed", "set-nx-px", func(s *story) {
@@ -220,12 +220,13 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	})
 }
 
-// If the clocks of two parties are wrong, only the difference between the clocks matters.
+// If the clocks of two parties are wrong, only the difference between these clocks matters.
 func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 	skew := func(s *story, at float64, client int, ahead float64) {
 		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
 	}
-	// c0 crashes and leaves a time in the key. c1 finds that time until some instant.
+	// c0 crashes and leaves a time in the key. Every attempt of c1 before until finds this
+	// time.
 	blocked := func(s *story, stamp, until float64) {
 		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
 		s.nemesis(20, crash(0))

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// stages are trials in which something is violated.
+// stages lists trials in which an oracle is violated.
 var stages = []struct {
 	name, recipe string
 	tale         func(*story)
@@ -77,7 +77,7 @@ var stages = []struct {
 	}},
 }
 
-// blanksOf returns copies of the evidence, each without one part, by the name of that part.
+// blanksOf returns copies of the evidence. Each lacks the part after which it is named.
 func blanksOf(e history.Evidence) map[string]history.Evidence {
 	all := map[string]history.Evidence{"all key changes": e, "all that was watched": e, "all replies": e}
 	gone := e
@@ -107,8 +107,8 @@ func blanksOf(e history.Evidence) map[string]history.Evidence {
 	return all
 }
 
-// TestNothingHoldsWhereTheEvidenceIsBlank: if some evidence is taken away, a violated oracle
-// may become unknown, but never hold.
+// TestNothingHoldsWhereTheEvidenceIsBlank checks that without some of the evidence, a
+// violated oracle may become unknown but never hold.
 func TestNothingHoldsWhereTheEvidenceIsBlank(t *testing.T) {
 	results := func(t *testing.T, e history.Evidence) map[string]Verdict {
 		verdicts, err := Judge(t.Context(), e)

@@ -9,36 +9,36 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The heartbeat guards against faults of our own. The harness records when it was not
-// scheduled (FStall). Such a stall may explain what the harness saw next: a client that
-// overran its lease because we froze is no flaw of the lock. So in a trial with a stall
-// longer than TTL/10, a violation counts only if no delay can cause it. An overlap of
-// holds that is shorter than the longest stall never counts. Faults of the nemesis are no
-// excuse: it pauses clients and nodes, never the harness.
+// This file guards against faults of the harness itself. The harness records when it was
+// not scheduled (FStall). Such a stall may explain later observations: if a client overran
+// its lease because the harness froze, the lock is not at fault. So in a trial with a stall
+// longer than TTL/10, a violation counts only if no delay can cause it. An overlap of holds
+// that is shorter than the longest stall never counts. Faults of the nemesis are no excuse:
+// they pause clients and nodes, never the harness.
 //
-// The machine can also keep a node from answering for so long that the others take the
-// node for dead (FElection). Then no injected fault explains the data that is lost.
+// The machine can also keep a node from answering for so long that other nodes take it for
+// dead (FElection). Then no injected fault explains the lost data.
 //
 // Findings that do not count are kept in Verdict.Doubtful: another run may show them
 // without a stall.
 
 // Stalled returns the longest time for which the harness was not scheduled during the
-// trial, and whether this spoils the trial as proof of a violation. A trial is spoilt if
-// that time is too long, or if nodes elected another primary without a fault.
+// trial. spoilt means that the trial cannot prove a violation: this time is longer than
+// TTL/10, or nodes elected another primary without a fault.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	longest, deposed := stalls(e)
 	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
 }
 
-// Unordered reports whether the verdict is unknown because two deciding events were too
-// close together to be ordered. An example is a key that expired while a command ran. In
-// real time, another run may settle it.
+// Unordered reports whether the verdict is unknown because two decisive events were too
+// close together to be ordered, such as the expiry of a key and a command. On a testbed in
+// real time, another run may decide.
 func (v Verdict) Unordered() bool {
 	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f account.Fact) bool { return f.What == account.EndUnseen || f.What == account.OrderUnseen })
 }
 
-// stalls returns the longest stall, and the first node that others wrongly took for dead;
-// "" if there is none.
+// stalls returns the longest stall, and the first node that other nodes wrongly took for
+// dead; "" if there is none.
 func stalls(e history.Evidence) (longest time.Duration, deposed string) {
 	for _, op := range e.Ops {
 		switch {
@@ -94,9 +94,9 @@ func oneOfEach(findings []Finding) (first []Finding) {
 	return first
 }
 
-// timeless reports whether no stall can have caused the finding: its cause says so in the
-// table of causes, or a client is blocked for ever. That client is blocked at any pace, unless
-// the key was left because an attempt timed out.
+// timeless reports whether no stall can have caused the finding. The table of causes says
+// this for some causes. Otherwise the finding is timeless if a client is blocked for ever
+// by a key that was not left behind because of a timeout.
 func timeless(c history.Claims, f Finding) bool {
 	if proven := f.Cause.row().timeless; proven != nil {
 		return proven(c, f)
@@ -105,8 +105,8 @@ func timeless(c history.Claims, f Finding) bool {
 }
 
 // replicated reports whether the finding is about replicated data that can be lost with a
-// primary: its cause says so in the table of causes, or a client is blocked for ever because
-// the deletion of a key was lost.
+// primary. The table of causes says this for some causes. Other findings are about such
+// data if a client is blocked for ever: the deletion of a key may have been lost.
 func replicated(c history.Claims, f Finding) bool {
 	if data := f.Cause.row().replicated; data != nil {
 		return data(c, f)
@@ -114,8 +114,8 @@ func replicated(c history.Claims, f Finding) bool {
 	return f.Forever
 }
 
-// beyondSlack separates the overlaps that are at least as long as the longest stall from
-// the shorter ones, and returns why the shorter ones do not count.
+// beyondSlack separates overlaps that last at least as long as the longest stall from
+// shorter ones. why is the reason why the shorter ones do not count.
 func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why account.Fact) {
 	slack, _ := stalls(e)
 	for _, f := range findings {

@@ -145,8 +145,8 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 }
 
 // A lock that is blocked for ever is blocked at any pace of the machine. There are two
-// exceptions: the blocking key was left behind because of a timeout, or an election that no
-// fault caused lost its deletion.
+// exceptions: the blocking key was left behind because of a timeout, or an election without
+// an injected fault lost the key's deletion.
 func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 	crashes := func(s *story) {
 		s.take(10, 0, "1", "SETNX", "lock", "1")
@@ -235,7 +235,7 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 	}
 }
 
-// doubts lists what a verdict does not count: the causes, one of each.
+// doubts lists the causes of the findings that do not count.
 func doubts(v Verdict) (causes []Cause) {
 	for _, f := range v.Doubtful {
 		causes = append(causes, f.Cause)
@@ -259,8 +259,8 @@ func TestWhatDoesNotCountIsKeptForAnotherRun(t *testing.T) {
 		want  []Cause
 	}{
 		{0, nil},
-		{30 * time.Millisecond, []Cause{Race}},  // the overlaps are shorter
-		{200 * time.Millisecond, []Cause{Race}}, // more than a tenth of the lease
+		{30 * time.Millisecond, []Cause{Race}},  // the overlaps are shorter than the stall
+		{200 * time.Millisecond, []Cause{Race}}, // the stall exceeds a tenth of the lease
 	} {
 		s := tell(t, "exists-set")
 		race(s)
@@ -274,7 +274,7 @@ func TestWhatDoesNotCountIsKeptForAnotherRun(t *testing.T) {
 
 func TestWhatAnUnaskedElectionLosesIsNobodysFault(t *testing.T) {
 	s := tell(t, "set-nx-px")
-	s.e.Claims.TTL = time.Minute // a tenth of it is more than any election takes
+	s.e.Claims.TTL = time.Minute // no election takes as long as a tenth of this lease
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(40, history.Op{Client: history.NoClient, F: history.FElection, Node: "n0"})
 	s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})

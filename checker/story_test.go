@@ -13,29 +13,29 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// story is a small evidence, written by hand like that of a real recipe. All times are
-// milliseconds since the trial's start. A command belongs to its client's open operation and
-// runs at the given time. Unless the story says otherwise, its reply arrives within half a
+// story builds small evidence by hand, as a trial of a real recipe would record it. All
+// times are milliseconds since the trial's start. A command belongs to its client's open
+// operation and runs at the given time. By default its reply arrives within half a
 // millisecond.
 type story struct {
 	t    *testing.T
 	e    history.Evidence
 	open map[int]history.Op
 	node string
-	jump map[int]int // by how many processes a client has moved on
-	conn int         // of whatever is sent: a node that is killed ends it
+	jump map[int]int // by client: how often it continued as a new process
+	conn int         // the current connection, which ends when a node is killed
 	// killed: the run ended before its faults were healed.
 	killed bool
-	// conns are the last connections of before nodes were killed, by event.
+	// conns maps the event of a killed node to the last connection before it.
 	conns   map[int]int
 	meddled []nodetest.ForeignCommand
 	// blurred: a key change was observed only when its command was answered.
 	blurred bool
-	// unwatched: nobody saw the nodes' keys.
+	// unwatched: the nodes' keys were not observed.
 	unwatched bool
 }
 
-// tell begins the story of a recipe with a lease of one second.
+// tell begins the story of a recipe whose lease is one second.
 func tell(t *testing.T, recipe string) *story {
 	t.Helper()
 	r, ok := locks.ByID(recipe)
@@ -88,7 +88,7 @@ func (s *story) done(at float64, client int, how history.Type, lease ...history.
 	s.entry(at, op)
 }
 
-// nemesis records an event.
+// nemesis records an event of the nemesis.
 func (s *story) nemesis(at float64, op history.Op) {
 	op.Process, op.Type = history.Nemesis, history.Info
 	op = s.entry(at, op)
@@ -98,15 +98,16 @@ func (s *story) nemesis(at float64, op history.Op) {
 	}
 }
 
-// dying adds what runs on a node after it is said to be down, but before it dies.
+// dying adds what told adds, as if it ran after the node's death was recorded but before
+// the node died.
 func (s *story) dying(told func()) {
 	s.conn--
 	told()
 	s.conn++
 }
 
-// fault records that a fault's window over a client opens or closes; effect is the fault's,
-// if given.
+// fault records that the window of a fault on a client opens or closes. effect is the
+// fault's effect, if given.
 func (s *story) fault(at float64, how history.Type, client int, effect ...history.FaultEffect) {
 	w := &history.Window{Fault: "some-fault", ID: 1, Hits: 1}
 	for _, e := range effect {
@@ -119,12 +120,13 @@ func (s *story) healed(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FHealed})
 }
 
-// keys is a post-mortem of the current node.
+// keys adds a post-mortem of the current node.
 func (s *story) keys(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FKeys, Node: s.node})
 }
 
-// evict makes the current node evict the keys of these names, all if there are none.
+// evict makes the current node evict the keys with these names, or all keys if there are
+// none.
 func (s *story) evict(at float64, names ...string) {
 	op := history.Op{Client: history.NoClient, F: history.FEvict, Node: s.node}
 	for _, n := range names {
@@ -133,23 +135,23 @@ func (s *story) evict(at float64, names ...string) {
 	s.nemesis(at, op)
 }
 
-// split moves clients to n1, while the others go on at n0.
+// split moves these clients to n1, while the other clients continue at n0.
 func (s *story) split(at float64, clients ...int) {
 	for i, c := range clients {
 		s.nemesis(at+float64(i)/100, history.Op{Client: c, F: history.FSplit, Node: "n1"})
 	}
 }
 
-// promote makes a node the primary. All later events happen there.
+// promote makes a node the primary. All later commands run there.
 func (s *story) promote(at float64, node string) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, Node: node})
 	s.node = node
 }
 
-// at says on which node the following commands run.
+// at sets the node on which the following commands run.
 func (s *story) at(node string) { s.node = node }
 
-// down kills the current node, up brings it back.
+// down kills the current node; up starts it again.
 func (s *story) down(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: s.node})
 }
@@ -158,16 +160,17 @@ func (s *story) up(at float64, lost *history.Lost) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: lost})
 }
 
-// What a node may have lost: of someWrites, later replies show which.
+// These say what a restarted node has lost. With someWrites, later replies show which
+// writes.
 var allKeys, noKeys, someWrites = &history.Lost{Keys: true}, &history.Lost{}, &history.Lost{Writes: 1}
 
-// cmd is a command that runs at once.
+// cmd adds a command that runs as soon as it arrives.
 func (s *story) cmd(at float64, client int, reply string, args ...string) *history.Command {
 	return s.late(at-0.2, at, client, reply, args...)
 }
 
-// late adds a command that runs some time after it was sent. It belongs to the operation that
-// is open when it is sent.
+// late adds a command that runs some time after it was sent. It belongs to the operation
+// that is open when it is sent.
 func (s *story) late(sent, at float64, client int, reply string, args ...string) *history.Command {
 	c := history.Command{
 		Client: client, Node: s.node, Conn: s.conn, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
@@ -188,12 +191,12 @@ func (s *story) late(sent, at float64, client int, reply string, args ...string)
 	return &s.e.Commands[len(s.e.Commands)-1]
 }
 
-// stranger is a command of somebody who is no client of the trial.
+// stranger adds a command of somebody who is no client of the trial.
 func (s *story) stranger(at float64, args ...string) {
 	s.meddle(at, history.ByStranger, args)
 }
 
-// unexplained adds a key change as this command would make it, without a command.
+// unexplained adds the key change that this command would make, but no command.
 func (s *story) unexplained(at float64, args ...string) {
 	s.meddle(at, history.ByUnknown, args)
 }
@@ -202,18 +205,18 @@ func (s *story) meddle(at float64, by history.ChangedBy, args []string) {
 	s.meddled = append(s.meddled, nodetest.ForeignCommand{At: ms(at), Node: s.node, By: by, Args: args})
 }
 
-// lost is a command that never reached its node.
+// lost adds a command that never reaches its node.
 func (s *story) lost(sent float64, client int, args ...string) {
 	c := s.late(sent, sent, client, "", args...)
 	c.Arrived, c.Served, c.Replied, c.Exec = 0, 0, 0, 0
 }
 
-// unanswered is a command that ran, but whose reply did not reach its client.
+// unanswered adds a command that runs, but whose reply does not reach its client.
 func (s *story) unanswered(at float64, client int, reply string, args ...string) {
 	s.cmd(at, client, reply, args...).Replied = 0
 }
 
-// script is the EVALSHA of one of the recipe's scripts on keys, with arguments.
+// script returns the EVALSHA command for one of the recipe's scripts.
 func (s *story) script(name string, keys []string, argv ...string) []string {
 	for sha, known := range s.e.Claims.ScriptNames {
 		if known == name {
@@ -224,13 +227,13 @@ func (s *story) script(name string, keys []string, argv ...string) []string {
 	return nil
 }
 
-// cad is the compare-and-delete of a token.
+// cad returns the compare-and-delete command for a token.
 func (s *story) cad(token string) []string {
 	return s.script("compare-and-delete", []string{"lock"}, token)
 }
 
-// evidence returns the story's evidence: all faults healed at the end unless the story heals
-// them, and the key changes of simulated nodes.
+// evidence returns the story's evidence, including the key changes of simulated nodes.
+// Unless the story heals all faults itself, they heal at the end.
 func (s *story) evidence() history.Evidence {
 	s.t.Helper()
 	heals := slices.ContainsFunc(s.e.Ops, func(op history.Op) bool { return op.F == history.FHealed })
@@ -248,13 +251,13 @@ func (s *story) evidence() history.Evidence {
 	return e
 }
 
-// play is what nodes are to perform of it.
+// play returns the part of the story that simulated nodes perform.
 func (s *story) play() nodetest.Play {
 	return nodetest.Play{Ops: s.e.Ops, Commands: s.e.Commands, Foreign: s.meddled, Conns: s.conns}
 }
 
-// blur widens key changes: the evidence then only says that a command changed the key before
-// it was answered.
+// blur widens the times of key changes: the evidence then says only that a command changed
+// the key before it was answered.
 func blur(e history.Evidence) {
 	for i := range e.Keys {
 		for _, c := range e.Commands {
@@ -265,29 +268,29 @@ func blur(e history.Evidence) {
 	}
 }
 
-// take is a whole acquire with one command that grants.
+// take adds a complete acquire, with one command that grants the lock.
 func (s *story) take(at float64, client int, reply string, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, reply, args...)
 	s.done(at+1, client, history.OK)
 }
 
-// busy is a whole acquire with one command that finds the lock taken.
+// busy adds a complete acquire that fails, with one command that finds the lock taken.
 func (s *story) busy(at float64, client int, reply string, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, reply, args...)
 	s.done(at+1, client, history.Fail)
 }
 
-// give is a whole release with one command.
+// give adds a complete release with one command.
 func (s *story) give(at float64, client int, reply string, args ...string) {
 	s.invoke(at-1, client, history.FRelease)
 	s.cmd(at, client, reply, args...)
 	s.done(at+1, client, history.OK)
 }
 
-// judged returns the oracles' findings, sorted, each once: "oracle: cause" (with "for ever"),
-// or "oracle: unknown". Oracles that hold or do not apply are left out.
+// judged returns the oracles' findings, sorted and without duplicates, as "oracle: cause"
+// (with "for ever") or "oracle: unknown". Oracles that hold or do not apply are left out.
 func judged(t *testing.T, e history.Evidence) []string {
 	t.Helper()
 	verdicts, err := Judge(context.Background(), e)
@@ -322,7 +325,7 @@ func judged(t *testing.T, e history.Evidence) []string {
 	return all
 }
 
-// isLimit says whether the recipe declares that flaw as a limit.
+// isLimit reports whether the recipe declares this flaw as a limit.
 func isLimit(recipe, oracle string, cause Cause) bool {
 	r, _ := locks.ByID(recipe)
 	return slices.ContainsFunc(r.Flaws, func(f locks.Flaw) bool {
@@ -330,7 +333,8 @@ func isLimit(recipe, oracle string, cause Cause) bool {
 	})
 }
 
-// judgement runs one story and compares.
+// judgement judges a story, first with exact and then with blurred times, and compares the
+// results with want.
 func judgement(t *testing.T, recipe string, tale func(*story), want ...string) {
 	t.Helper()
 	s := tell(t, recipe)

@@ -29,7 +29,7 @@ func touched(op history.Op) account.Operation {
 	return account.Operation{Client: op.Client, F: op.F, Mode: op.Mode, From: op.Time, To: op.Time, Type: op.Type}
 }
 
-// grants converts grants to the form of an account. It skips nil ones.
+// grants converts grants to the form of an account. It skips nil entries.
 func (rp *replay) grants(all ...*keyspace.Grant) (told []account.Granted) {
 	for _, g := range all {
 		if g == nil {

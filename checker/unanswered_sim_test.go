@@ -18,9 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// muted returns the evidence of nodes that report the commands which ran, but not the
-// replies. So replies that no client got are unknown. If doubtful is set, the nodes do not
-// report for certain that these commands ran.
+// muted returns the evidence without the replies that no client got, as if the nodes
+// reported only the commands that ran. If doubtful is set, it is not even certain that
+// these commands ran.
 func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
 	e.Commands = slices.Clone(e.Commands)
 	for i := range e.Commands {
@@ -36,7 +36,7 @@ func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
 	return e, ok
 }
 
-// The keys show what a command did: no oracle needs a reply that no client got.
+// The keys show what a command did, so that no oracle needs a reply that no client got.
 func TestNoVerdictRestsOnWhatNobodyHeard(t *testing.T) {
 	faults := [][]string{
 		{"lost-reply"}, {"partition-replies"}, {"partition"}, {"delay"}, {"lost-reply", "node-restart"}, {"lost-reply", "client-pause"},
@@ -80,8 +80,8 @@ func TestNoVerdictRestsOnWhatNobodyHeard(t *testing.T) {
 	}
 }
 
-// struck returns the evidence of a trial of the lock in that workload under drawn faults; ok
-// is false if lock, workload and faults do not fit together.
+// struck returns the evidence of a trial of the lock in that workload, under drawn faults.
+// ok is false if lock, workload and faults do not fit together.
 func struck(t *testing.T, lock, workload string, faults []string, seed uint64) (_ history.Evidence, ok bool) {
 	t.Helper()
 	tb := sim.New()

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A reply that nobody saw hides nothing: what the command did to the key is seen.
+// A missing reply hides nothing: the effect of the command on the key is observed.
 
-// mute adds a command without an observed reply; it certainly ran if certain is set,
-// otherwise it may have run.
+// mute adds a command without an observed reply. If certain is set, the command certainly
+// ran; otherwise it may have run.
 func mute(s *story, at float64, client int, certain bool, args ...string) {
 	c := s.cmd(at, client, "", args...)
 	c.Replied = 0
@@ -19,22 +19,22 @@ func mute(s *story, at float64, client int, certain bool, args ...string) {
 	}
 }
 
-// tryUnanswered is an acquire with one command whose reply nobody saw.
+// tryUnanswered adds an acquire whose one command got no observed reply.
 func tryUnanswered(s *story, at float64, client int, certain bool, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	mute(s, at, client, certain, args...)
 	s.done(at+30, client, history.Info)
 }
 
-// giveUnanswered is a release with one command whose reply nobody saw.
+// giveUnanswered adds a release whose one command got no observed reply.
 func giveUnanswered(s *story, at float64, client int, certain bool, args ...string) {
 	s.invoke(at-1, client, history.FRelease)
 	mute(s, at, client, certain, args...)
 	s.done(at+30, client, history.Info)
 }
 
-// inBothCases runs each tale twice: commands without an observed reply certainly ran, or may
-// have run.
+// inBothCases runs each tale twice. Commands without an observed reply certainly ran in the
+// first run; in the second they may have run.
 func inBothCases(t *testing.T, recipe, name string, tale func(s *story, certain bool), want ...string) {
 	t.Helper()
 	for _, certain := range []bool{true, false} {
@@ -82,8 +82,9 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 	})
 }
 
-// c0's release and c1's acquire are of unknown outcome. If the release was answered by
-// NOSCRIPT it did nothing, so that c0's key keeps others out; otherwise c1's key does.
+// c0's release and c1's acquire have unknown outcomes. If the answer to the release was
+// NOSCRIPT, the release did nothing, so that c0's key keeps others out. Otherwise c1's key
+// does.
 func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 	for reply, blamed := range map[string]string{"NOSCRIPT No matching script. Please use EVAL.": "c0's SET had set it", "": "c1's SET had set it"} {
 		s := tell(t, "set-nx-px")
@@ -101,7 +102,7 @@ func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 	}
 }
 
-// c0 enters twice, and nobody hears of its leave.
+// c0 enters twice; the reply to its one release is not observed.
 func TestALeaveThatNobodyHeardWasNotTheLast(t *testing.T) {
 	enter := func(s *story, client string) []string {
 		return s.script("hash-enter", []string{"lock"}, "owner-number-"+client, "1")
@@ -156,7 +157,7 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 	}, "exclusion: foreign-delete", "ownership: foreign-delete")
 }
 
-// c1 overwrites the key of c0's grant, and its reply is unknown. Then c2 removes the key.
+// c1 overwrites the key of c0's grant; the reply is unknown. Then c2 removes the key.
 func TestWhatIsOverwrittenWithoutAReplyIsTheOverwritersDoing(t *testing.T) {
 	const overwritten, removed, renewed = "ownership: race", "ownership: foreign-delete", "ownership: foreign-renewal"
 	for command, want := range map[string][]string{
@@ -166,8 +167,8 @@ func TestWhatIsOverwrittenWithoutAReplyIsTheOverwritersDoing(t *testing.T) {
 		"GETSET lock 2":     {overwritten},
 		"SET lock 2 XX":     {overwritten},
 		"SET lock 2 NX":     {removed},
-		"SET lock 2 EX 0":   {removed}, // an error
-		"SET lock 1":        {removed}, // which changes nothing
+		"SET lock 2 EX 0":   {removed}, // an error for Redis
+		"SET lock 1":        {removed}, // it changes nothing
 		"SETEX lock 1 1":    {removed, renewed},
 	} {
 		inBothCases(t, "exists-set", command, func(s *story, certain bool) {
@@ -179,7 +180,7 @@ func TestWhatIsOverwrittenWithoutAReplyIsTheOverwritersDoing(t *testing.T) {
 	}
 }
 
-// c1 gives c0's key a life, and nobody hears of it.
+// c1 gives c0's key a TTL; the reply is not observed.
 func TestALifeThatAKeyIsGivenWithoutAReplyIsSeen(t *testing.T) {
 	for command, want := range map[string][]string{
 		"PEXPIRE lock 2000":    {"ownership: foreign-renewal"},
@@ -195,12 +196,12 @@ func TestALifeThatAKeyIsGivenWithoutAReplyIsSeen(t *testing.T) {
 	}
 }
 
-// The history alone proves that two clients believed to hold the lock at once, whatever the
-// keys were.
+// The history alone proves that two clients believed at once that they held the lock,
+// whatever the keys contained.
 func TestAnOverlapStaysAViolationWhateverWasHeard(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		then  func(*story) // c1 is granted the lock at 80, beside c0
+		then  func(*story) // c1 is granted the lock at 80, while c0 holds it
 		cause Cause
 	}{
 		{"a lock that takes no answer for a grant", func(s *story) {

@@ -2,8 +2,8 @@ package checker
 
 import "testing"
 
-// An unobserved end of a key, just when its life was over, is taken for its expiry. An
-// unobserved end long before explains nothing.
+// If a key ended unobserved just when its TTL ran out, the end counts as expiry. An
+// unobserved end long before that explains nothing.
 func TestAnEndThatNobodySaw(t *testing.T) {
 	gone := func(at float64) func(*story) {
 		return func(s *story) {

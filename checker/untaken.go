@@ -10,30 +10,31 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file explains waits for a lock that is free: no key of it stands on any node, and
-// nobody takes it.
+// This file explains waits for a free lock: no node has a key of the lock, and yet no
+// client gets it.
 
-// oftenEnough is how many commands each client has to send in vain to take a free lock, so that
-// a single one that came at the wrong moment explains nothing.
+// oftenEnough is the number of commands that each client must send in vain for a free lock.
+// A single command that came at the wrong moment proves nothing.
 const oftenEnough = 3
 
-// untaken completes a finding about clients that never got into a lock although nothing stood
-// in their way for at least the turn of every client, or for the recovery time if they went on
-// asking: nobody believed to hold it, no node had a key of it, no command of theirs changed a
-// key, and Redis answered all that they asked. Somebody must have got the lock in the trial. ok
-// is false if any of that is not so or was not seen.
+// untaken completes a finding about clients that never got a lock although it was free for
+// long enough. The lock is free while no client believes that it holds the lock and no node
+// has a key of the lock. Long enough is turn, the time for a turn of every client, or only
+// the recovery time if every client asked often enough. Redis must have answered all the
+// clients' commands, none of them may have changed a key, and some client must have got the
+// lock in the trial. ok is false if any of this is not so or was not seen.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
 	}
 	if rp.groundless(false).What != "" {
-		return f, false // that no key stands somewhere does not say that the lock is free
+		return f, false // the lock may be kept elsewhere, so that missing keys do not show that it is free
 	}
 	if !slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.F == history.FAcquire && p.Invoke.Lock == f.Lock && p.Done() == history.OK
 	}) {
-		return f, false // nothing shows that anybody ever could get it: it may be set up wrongly
+		return f, false // the lock may be set up wrongly, so that no client could ever get it
 	}
 	from, ok = rp.freeSince(f, from, until)
 	if !ok {
@@ -41,7 +42,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	}
 	asked, ok := rp.askedInVain(f, from, until)
 	if rp.eachAskedOften(f.Clients, asked) {
-		turn = rp.Claims.Recovery // nobody holds it, so that nobody has to come first
+		turn = rp.Claims.Recovery // no client holds the lock, so that nobody's turn comes first
 	}
 	if !ok || until-from < turn {
 		return f, false
@@ -61,19 +62,19 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	return f, true
 }
 
-// Redis' error code for a script that it does not have.
+// noScript is Redis' error code for an unknown script.
 const noScript = "NOSCRIPT"
 
-// unable lists how errors begin that tell of the node's state or configuration: with these
-// nobody can take a lock there, whatever its commands are.
+// unable lists the prefixes of errors that report the node's state or configuration. While
+// a node answers with these, no command can take a lock there.
 var unable = []string{
 	"ASK ", "BUSY ", "CLUSTERDOWN ", "ERR unknown command", "LOADING ", "MASTERDOWN ", "MISCONF ", "MOVED ", "NOAUTH ", "NOPERM ",
 	"NOREPLICAS ", "OOM ", "READONLY ", "TRYAGAIN ",
 }
 
-// unableTo reports whether the reply tells that the node is unable to serve the command, or a
-// command of the script that it ran. Redis before version 7 puts the error of such a command
-// into one of its own.
+// unableTo reports whether the reply means that the node is unable to serve the command, or
+// a command inside its script. Before version 7, Redis wraps the error of a command inside
+// a script in an error of its own.
 func unableTo(reply string) bool {
 	inScript := strings.HasPrefix(reply, "ERR ")
 	return slices.ContainsFunc(unable, func(code string) bool {
@@ -81,7 +82,7 @@ func unableTo(reply string) bool {
 	}) || inScript && strings.Contains(reply, "Unknown Redis command called from ")
 }
 
-// eachAskedOften reports whether each of the clients sent often enough of these commands.
+// eachAskedOften reports whether each client sent at least oftenEnough of these commands.
 func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	count := map[int]int{}
 	for _, pos := range asked {
@@ -90,9 +91,9 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
 }
 
-// freeSince returns from when on, at or after from, the lock was free until that time: nobody
-// believed to hold it, and no node had a key that might be of it. ok is false if there is no
-// such time, or not everything was seen.
+// freeSince returns the earliest time, from `from` on, after which the lock stayed free up
+// to `until`: no client believed that it held the lock, and no node had a key that may
+// belong to the lock. ok is false if there is no such time, or if not everything was seen.
 func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false
@@ -121,7 +122,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 		case c.From < until:
 			since = max(since, c.To)
 		case !later[at] && c.Before != nil:
-			return 0, false // it stood there until then, and went before the post-mortem
+			return 0, false // the key still existed at until, and was removed before the post-mortem
 		default:
 			later[at] = true
 		}
@@ -129,9 +130,9 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 	return since, since < until && len(examined) > 0
 }
 
-// foreignKeys returns the keys that carry grants of other locks and none of the finding's, and
-// that its clients left alone in that time but for what they did with other locks. A key that
-// they look at may keep them out, whatever lock it is of.
+// foreignKeys returns the keys that carry grants of other locks only, and that the
+// finding's clients did not reach in that time, except in operations on other locks. A key
+// that they look at may keep them out, whatever lock it belongs to.
 func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
 	foreign := map[string]bool{}
 	for _, g := range rp.Grants {
@@ -153,9 +154,9 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 	return foreign
 }
 
-// askedInVain returns the places of the commands that the clients of the finding sent in that
-// time to acquire its lock. ok is false if one of them got no reply, changed a key, or came to
-// a node that was unable to serve it.
+// askedInVain returns the places of the commands that the finding's clients sent in that
+// time to acquire its lock. ok is false if one of these commands got no reply, changed a
+// key, or came to a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.Acquired(c.Op)

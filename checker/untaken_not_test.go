@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// TestALockThatMayNotBeFreeIsNotCalledFree: that no key stands says nothing of a lock that is
-// held by taking a key out, of a key that went later, or of a Redis that could not serve.
+// TestALockThatMayNotBeFreeIsNotCalledFree: missing keys do not show that a lock is free if
+// an acquire takes a key away, if a key was removed later, or if Redis could not serve.
 func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 	tales(t, []tale{
 		{"another lock's key refuses", "set-nx-px", func(s *story) {

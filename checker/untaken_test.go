@@ -7,15 +7,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// evalsha is a script by its digest only, which the node has forgotten.
+// evalsha returns an EVALSHA command whose script the node does not have.
 func evalsha() []string {
 	return []string{"EVALSHA", strings.Repeat("0", 40), "1", "lock", "t1"}
 }
 
 const forgotten = "NOSCRIPT No matching script. Please use EVAL."
 
-// A lock that is free, and that a living client never takes, is no riddle: nothing but the lock
-// itself keeps the client out.
+// If a lock is free and a living client never gets it, only the lock itself can keep the
+// client out.
 func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
 	tales(t, []tale{
 		{"Redis has forgotten the script", "set-nx-px", func(s *story) {

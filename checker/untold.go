@@ -10,14 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that key changes cannot tell apart: either their owners are
-// unclear, or it is unclear which of them a command ended. The ownership of these grants
-// is unknown, and so is the cause of an overlap.
+// This file finds grants that the key changes do not tell apart: it is unclear who owns
+// them, or which of them a command ended. For these grants, ownership is unknown, and so is
+// the cause of an overlap.
 
 // untoldGrants lists the grants of a trial that cannot be told apart.
 type untoldGrants struct {
 	spots map[keyspace.KeyPlace]account.Fact // places where one value carries several holders
-	pools map[string]account.Fact            // by lock: acquires take elements out of a key
+	pools map[string]account.Fact            // by lock: acquires take elements out of a shared key
 	why   account.Fact                       // the first reason found; zero if all grants can be told apart
 }
 
@@ -31,7 +31,7 @@ func (rp *replay) untold() *untoldGrants {
 	return rp.blurred
 }
 
-// of returns the reason if the grant cannot be told from others.
+// of returns the reason why the grant cannot be told from others, if there is one.
 func (u *untoldGrants) of(g *keyspace.Grant) (why account.Fact, untold bool) {
 	if why, untold = u.spots[g.KeyPlace()]; !untold {
 		why, untold = u.pools[g.Lock]
@@ -39,18 +39,19 @@ func (u *untoldGrants) of(g *keyspace.Grant) (why account.Fact, untold bool) {
 	return why, untold
 }
 
-// because keeps the first reason that is passed to it and returns its argument.
+// because returns its argument. It records the argument as the reason if it is the first
+// one.
 func (u *untoldGrants) because(f account.Fact) account.Fact {
 	u.why = either(u.why, f)
 	return f
 }
 
-// severalInOne finds the places in which one value carries several holders at once, such
-// as a list of owners in one string. There, a command replaced the value under a holder,
-// and the new value still has all parts that the holder had added.
+// severalInOne finds the places in which one value carries several holders at once, such as
+// a list of owners in one string. In such a place, a command replaced the value under a
+// holder, and the new value still has all parts that the holder had added.
 //
-// A command that merely overwrites another's value, such as SET XX, drops the parts that
-// the other had added. It stays a replacement.
+// A command that merely overwrites another client's value, such as SET XX, drops the parts
+// that the other client had added. Such a command stays a replacement.
 func (rp *replay) severalInOne(u *untoldGrants) {
 	for _, s := range rp.Strikes {
 		if s.Kind != keyspace.Replacement {
@@ -129,8 +130,8 @@ func partsAt(k *history.KeyContent, place string) map[string]bool {
 	return nil
 }
 
-// parts returns the words of a text. Binary data has none, since the meaning of its bytes
-// is unknown.
+// parts returns the words of a text. Binary data has no words, since the meaning of its
+// bytes is unknown.
 func parts(value string) map[string]bool {
 	all := map[string]bool{}
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == unicode.ReplacementChar }) {
@@ -147,14 +148,14 @@ func parts(value string) map[string]bool {
 var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 
 // takenOut finds the locks whose grants are elements that acquires take out of a key, such
-// as tokens popped from a list. Such a key meets two conditions. The last change that each
-// successful acquire made to the key took an element out. And at least one acquire took an
-// element that neither its client nor the acquire itself had added. The second condition
-// excludes a queue that a client leaves when it is let in, and a signal that only waiting
-// clients get.
+// as tokens popped from a list. Such a key meets two conditions. First, every successful
+// acquire changed the key, and its last change took an element out. Second, at least one
+// acquire took an element that neither its client nor the acquire itself had added. The
+// second condition excludes a queue that a client leaves when it is let in, and a signal
+// that only waiting clients get.
 //
-// If each acquire put its element into another place, that place carries the grant, and
-// all grants can be told apart.
+// If each acquire put its element in another key, the grant is there, and all grants can be
+// told apart.
 func (rp *replay) takenOut(u *untoldGrants) {
 	all := rp.takings()
 	if len(all) == 0 {
@@ -204,11 +205,11 @@ type taking struct {
 	key     string
 	what    []string // names of the elements
 	took    bool
-	added   bool // the acquire had added something to the key before
+	added   bool // the acquire had changed the key in another way before
 }
 
-// takings lists the acquires whose last change to a key took elements out, in order of the
-// log.
+// takings lists the acquires whose last change to a key took elements out of it, in order
+// of the log.
 func (rp *replay) takings() []*taking {
 	type visit struct {
 		op  int
@@ -241,8 +242,9 @@ func (rp *replay) takings() []*taking {
 	return slices.DeleteFunc(all, func(t *taking) bool { return !t.took })
 }
 
-// movedOut returns the elements that the change took out of its key, if it added none. A
-// lowered number is no element: the shares of a count can be told apart.
+// movedOut returns the elements that the change took out of its key. took is false if the
+// change also added or altered elements. A lowered number is no element: the shares of a
+// count can be told apart.
 func movedOut(k history.KeyChange) (what []string, took bool) {
 	before, after := elements(k.Before), elements(k.After)
 	for name, is := range after {
@@ -259,7 +261,7 @@ func movedOut(k history.KeyChange) (what []string, took bool) {
 	return what, len(what) > 0
 }
 
-// element is a part of a key's content: how often it is there, and its value if it is a
+// element is a part of a key's content: how often it occurs, and its value if it is a
 // field.
 type element struct {
 	n     int
@@ -295,8 +297,8 @@ func (rp *replay) tookOwn(t *taking) bool {
 	})
 }
 
-// standsElsewhere reports whether the acquire also wrote an element to another key, among
-// the elements that it took out of this one.
+// standsElsewhere reports whether the acquire also wrote one of the taken elements to
+// another key.
 func (rp *replay) standsElsewhere(t *taking) bool {
 	return slices.ContainsFunc(rp.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
@@ -306,8 +308,8 @@ func (rp *replay) standsElsewhere(t *taking) bool {
 	})
 }
 
-// untoldCause returns an unclassified reason if the finding is about a grant that cannot
-// be told from others.
+// untoldCause returns an unclassified reason if the finding is about a grant that cannot be
+// told from others.
 func (rp *replay) untoldCause(f Finding) ([]reason, bool) {
 	u := rp.untold()
 	if u.why.What == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// twoInOneValue: a semaphore that lists its holders in one string.
+// twoInOneValue tells of a semaphore that lists its holders in one string.
 func twoInOneValue(s *story) {
 	s.take(10, 0, "OK", "SET", "lock", "t0", "PX", "1000")
 	s.take(20, 1, "OK", "SET", "lock", "t0,t1", "PX", "1000")
@@ -14,7 +14,7 @@ func twoInOneValue(s *story) {
 	s.give(50, 1, "1", "DEL", "lock")
 }
 
-// takenFrom: a pool of two tokens; with record, another key says who has one.
+// takenFrom tells of a pool of two tokens. With record, another key lists who has a token.
 func takenFrom(s *story, record bool) {
 	s.cmd(5, 1, "2", "RPUSH", "tokens", "a", "b")
 	for i, token := range []string{"a", "b"} {
@@ -30,7 +30,7 @@ func takenFrom(s *story, record bool) {
 	s.give(110, 1, "2", "RPUSH", "tokens", "b")
 }
 
-// heldByTwo makes it a tale of a lock that two may hold.
+// heldByTwo turns a tale into one of a lock that two clients may hold.
 func heldByTwo(tale func(*story)) func(*story) {
 	return func(s *story) {
 		s.e.Claims.Permits = 2

@@ -31,18 +31,19 @@ type Finding struct {
 	// start. Summary and Broken are made from Account.
 	Summary string `json:"summary"`
 	Lock    string `json:"lock,omitempty"`
-	// Broken is the assumption of leases that did not hold in this trial, in one plain
-	// clause with names and times; "" if all held: then the recipe itself is at fault.
+	// Broken is the assumption about leases that did not hold in this trial, in one plain
+	// clause with names and times. If it is "", all assumptions held and the recipe itself
+	// is at fault.
 	Broken string `json:"broken,omitempty"`
-	// Clients are the clients concerned. In a conflict between two, the first is the
-	// client that came second (the intruder).
+	// Clients are the clients concerned. In a conflict between two clients, the one that
+	// came second (the intruder) is the first in the list.
 	Clients []int `json:"clients,omitempty"`
 	// From and To bound the violation on the history's clock; To is at most
 	// the time of the history's last entry.
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
-	// Ops and Commands are the indices of the operations and commands that prove it,
-	// ascending.
+	// Ops and Commands are the indices of the operations and commands that prove the
+	// finding, ascending.
 	Ops      []int `json:"ops,omitempty"`
 	Commands []int `json:"commands,omitempty"`
 	// Account is the content of the finding as data.
@@ -61,15 +62,15 @@ type Verdict struct {
 	Oracle   string    `json:"oracle"`
 	Result   Result    `json:"result"`
 	Findings []Finding `json:"findings,omitempty"` // set for a violation, in order of From
-	// LeftOut counts further findings, each by a cause that is among Findings. Only a
-	// campaign's list of trials leaves any out.
+	// LeftOut counts further findings; each has the same cause as one of Findings. Only a
+	// campaign's list of trials leaves findings out.
 	LeftOut int `json:"leftOut,omitempty"`
 	// Doubtful are findings that do not count, one for each cause. A stall of the harness
-	// itself may have caused them or, in liveness, a reply that nobody saw. Only another
-	// run can tell.
+	// itself may have caused them or, in liveness, a reply that no client saw. Only another
+	// run can decide.
 	Doubtful []Finding `json:"doubtful,omitempty"`
-	// Reasons explain every result other than a plain holds or violated. Why states them
-	// in words.
+	// Reasons explain every result other than a plain violated or holds. Why states the
+	// reasons in words.
 	Reasons []account.Fact `json:"reasons,omitempty"`
 	Why     string         `json:"why,omitempty"`
 }
@@ -84,24 +85,26 @@ type Oracle struct {
 	Rank int
 	// OfProgram: findings are flaws of the clients' program and not of the lock.
 	OfProgram bool
-	// AlwaysApplies: the oracle judges the code under test, also of a lock that nobody took.
+	// AlwaysApplies: the oracle judges the code under test, even if no client took the
+	// lock.
 	AlwaysApplies bool
-	// OfModel: the oracle judges by a model that the user names (Linearizable). Judge does
-	// not ask it, and recipes do not declare its findings.
+	// OfModel: the oracle judges by a model that the user names (Linearizable). The
+	// function Judge does not ask it, and recipes do not declare its findings.
 	OfModel bool
-	// NeedsTimes and NeedsOrder: without recorded times, or without the order in which the
-	// resource saw its operations (history.Op.Seq), the oracle has nothing to judge.
+	// NeedsTimes and NeedsOrder: the oracle can judge only with recorded times, or only
+	// with the order in which the resource saw its operations (history.Op.Seq).
 	NeedsTimes, NeedsOrder bool
 	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
 	// ctx ends first.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
-	// judge is Judge on evidence that was read already; its error is ErrDisagree.
+	// judge does what Judge does, on evidence that was already read. Its error is
+	// ErrDisagree.
 	judge func(context.Context, *Case) (Verdict, error)
 }
 
 // Harm is the kind of harm that the findings of an oracle show. It selects how stories and
-// timelines present a finding; without one they show Finding.Summary.
+// timelines present a finding. Without a Harm they show Finding.Summary.
 type Harm string
 
 // Harms.
@@ -109,14 +112,14 @@ const (
 	HarmOverlap  Harm = "overlap"  // several clients held the lock from Finding.From on
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To
 	HarmFence    Harm = "fence"    // fencing tokens did not grow, seen at Finding.To
-	HarmGrant    Harm = "grant"    // a command ended or changed another's grant
+	HarmGrant    Harm = "grant"    // a command ended or changed another owner's grant
 	HarmReentry  Harm = "reentry"  // a client re-entered a lock that it believed to hold
 	HarmEnd      Harm = "end"      // the code under test ended the trial
 	HarmAnswer   Harm = "answer"   // an operation denied what its commands had done, seen at Finding.To
 	HarmBlockage Harm = "blockage" // no client got the lock from Finding.From to Finding.To
 )
 
-// HarmOf returns the kind of harm that the oracle's findings of this cause show.
+// HarmOf returns the kind of harm that the oracle's findings with this cause show.
 func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(c.row().harm, o.Harm) }
 
 // ErrDisagree means that the sweep and porcupine gave different answers for one history.
@@ -152,9 +155,9 @@ func agreed(judge func(context.Context, *Case) Verdict) func(context.Context, *C
 	return func(ctx context.Context, f *Case) (Verdict, error) { return judge(ctx, f), nil }
 }
 
-// ask returns the verdict of the oracle, with its name and words. If the oracle panics,
-// the verdict is unknown. If ctx has ended by then, the verdict is unknown too, unless it
-// is Violated: a violation that was found stays proven.
+// ask returns the oracle's verdict, with its name and words. If the oracle panics, the
+// verdict is unknown. If ctx has ended by then, the verdict is also unknown, unless it is
+// Violated: a violation that was found stays proven.
 func (o Oracle) ask(ctx context.Context, f *Case) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -183,15 +186,15 @@ func Oracles() []Oracle {
 	all := oracles()
 	for i, o := range all {
 		all[i].Judge = func(ctx context.Context, e history.Evidence) Verdict {
-			v, _ := o.ask(ctx, NewCase(e)) // Why reports a disagreement too
+			v, _ := o.ask(ctx, NewCase(e)) // Why also reports a disagreement
 			return v
 		}
 	}
 	return all
 }
 
-// OracleNamed returns the oracle of that name. Its Judge is nil if it judges by a model. For
-// an unknown name it returns an oracle that ranks last and cannot judge.
+// OracleNamed returns the oracle of that name. Its Judge is nil if it judges by a model.
+// For an unknown name it returns an oracle that ranks last and has no Judge.
 func OracleNamed(name string) Oracle {
 	all := append(Oracles(), byModel)
 	for _, o := range all {
@@ -202,11 +205,11 @@ func OracleNamed(name string) Oracle {
 	return Oracle{Name: name, Rank: len(all) + 1}
 }
 
-// Judge asks every oracle, in the order of Oracles. The error wraps ErrDisagree and says
-// what differed; the verdicts are complete even then.
+// Judge asks every oracle, in the order of Oracles. An error wraps ErrDisagree and says
+// which answers differed; even then the verdicts are complete.
 func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) { return NewCase(e).Judge(ctx) }
 
-// Judge is the function Judge on this case.
+// Judge does what the function Judge does, on this case.
 func (c *Case) Judge(ctx context.Context) ([]Verdict, error) { return judge(ctx, c, oracles()) }
 
 func judge(ctx context.Context, f *Case, all []Oracle) ([]Verdict, error) {
@@ -220,7 +223,7 @@ func judge(ctx context.Context, f *Case, all []Oracle) ([]Verdict, error) {
 }
 
 // Style makes the sentences of findings from their accounts: see account.Style. A finding
-// without an account keeps the sentences that it came with.
+// without an account keeps its own sentences.
 type Style account.Style
 
 // plain is the style of Finding.Summary and Finding.Broken.
@@ -263,10 +266,10 @@ func Judged(oracle string, r Result, reasons ...account.Fact) Verdict {
 	return v
 }
 
-// unknown returns the verdict when a fact leaves the question open.
+// unknown returns the verdict for a question that a fact leaves open.
 func unknown(why account.Fact) Verdict { return Verdict{Result: Unknown, Reasons: []account.Fact{why}} }
 
-// notApplicable returns the verdict when the question does not arise.
+// notApplicable returns the verdict for a question that does not arise.
 func notApplicable(why account.Fact) Verdict {
 	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
 }
@@ -294,8 +297,8 @@ func either(facts ...account.Fact) account.Fact {
 	return account.Fact{}
 }
 
-// words returns the verdict's reasons as plain sentences. They include the summary of an
-// example of the findings that do not count.
+// words returns the verdict's reasons as plain sentences. A reason with an example includes
+// the summary of that doubtful finding.
 func (v Verdict) words() string {
 	var said []string
 	for _, r := range v.Reasons {

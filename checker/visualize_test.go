@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// windowWords tell whether a window was closed.
+// windowWords says whether a window was closed.
 func windowWords(_ history.Window, closed *history.Window) string {
 	if closed == nil {
 		return "it was never healed"

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// handOver is a lock whose releaser gives it to c1, which was refused before.
+// handOver tells of a lock whose releaser hands it to c1, which was refused before.
 func handOver(s *story) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.busy(20, 1, "nil", setPX("t1")...)
@@ -14,7 +14,8 @@ func handOver(s *story) {
 	s.busy(50, 2, "nil", setPX("t2")...)
 }
 
-// A lock that its releaser gives to the next one belongs to that one, until it comes for it.
+// A lock that is handed to the next client belongs to that client until it comes for the
+// lock.
 func TestALockIsHandedToTheNextOne(t *testing.T) {
 	tales(t, []tale{
 		{"who comes for it", "set-nx-px", func(s *story) {
@@ -43,7 +44,7 @@ func TestALockIsHandedToTheNextOne(t *testing.T) {
 	})
 }
 
-// tries is an attempt in a mode, of commands with their replies.
+// tries adds an attempt in a mode, with commands that each begin with their reply.
 func (s *story) tries(at float64, client int, mode history.Mode, how history.Type, commands ...[]string) {
 	s.invoke(at-1, client, history.FAcquire, mode)
 	for i, c := range commands {
@@ -52,7 +53,7 @@ func (s *story) tries(at float64, client int, mode history.Mode, how history.Typ
 	s.done(at+float64(len(commands)), client, how)
 }
 
-// A living client's entry in a queue belongs to it while it goes on asking.
+// A living client's entry in a queue belongs to the client while it keeps asking.
 func TestAnEntryOfAWaitingClientIsItsOwn(t *testing.T) {
 	tales(t, []tale{
 		{"a writer that waits keeps readers out", "set-nx-px", func(s *story) {

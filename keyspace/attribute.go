@@ -7,15 +7,17 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Attribute returns the evidence in which commands that touched only keys of other locks than
-// their operation's belong to no operation. The record counts what a client sends during an
-// operation as the operation's own, also what a watchdog sends meanwhile for another lock
-// that its owner holds.
+// Attribute returns the evidence after detaching commands that belong to another lock. The
+// record attributes every command that a client sends during an operation to that
+// operation, even a command that the client's watchdog sends for another lock. Attribute
+// detaches a command from its operation if the command touched keys of other locks and no
+// key of the operation's lock.
 //
-// The keys of a lock are those that each of its successful acquires changed, if it changed
-// any. If there is only one such acquire, keys of a lock that its client held meanwhile are
-// not among them, unless it changed no others. If none is known, the commands of its operations keep them: nobody knows which of
-// their arguments are the lock's own keys. E is not changed.
+// The keys of a lock are the keys that every successful acquire of the lock changed;
+// acquires that changed nothing are ignored. If only one acquire remains, the keys of locks
+// that its client held meanwhile do not count, unless no other keys are left. If no key of
+// a lock is known, the commands of its operations stay attached. Attribute does not change
+// e.
 func Attribute(e history.Evidence) history.Evidence {
 	if len(e.Commands) == 0 || !severalLocks(e.Ops) {
 		return e
@@ -42,7 +44,7 @@ func Attribute(e history.Evidence) history.Evidence {
 	return e
 }
 
-// severalLocks says whether clients' operations are on more than one lock.
+// severalLocks reports whether clients' operations concern more than one lock.
 func severalLocks(ops []history.Op) bool {
 	first := -1
 	for i := range ops {
@@ -60,7 +62,7 @@ func severalLocks(ops []history.Op) bool {
 // neededBy returns the keys of each lock, from the keys that its successful acquires changed.
 func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string]map[string]bool {
 	needed := map[string]map[string]bool{}
-	only := map[string]history.Pair{} // the acquires of locks that have one
+	only := map[string]history.Pair{} // the acquires of locks that have only one
 	for _, p := range pairs {
 		keys, lock := acquires[p.Invoke.Index], p.Invoke.Lock
 		if keys == nil {
@@ -83,8 +85,9 @@ func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string
 	return needed
 }
 
-// heldBy returns the keys of the other locks that the client held when it began this acquire:
-// all keys that the successful acquires of those locks changed.
+// heldBy returns the keys of the other locks that the client held when it began this
+// acquire: for each lock, all keys that its latest successful acquire by the client
+// changed.
 func heldBy(acquire history.Pair, pairs []history.Pair, acquires map[int]map[string]bool) map[string]bool {
 	held := map[string]map[string]bool{} // keys by lock
 	for _, p := range pairs {
@@ -138,7 +141,8 @@ func byAcquire(e history.Evidence, changed map[executed][]string, acquired map[i
 	return all
 }
 
-// touched returns the keys that a command changed, and its arguments: some of them are keys.
+// touched returns the keys that a command changed, and its arguments, some of which are
+// keys.
 func touched(c history.Command, changed []string) []string {
 	names := slices.Clone(changed)
 	for _, arg := range c.Args {

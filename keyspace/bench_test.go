@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// raised is a counter that three clients increment in turn, n times, each in an acquire that
-// succeeds. Every eighth acquire gives the key a new life.
+// raised returns the history of a counter that three clients increment in turn, n times in
+// all. Each increment is a successful acquire. Every eighth acquire gives the key a new
+// TTL.
 func raised(n int) history.Evidence {
 	e := history.Evidence{Watched: true}
 	var was *history.KeyContent
@@ -43,7 +44,7 @@ func raised(n int) history.Evidence {
 	return e
 }
 
-// A counter that is raised with every grant, as fences are.
+// Like a fencing counter, the counter is raised with every grant.
 func BenchmarkCounter(b *testing.B) {
 	e := raised(16_000)
 	for b.Loop() {

@@ -11,8 +11,8 @@ import (
 // spot is one place of a key's content, with the value in that place.
 type spot struct{ name, value string }
 
-// spots returns the places of a key's content, in its order. Equal elements of a list are
-// numbered.
+// spots returns the places of a key's content in the content's order. Equal elements of a
+// list get numbered names.
 func spots(k *history.KeyContent) []spot {
 	switch {
 	case k == nil:
@@ -35,7 +35,7 @@ func spots(k *history.KeyContent) []spot {
 	return all
 }
 
-// difference lists the changes of the places of a key.
+// difference lists the effects of a change on the places of a key.
 type difference struct {
 	removed []string
 	changed []replaced
@@ -48,7 +48,7 @@ type replaced struct {
 	was string
 }
 
-// put returns the places that got a value. Places that had another value come first.
+// put returns the places that got a value: first the changed places, then the new ones.
 func (d difference) put() (all []spot) {
 	for _, s := range d.changed {
 		all = append(all, s.spot)
@@ -139,8 +139,8 @@ func (r *reader) take(n *node, change, pos int) {
 	r.Steps = append(r.Steps, s)
 }
 
-// latest returns the last grant that the key carries; nil if it carries none. A refused
-// share counts only if there is no other grant.
+// latest returns the last grant that the key carries; nil if it carries none. It returns a
+// refused share only if all grants are refused shares.
 func (k *keyState) latest() (last *Grant) {
 	for _, g := range k.carried() {
 		if last == nil || last.Refused || !g.Refused {
@@ -152,7 +152,7 @@ func (k *keyState) latest() (last *Grant) {
 
 func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	at := When{Clip(c.From), max(Clip(c.From), Clip(c.To))}
-	if !k.content.SameValue(c.Before) { // an earlier change was not seen
+	if !k.content.SameValue(c.Before) { // the observer missed an earlier change
 		r.unexplained(n, k, c, at)
 	}
 	by := actor{pos: pos, client: Stranger, op: -1, at: at}
@@ -166,7 +166,7 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
 	case c.By == history.ByClock && c.Before.SameValue(c.After):
 		r.shift(k, c, at)
-	// Expiry and clock jumps have only the effects handled above.
+	// An expiry or a clock jump with any other effect cannot be explained.
 	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock:
 		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
@@ -178,8 +178,8 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	}
 }
 
-// earlier returns the time at which a key ended: due, or seen if the key was seen to be
-// gone before.
+// earlier bounds the time at which a key expired: it takes the earlier of the time when the
+// key was due and the time when it was seen to be gone.
 func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi, seen.Hi)} }
 
 func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
@@ -207,14 +207,14 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike records the grants that a command struck, including its sender's own.
+// strike records a strike on these grants, which include the sender's own.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
 	}
 }
 
-// setTerm sets the key's term to the TTL that it has after the change.
+// setTerm sets the key's term to the TTL that the key has after the change.
 func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
 		return
@@ -229,7 +229,7 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 }
 
 // slack returns the uncertainty about the end of a term. If the instant of the change is
-// not exact, neither is the reading of the node's clock.
+// known only within bounds, the reading of the node's clock is uncertain, too.
 func slack(at When) time.Duration {
 	if at.Lo == at.Hi {
 		return 0
@@ -275,8 +275,8 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	return struck
 }
 
-// continues reports whether the owner of the place only updated its value. A later acquire
-// of the same owner does not continue the grant: it makes a new one.
+// continues reports whether the owner of the place only updated its value. If the owner
+// changes the value in a later acquire, that makes a new grant.
 func (r *reader) continues(p *placeState, by actor) bool {
 	if len(p.current) == 0 {
 		return false
@@ -287,8 +287,8 @@ func (r *reader) continues(p *placeState, by actor) bool {
 	})
 }
 
-// grant creates the grant of a value that the actor put in a place, for itself or for another
-// client. The caller adds the grant to the place.
+// grant creates the grant of a value that the actor put in a place, for itself or for
+// another client. The caller adds the grant to the place.
 func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	owner, lock, handed := r.heir(by, s)
 	g := r.grantTo(n, k, key, s, owner)
@@ -298,13 +298,13 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 	return g
 }
 
-// grantTo is grant for an owner that is known.
+// grantTo creates the grant for a known owner.
 func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
 	life := k.term
-	if life.Cmd != by.pos || life.At != by.at { // the grant takes over the TTL that the key had
+	if life.Cmd != by.pos || life.At != by.at { // the command set no TTL; the key's TTL applies
 		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
 		life.Most = 0
 	}
@@ -345,7 +345,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
-			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older term that came back may have been over already
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended before g began
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 			g.lives.leave()
@@ -357,7 +357,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {
-		after = c.Before // the content that the next change found
+		after = c.Before // the content that was there before the next change
 	}
 	d := compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}

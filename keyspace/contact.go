@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds the keys that a command reached: those that it names, those that it
-// changed, and those whose names its script is known to build.
+// This file finds the keys that a command reached: the keys that it names, the keys that it
+// changed, and the keys whose names its script is known to build.
 
 // made is a key whose name a script builds from its arguments.
 type made struct {
@@ -20,8 +20,9 @@ type made struct {
 // outside operations.
 type user struct{ script, lock string }
 
-// reach learns from the changes that scripts made which key names they build themselves.
-// It notes the commands that ran such scripts, or would have run them.
+// reach finds the key names that scripts build themselves, from the changes that these
+// scripts made. For each command it notes the names that the command's script builds from
+// the arguments, even if the command changed nothing.
 func (r *reader) reach() {
 	taught := map[user][]made{}
 	for pos := range r.Commands {
@@ -66,8 +67,8 @@ func (r *reader) userOf(pos int) (user, bool) {
 	return user{sha, r.invoked(c.Op).Lock}, ok
 }
 
-// Reaches reports whether the command at place pos of the log names the key, or its script
-// does.
+// Reaches reports whether the command at place pos of the log names the key, or runs a
+// script that builds the key's name.
 func (k *Keys) Reaches(pos int, key string) bool {
 	args := k.commands[pos].Args
 	return len(args) > 1 && slices.Contains(args[1:], history.Bytes(key)) || slices.Contains(k.unnamed[pos], key)

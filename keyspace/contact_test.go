@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// contactLines say which commands met which grants.
+// contactLines lists which command met which grants, one contact per line.
 func contactLines(e history.Evidence) (lines []string) {
 	for _, m := range Read(e).Contacts {
 		var on []string
@@ -20,7 +20,7 @@ func contactLines(e history.Evidence) (lines []string) {
 	return lines
 }
 
-// An attempt meets the present grant whether or not its command names the key.
+// A contact with the current grant is recorded whether or not the command names the key.
 func TestContacts(t *testing.T) {
 	const take = `EVAL return(redis.call('SET','lock:'..ARGV[1],ARGV[2],'NX')) 0 `
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// An acquire that succeeds without a change rests on keys that its script names and its
-// command does not.
+// An acquire that succeeds without a change rests on the keys whose names its script
+// builds.
 func TestGrantsThatRestOnWhatNoCommandNames(t *testing.T) {
 	tales(t, []tale{{"set again to what it is", `
 		10 c0+ EVAL return(redis.call('SET','lock:'..ARGV[1],1)) 0 a

@@ -8,8 +8,9 @@ import (
 )
 
 // counted returns the amount by which a command raised or lowered the number in a place.
-// counts is false if the value is no number, or if the command set it. A script set the
-// number if it got the new value as an argument, unless the number changed by one.
+// counts is false if the value is no number or if the command set it. A script set the
+// number if the new value was one of its arguments, unless the number changed by exactly
+// one.
 func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -26,8 +27,8 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 }
 
 // findSet finds the places whose numbers scripts set rather than count. In such a place,
-// every number was an argument of its script, or the same command also put it in another
-// key that has no TTL. An example of the latter is a fence that is also the lock's value.
+// each number was an argument of its script, or the same command also put it in another key
+// that has no TTL. An example of the second case is a fence that is also the lock's value.
 func (r *reader) findSet() {
 	r.set = map[KeyPlace]bool{}
 	counts := map[KeyPlace]bool{}
@@ -57,8 +58,7 @@ func (r *reader) findSet() {
 	}
 }
 
-// handed reports whether the text is one of the command's arguments. The argument numkeys
-// does not count.
+// handed reports whether the text is one of the command's arguments, other than numkeys.
 func (r *reader) handed(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
@@ -68,8 +68,8 @@ func (r *reader) handed(pos int, text string) bool {
 	return false
 }
 
-// standsForEver reports whether one of these changes put the number also in another key
-// that has no TTL.
+// standsForEver reports whether one of these changes put the number in another key that has
+// no TTL.
 func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
@@ -78,19 +78,19 @@ func (r *reader) standsForEver(effects []int, key, number string) bool {
 	})
 }
 
-// maxCount is more than any lock counts to. A greater number is a time in some unit, or a
-// token.
+// maxCount is greater than any count of a lock. A greater number is a time in some unit, or
+// a token.
 const maxCount = 100_000_000
 
-// counters lists the commands that only count.
+// counters lists the commands that can do nothing but count.
 var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true}
 
-// scripted lists the commands that may do anything.
+// scripted lists the commands that can do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
 
-// count applies a change that raised or lowered a number. A client that takes a share ends
-// nobody's grant. A client that gives a share back ends its own share first, if it has
-// one. When a count that goes up reaches zero, all its shares end.
+// count applies a change that raised or lowered a number. If the client takes a share, no
+// grant ends. If it gives a share back, its own share ends, or another client's if it has
+// none. When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
 	p.tell(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
@@ -107,8 +107,8 @@ func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, 
 	return struck
 }
 
-// share adds a grant to a count. For each owner, the count carries at most two shares: the
-// latest granted and the latest refused.
+// share adds a grant to a count. Per owner, a count carries at most two current shares: the
+// latest granted one and the latest refused one.
 func (r *reader) share(p *placeState, g *Grant, down bool) {
 	g.counted = true
 	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
@@ -137,19 +137,18 @@ func (r *reader) settle(p *placeState) {
 	}
 }
 
-// giveBack ends one share in a count. In a count that goes up, all shares end when the
-// number reaches zero. A share in a count that goes down lasts until a client gives it
-// back.
+// giveBack ends one share in a count. In a count that goes up, an actor that owns the only
+// share keeps it until the number reaches zero.
 func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck []*Grant) {
 	at, others := p.sharing(by)
 	switch {
 	case at < 0:
 		return nil
 	case p.current[at].Client == by.client && !others && !down:
-		return nil // the share lasts until the count is zero
+		return nil // the share ends when the count reaches zero
 	}
 	struck = []*Grant{p.current[at]}
-	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // another entry of the same owner remains
+	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // the owner's earlier share counts again
 		back := p.overwritten[o]
 		back.Over, back.OverSeq = nil, 0
 		p.overwritten = slices.Delete(p.overwritten, o, o+1)
@@ -161,10 +160,10 @@ func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck [
 	return struck
 }
 
-// sharing returns the place of the share that ends if the actor gives one back, or -1, and
-// whether there are other shares. The actor's own shares end before those of others: first
-// the share that this operation took, then a granted share. Among the others' shares, a
-// refused share ends first.
+// sharing returns the place of the share that ends if the actor gives one back; -1 if there
+// is none. It also reports whether there are other shares. The actor's own shares end
+// first: the share that this operation took, then its granted share, then its refused one.
+// Among the shares of other clients, a refused share ends first.
 func (p *placeState) sharing(by actor) (at int, others bool) {
 	at, best := -1, 0
 	for i, g := range p.current {
@@ -186,8 +185,8 @@ func (p *placeState) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the place of the latest grant of the same owner that this grant
-// overwrote; -1 for none.
+// latestOf returns the place of the latest grant that this grant overwrote and whose owner
+// is the same client; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

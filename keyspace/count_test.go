@@ -79,7 +79,7 @@ func TestGrantsInCounts(t *testing.T) {
 	})
 }
 
-// A semaphore with a number of permits: each acquire decrements the number.
+// The count is the number of a semaphore's free permits: each acquire decrements it.
 func TestGrantsInCountsThatGoDown(t *testing.T) {
 	tales(t, []tale{
 		{"set up by a stranger, taken and given back", `
@@ -132,7 +132,7 @@ func TestGrantsInCountsThatGoDown(t *testing.T) {
 	})
 }
 
-// A lock that counts upwards: an acquire decrements the count only to take back its own
+// The lock counts upwards: an acquire decrements the count only to take back its own
 // increment.
 func TestGrantsInCountsBelowZero(t *testing.T) {
 	tales(t, []tale{
@@ -162,8 +162,8 @@ func TestGrantsInCountsBelowZero(t *testing.T) {
 	})
 }
 
-// A client that is refused holds nothing, although it incremented the count. Its share does
-// not belong to its other grants.
+// A refused client holds nothing, although it incremented the count. Its refused share is
+// separate from its granted shares.
 func TestRefusedSharesInCounts(t *testing.T) {
 	tales(t, []tale{
 		{"left by the holder himself", `
@@ -203,7 +203,7 @@ func TestRefusedSharesInCounts(t *testing.T) {
 	})
 }
 
-// The key belongs to the holder, although another client was refused later.
+// The key belongs to the holder, even if another client was refused later.
 func TestAKeyIsNotOfWhoWasRefused(t *testing.T) {
 	k := Read(enact(t, "10 c0+ INCR lock\n20 c1? INCR lock\n30 c2 EXPIRE lock 1"))
 	for _, s := range k.Steps {

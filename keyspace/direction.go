@@ -6,19 +6,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds the counts that go down. Such a count is set up beforehand and holds the
-// number of permits that are left. An acquire takes a permit, and its release puts it
-// back.
+// This file finds the counts that go down. Such a count holds the number of free permits
+// and is initialised before use. An acquire takes a permit; the release puts it back.
 
 // leaning is the evidence about a count's direction.
 type leaning struct {
-	up, down bool // whether the first acquire that counted there raised or lowered it
-	one      bool // an acquire wrote the first number, 1, as if it counted from nothing
-	returned bool // an operation other than an acquire raised it
+	up, down bool // the first acquire that changed the count raised it, or lowered it
+	one      bool // an acquire wrote 1 as the first number, as if the count started from zero
+	returned bool // an operation other than an acquire raised the count
 }
 
-// orient finds the counts that acquires lower. A lowering does not count if the same
-// acquire had raised the number before.
+// orient finds the counts that acquires lower. It ignores a decrement by which an acquire
+// only takes back its own increment.
 func (r *reader) orient() {
 	found := map[KeyPlace]*leaning{}
 	type share struct {
@@ -54,8 +53,7 @@ func (r *reader) orient() {
 	}
 }
 
-// learn processes one step. undone means that the step reverses an earlier step of the
-// same operation.
+// learn processes one step. undone means that the operation reverses its own earlier step.
 func (l *leaning) learn(s countStep, acquire, undone bool) {
 	switch {
 	case !acquire:
@@ -73,11 +71,12 @@ type countStep struct {
 	place string
 	step  int64
 	from  bool // the place was empty before
-	pure  bool // a command that only counts made the step
+	pure  bool // the command can do nothing but count
 }
 
-// counts returns the steps by which one change of a key, made by this command, raised or lowered
-// numbers. A number that was put in an empty place is a step from zero.
+// counts returns the steps by which one change of a key raised or lowered numbers. The
+// change was made by the given command. A number in a place that was empty is a step from
+// zero.
 func (r *reader) counts(change int, by actor) (all []countStep) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
@@ -94,7 +93,7 @@ func (r *reader) counts(change int, by actor) (all []countStep) {
 	return all
 }
 
-// name returns the name of the command in capitals; "" for none.
+// name returns the name of the command in capitals; "" if the command has no arguments.
 func (r *reader) name(pos int) string {
 	args := r.Commands[pos].Args
 	if len(args) == 0 {
@@ -123,9 +122,9 @@ func (r *reader) invoked(op int) *history.Op {
 	return &history.Op{}
 }
 
-// takes reports whether a client that changes the count by step, to the number is, takes a
-// share rather than returns one. Below zero only acquires take: another operation may have
-// returned a share that was not its own.
+// takes reports whether a change of the count by step takes a share rather than returns
+// one. The new number is is. Below zero only acquires take shares: another operation may
+// have returned a share that it did not own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:
@@ -137,8 +136,8 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 }
 
 // setUp marks the earlier grants of p that only initialised the count: they are no shares.
-// A grant by another successful acquire stays a share: one command may have set up the
-// count and taken a share.
+// A grant by another successful acquire stays a share: its command may have initialised the
+// count and taken a share at once.
 func (r *reader) setUp(p *placeState, g *Grant) {
 	var shares []*Grant
 	for _, old := range p.current {

@@ -8,10 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds the values that a client puts in a place for another client: who releases
-// a lock with a queue may write the token of the next one there.
+// This file finds the values that one client puts in a place for another client. For
+// example, the releaser of a lock with a queue may write the token of the next waiter
+// there.
 
-// naming says which client's acquires named a value.
+// naming tells which client's acquires named a value.
 type naming struct {
 	client  int
 	several bool // acquires of several clients named it
@@ -24,18 +25,19 @@ type named struct {
 	op int
 }
 
-// heir returns the client for which a command put the value there, with that client's latest
-// acquire that named the value, and the lock of that acquire. The acquire is -1 if it had
-// succeeded: then the client is not waiting. Only acquires of that client ever named the
-// value, so that it is that client's token.
+// heir returns the client for which a command put the value in the place. The value is that
+// client's token: only that client's acquires ever named it. heir.op is the client's latest
+// acquire that named the value; -1 if this acquire had already succeeded, so that the
+// client does not wait. lock is the lock of this acquire. If the sender put the value there
+// for itself, handed is false and heir is the sender.
 func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
 		return by, "", false
 	}
 	token := s.value
-	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // no value, a count or a time
+	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // empty, a count or a time
 		if token = s.name; r.handed(by.pos, token) {
-			return by, "", false // a command for a member that is known by name
+			return by, "", false // the command names the member itself
 		}
 	}
 	n := r.namings()[token]
@@ -56,8 +58,8 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	return by, "", false
 }
 
-// namings returns who named each argument of the acquires' commands. The commands of one
-// client are in order of time.
+// namings returns, for each argument of an acquire's command, the client whose acquires
+// named it. The commands of one client are in order of time.
 func (r *reader) namings() map[string]*naming {
 	if r.named != nil {
 		return r.named

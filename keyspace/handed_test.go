@@ -2,7 +2,8 @@ package keyspace
 
 import "testing"
 
-// What a client puts there for another, whose token it is, is the grant of that other client.
+// If a client puts another client's token in a place, the grant belongs to the other
+// client.
 func TestAValuePutThereForAnotherIsTheOthersGrant(t *testing.T) {
 	tales(t, []tale{
 		{"the releaser names the next one", `

@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// bys are all that can change a key, and what cannot.
+// bys lists everything that can change a key, plus an empty value that is invalid.
 var bys = []history.ChangedBy{
 	history.ByCommand, history.ByExpiry, history.ByEviction, history.ByRestart, history.ByPromotion, history.ByReplication,
 	history.ByMigration, history.ByClock, history.ByStranger, history.ByUnknown, "",
 }
 
-// spoil makes evidence impossible: changes do not follow from each other, nor from
-// commands, nor in time.
+// spoil makes evidence impossible: changes no longer follow from each other or from
+// commands, and their times are out of order.
 func spoil(t *rapid.T, e history.Evidence) history.Evidence {
 	e.Keys, e.Commands = slices.Clone(e.Keys), slices.Clone(e.Commands)
 	any := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
@@ -76,7 +76,7 @@ func TestNoEvidenceBringsTheReaderDown(t *testing.T) {
 	})
 }
 
-// Keys of which nobody says anything are none, whatever commands ran.
+// If no keys were observed, Read finds no grants, whatever commands ran.
 func TestNothingIsReadWhereNothingWasSeen(t *testing.T) {
 	e := enact(t, "10 c0+ SET lock a\n20 c1? SET lock b NX\n30 c0- DEL lock")
 	e.Keys, e.Watched = nil, false

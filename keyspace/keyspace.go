@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// When bounds an instant on the history's clock: the instant lies between Lo and Hi. They
-// are equal if it is known exactly.
+// When bounds an instant on the history's clock: the instant lies between Lo and Hi. Lo and
+// Hi are equal if the instant is known exactly.
 type When struct{ Lo, Hi time.Duration }
 
 // Mid returns the middle of the bounds, rounded to the millisecond, for use in texts.
@@ -20,34 +20,34 @@ func At(t time.Duration) When { return When{t, t} }
 // Grant is the value that one command put in one place of one key on one node.
 //
 // A key may carry several grants at once: the fields of a hash, or the shares of clients
-// that raised one count. The key no longer carries a grant that was overwritten, but its
-// owner still profits from the key. So such a grant ends only when the place is empty.
+// that raised one count. An overwritten grant is no longer carried by its key. But its
+// owner still profits from the key, so the grant ends only when the place becomes empty.
 type Grant struct {
 	Node, Key string
 	Place     string   // field or member; "" for a string
-	Moved     []string // the earlier nodes of the key, before its slot moved
-	Client    int      // the client that the grant is for: whose command made it, unless it is Handed; Stranger if none did
-	Lock      string   // the operation's lock; "" for none
+	Moved     []string // the nodes that had the key before its slot moved
+	Client    int      // the owner: the sender, or the client to which it was Handed; Stranger for none
+	Lock      string   // the lock of the operation; "" for none
 	Mode      history.Mode
-	Op        int // index of the invocation whose command made the grant; -1 for none
-	Cmd       int // place of that command in the log; -1 for a stranger
+	Op        int // index of the invocation that sent the command; -1 for none
+	Cmd       int // place of the command in the log; -1 for a stranger
 	At        When
-	Seq       int    // order among all that the reader saw, from 1; a copy has that of its original
+	Seq       int    // position among everything that the reader saw, from 1; a copy keeps its original's
 	Value     string // the latest value of the place; "" for a member
-	// Rested: the operation succeeded but changed no value. It relied on the value that
-	// the place held already, or wrote the same value again.
+	// Rested: the operation succeeded but changed no value. It relied on the value that the
+	// place already held, or wrote the same value again.
 	Rested bool
-	// Handed: another client's command put the value there for this client, whose token it
-	// is. Op is the acquire in which the client waits, or waited last, for the lock; -1 if
-	// the client does not wait. Cmd is the command of the other client.
+	// Handed: another client's command, Cmd, put this client's token in the place. Op is
+	// the client's latest acquire that named the token; -1 if the client no longer waits
+	// for the lock.
 	Handed bool
-	// Beside: the grant is a share in a count in which others had shares when it was made.
+	// Beside: the grant is a share in a count; when it was made, other shares were there.
 	Beside bool
 	// Refused: the grant is a share in a count, and its acquire was told that it did not
 	// get the lock. The share holds nothing, though it may keep others out.
 	Refused bool
-	// Copied: the grant came to this node by replication or over a restart, at the time
-	// Came.
+	// Copied: the grant came to this node, at the time Came, by replication or through a
+	// restart.
 	Copied bool
 	Came   time.Duration
 	// Over is the grant that overwrote this one; OverSeq is the Seq of that grant.
@@ -56,18 +56,18 @@ type Grant struct {
 	End     *End // nil if the grant outlived the history
 	lives   trail[Term]
 	counted bool          // the grant is a share in a count
-	base    bool          // the grant is no share: it set the first number of a count that goes down
-	values  trail[string] // all values that it has had, since older ones may come back
+	base    bool          // the grant is no share: it initialised a count that goes down
+	values  trail[string] // all values that the grant has had, since an older one may come back
 }
 
 // Stranger is Grant.Client of a grant that no client of the trial made.
 const Stranger = -1
 
-// WasOn reports whether the grant is on that node, or was there before its slot moved.
+// WasOn reports whether the node carries the grant, or carried it before its slot moved.
 func (g *Grant) WasOn(node string) bool { return g.Node == node || slices.Contains(g.Moved, node) }
 
-// EndedBefore reports whether the grant had ended when the other was made. The two may be
-// on different nodes.
+// EndedBefore reports whether the grant had ended before the other grant was made. The two
+// may be on different nodes.
 func (g *Grant) EndedBefore(other *Grant) bool {
 	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
 }
@@ -75,8 +75,8 @@ func (g *Grant) EndedBefore(other *Grant) bool {
 // Forever is the value of Grant.Until for a grant that outlived the history.
 const Forever = time.Duration(1<<63 - 1)
 
-// Until returns the earlier of two instants: the grant's End, and the time at which
-// another grant overwrote it.
+// Until returns the time at which the grant ended or was overwritten by another grant,
+// whichever is earlier. It returns Forever if neither happened.
 func (g *Grant) Until() time.Duration {
 	until := Forever
 	if g.Over != nil {
@@ -88,21 +88,22 @@ func (g *Grant) Until() time.Duration {
 	return until
 }
 
-// Term is a TTL that a key was given while it carried a grant, or the lack of a TTL.
+// Term is a TTL that a key got while it carried a grant, or the fact that the key had no
+// TTL.
 type Term struct {
-	Cmd    int // place in the log, -1 for none
+	Cmd    int // place of the command that set the TTL, in the log; -1 for none
 	Client int
 	At     When
 	Mortal bool // false if the key has no TTL
-	// Expiry is the time at which the term ends; Fair is the time at which it would end if
-	// no clock had jumped.
+	// Expiry is the time at which the term ends. Fair is the time at which the term would
+	// end if no clock had jumped.
 	Expiry, Fair When
-	// Event is the index of the history's entry in which the node fell back to this older
-	// term; -1 for none.
+	// Event is the index of the history's entry in which the node fell back to an older
+	// state that had this term; -1 for none.
 	Event int
 	// Moved is the time by which jumps of the node's clock postponed the end of the term;
-	// negative if they advanced it. Most is the greatest value that Moved ever had, since
-	// a clock may be set right again.
+	// it is negative if they advanced the end. Most is the greatest value that Moved ever
+	// had: a later jump may set the clock right again.
 	Moved, Most time.Duration
 }
 
@@ -112,8 +113,8 @@ type How int
 // Endings.
 const (
 	Deleted How = iota // by the command End.Cmd, or by a stranger if End.Cmd is -1
-	Expired            // the last term of the grant was over
-	Lost               // the node lost it, in the event End.Event
+	Expired            // the last term of the grant ended
+	Lost               // the node lost the grant, in the event End.Event
 	Unclear            // the end was not observed
 )
 
@@ -147,8 +148,8 @@ type Strike struct {
 	On   []*Grant // the grants that it struck, including those of its sender
 }
 
-// Contact is a command that reached an existing key: the command named the key, or its
-// script did.
+// Contact is a command that reached an existing key: the command or its script names the
+// key, or the command changed the key.
 type Contact struct {
 	Cmd int
 	At  When
@@ -156,7 +157,7 @@ type Contact struct {
 	On  []*Grant // the grants that the key carried before the command ran
 }
 
-// Step is one change of a key, with the owners before and after.
+// Step is one change of a key, with the key's owners before and after it.
 type Step struct {
 	Change int // place in Evidence.Keys
 	Cmd    int // place in the log, -1 for none
@@ -168,12 +169,12 @@ type Step struct {
 	Heir *Grant
 }
 
-// Parting is a period in which two nodes served as primaries for the same keys. In a
-// Cluster these are the keys of one shard, and several shards may be parted at once.
+// Parting is a period in which two nodes both served as primary for the same keys. In a
+// Cluster these are the keys of one shard; several shards may be parted at the same time.
 type Parting struct {
 	Old, Heir   string
 	Since       time.Duration
-	From, Until int // Seq; Until is 0 if it did not end
+	From, Until int // Seq at which the parting began and ended; Until is 0 if it did not end
 }
 
 // Keys holds the grants on all keys of a trial and the commands that affected them. It
@@ -184,8 +185,8 @@ type Keys struct {
 	Contacts []Contact
 	Steps    []Step
 	Partings []*Parting
-	// Effects maps the place of a command in the log to the places in Evidence.Keys of the
-	// changes that the command made.
+	// Effects maps each command to the changes that it made: from its place in the log to
+	// their places in Evidence.Keys.
 	Effects map[int][]int
 	// Unseen maps each node whose keys became unobservable to the reason and the time.
 	Unseen map[string]Blindness
@@ -197,24 +198,23 @@ type Keys struct {
 	ran      []When
 	watched  bool
 	commands []history.Command
-	unnamed  map[int][]string // by place in the log: keys that a command reached without naming them
+	unnamed  map[int][]string // by place in the log: keys whose names the command's script built
 }
 
-// Blindness is the reason why a node's keys were not seen, and the time from which they
-// were not.
+// Blindness tells since when a node's keys were not observed, and why.
 type Blindness struct {
 	Since time.Duration
 	Why   string
 }
 
-// Of returns the grants that the commands of that invocation made, copies included.
+// Of returns the grants that the commands of that invocation made, including copies.
 func (k *Keys) Of(op int) []*Grant { return k.byOp[op] }
 
 // Holding returns the keys that ever carried a grant of that lock, in order of appearance.
 func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 
-// Ran returns bounds of the execution time of the command at place pos of the log, if it
-// was executed.
+// Ran returns bounds of the execution time of the command at place pos of the log. They
+// mean nothing if the command was not executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
 // Parted returns the parting of these two nodes that contains seq; nil if there is none.
@@ -227,8 +227,8 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 	return nil
 }
 
-// Blind reports whether the keys that commands reached are unknown: no key was seen at
-// all, or the keys of the returned node were not.
+// Blind reports whether commands ran but the keys that they reached are unknown: either no
+// keys were seen at all (node is ""), or those of the returned node were not seen.
 func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
 		return "", true
@@ -241,8 +241,7 @@ func (k *Keys) Blind() (node string, blind bool) {
 	return "", false
 }
 
-// Touched reports whether any command has an argument, be it the name of a key or anything
-// else.
+// Touched reports whether any command has an argument, such as the name of a key.
 func (k *Keys) Touched() bool {
 	return slices.ContainsFunc(k.commands, func(c history.Command) bool { return len(c.Args) > 1 })
 }

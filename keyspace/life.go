@@ -2,8 +2,8 @@ package keyspace
 
 import "time"
 
-// Given returns the TTL that a command gave the key, in whole milliseconds, as Redis
-// counts them. It returns 0 if there is no TTL or if no command set it. If only bounds of
+// Given returns the TTL that a command gave the key, in whole milliseconds, as Redis counts
+// them. It returns 0 if the key has no TTL or if no command set the TTL. If only bounds of
 // the times are known, it returns the shortest possible TTL.
 func (t *Term) Given() time.Duration {
 	if t.Cmd < 0 || t.Event >= 0 || !t.Mortal {
@@ -13,10 +13,10 @@ func (t *Term) Given() time.Duration {
 	return max(0, (t.Fair.Lo - t.At.Hi + unit - 1).Truncate(unit))
 }
 
-// LifeOf returns the TTL that the commands of that invocation gave a lock: for each key,
-// the longest TTL that it was given; of several keys, the shortest of these, since a lock
-// ends with the first of its keys. It returns 0 if no key has a TTL. ok is false if the
-// invocation put nothing on keys.
+// LifeOf returns the TTL that the commands of that invocation gave a lock. For each key,
+// the longest TTL that the commands gave it counts. Of several keys, the shortest of these
+// TTLs counts, since a lock ends with the first of its keys. LifeOf returns 0 if no key has
+// a TTL. ok is false if the invocation put nothing on keys.
 func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {

@@ -8,7 +8,7 @@ import (
 func TestTheLifeOfWhatAnOperationPutOnKeys(t *testing.T) {
 	for _, c := range []struct {
 		name, tale string
-		want       time.Duration // of the first operation's
+		want       time.Duration // the TTL that the first operation gave
 		seen       bool
 	}{
 		{"none", "10 c0+ SET lock a", 0, true},

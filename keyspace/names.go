@@ -6,8 +6,8 @@ type NodeKey struct{ Node, Key string }
 // KeyPlace is a place of a key on any node: a field or a member, or "" for a whole string.
 type KeyPlace struct{ Key, Place string }
 
-// NodeKey names the key that the grant is in.
+// NodeKey returns the key that carries the grant.
 func (g *Grant) NodeKey() NodeKey { return NodeKey{g.Node, g.Key} }
 
-// KeyPlace names the place that the grant is in.
+// KeyPlace returns the place that holds the grant.
 func (g *Grant) KeyPlace() KeyPlace { return KeyPlace{g.Key, g.Place} }

@@ -13,11 +13,12 @@ type node struct {
 	name  string
 	items []item
 	keys  map[string]*keyState
-	ahead time.Duration // how far its wall clock is ahead
-	jumps []jump        // of its wall clock, so far
+	ahead time.Duration // how far its wall clock is ahead now
+	jumps []jump        // all jumps of its wall clock so far
 }
 
-// jump is a change of a wall clock: how far it was ahead from since on.
+// jump is a change of a wall clock: since is its time, and ahead is how far the clock was
+// ahead from then on.
 type jump struct{ since, ahead time.Duration }
 
 // aheadAt returns how far the node's wall clock was ahead at that time.
@@ -32,7 +33,7 @@ func (n *node) aheadAt(at time.Duration) (ahead time.Duration) {
 
 // item is a command with the changes that it made, or a change that no command made.
 type item struct {
-	cmd     int // place in the log, -1 for none
+	cmd     int // place of the command in the log; -1 for none
 	changes []int
 	at      time.Duration // the earliest time at which it can have happened
 }
@@ -47,7 +48,7 @@ func (n *node) sorted() []*keyState {
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
 
-// shift moves the end of the key's term after its node's clock was set.
+// shift moves the end of the key's term as a jump of its node's clock did.
 func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	if c.Before == nil || c.After == nil {
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // This file handles the events in which nodes keep or lose keys: restarts, promotions,
-// evictions, slots that move.
+// evictions and migrations of slots.
 
 // event applies an event of the nemesis to its node.
 func (r *reader) event(op history.Op) {
@@ -41,8 +41,8 @@ func (r *reader) goBlind(op history.Op) {
 	}
 }
 
-// moved applies a change that no command made: the node lost values, or got back older
-// values or values of another node.
+// moved applies a change that no command made: the node lost values, or got older values or
+// another node's values.
 func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	d := compare(c.Before, c.After)
 	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
@@ -73,8 +73,8 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// older returns the places whose value did not change but whose new TTL shows that the
-// value is now that of an earlier grant.
+// older returns the places whose value did not change although the key's new TTL shows that
+// the value is now an earlier grant's.
 func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
 	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
 		return nil
@@ -99,12 +99,13 @@ func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is reports whether the term ends at that time, give or take doubt; 0 = never.
+// is reports whether the term ends at the time expires, with a tolerance of doubt; 0 means
+// no TTL.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
 
-// fallBack replaces the last term of the key by the older term that the node has now.
+// fallBack replaces the key's current term by the older term to which the node fell back.
 func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 	k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
 	k.jumped = 0
@@ -119,7 +120,7 @@ func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// arrive moves the key, with all that it carries, to another node.
+// arrive moves the key, with all its grants, to another node.
 func (r *reader) arrive(n *node, k, from *keyState) {
 	*k = *from
 	for _, g := range k.everything() {
@@ -127,8 +128,8 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 	}
 }
 
-// revive returns the place for a value that a node got without a command. The owner is the
-// grant that writer finds, or a stranger.
+// revive returns the place for a value that a node got without a command. The value belongs
+// to the grant that writer finds, or else to a stranger.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *placeState {
 	g := r.writer(c, s, at)
 	if g == nil {
@@ -147,9 +148,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	return p
 }
 
-// writer returns the latest grant that ever wrote the value in that place; nil if there is
-// none. It starts at the last time at which the whole key had its present content. It
-// prefers grants that had the key's present TTL.
+// writer returns the latest grant that wrote the value in that place; nil if there is none.
+// It considers only grants up to the last time at which the whole key had its present
+// content. It prefers grants that had the key's present TTL.
 func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
@@ -167,7 +168,7 @@ func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 // lastWith returns the last Seq at which the key, on any node, had the content that it has
 // after the change. It returns the current Seq if the key never had that content.
 func (r *reader) lastWith(c history.KeyChange) int {
-	until := map[string]int{} // by node: the Seq before the next change of the key
+	until := map[string]int{} // by node: the Seq before the key's next change there
 	for i, s := range slices.Backward(r.Steps) {
 		was := r.Evidence.Keys[s.Change]
 		if was.Key != c.Key {
@@ -181,8 +182,8 @@ func (r *reader) lastWith(c history.KeyChange) int {
 	return r.seq
 }
 
-// chain returns the earlier grants of the same owner in the same place, the earliest
-// first, each overwritten by the next and the last by g.
+// chain returns the earlier grants of the same owner in the same place, the earliest first.
+// Each was overwritten by the next, and the last one by g.
 func (r *reader) chain(g *Grant) (before []*Grant) {
 	top := g
 	for _, old := range slices.Backward(r.byKey[g.Key]) {
@@ -195,7 +196,7 @@ func (r *reader) chain(g *Grant) (before []*Grant) {
 	return before
 }
 
-// copy returns a copy of the grant on another node, or on the same node after a restart.
+// copy returns a copy of the grant for another node, or for the same node after a restart.
 func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	twin := *g
 	twin.Node, twin.Copied, twin.Came = n.name, true, at.Lo
@@ -207,9 +208,10 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	return &twin
 }
 
-// livesFor returns the terms of the grant, up to the term that the key has on that node.
-// If the key has none of these terms there, that node's clock may differ from the clock by
-// which the last term was given.
+// livesFor returns the terms of the grant, up to the term that the key has on that node. If
+// none of the grant's terms matches the key's term there, livesFor adds that term. The
+// reason for the mismatch may be that the node's clock differs from the original node's
+// clock.
 func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
 	lives := g.lives.first(g.lives.len())
 	if c.After == nil {
@@ -236,8 +238,8 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 	return lives
 }
 
-// eventOf returns the index of the history's entry about the event that changed the key;
-// -1 if there is none.
+// eventOf returns the index of the history's entry for the event that changed the key; -1
+// if there is none. It takes the entry that is closest in time.
 func (r *reader) eventOf(c history.KeyChange) int {
 	best, gap := -1, Lifetime
 	for _, op := range r.Ops {
@@ -255,8 +257,8 @@ func (r *reader) eventOf(c history.KeyChange) int {
 	return best
 }
 
-// split begins a parting: clients move to a replica, one after the other, while the rest
-// go on at the old primary. From the first move on, each node gets writes that the other
+// split begins a parting: one client after the other moves to a replica, while the rest
+// continue at the old primary. From the first move on, each node gets writes that the other
 // does not get.
 func (r *reader) split(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
@@ -277,8 +279,8 @@ func (r *reader) apart(old string) *Parting {
 	return nil
 }
 
-// promote makes another node the primary. If the two were parted, the new primary loses
-// only the grants that the old one alone had.
+// promote makes another node the primary. If the two nodes were parted, only the grants
+// that the old primary alone had are lost.
 func (r *reader) promote(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if p := r.apart(old); p != nil {
@@ -297,24 +299,24 @@ func (r *reader) promote(op history.Op) {
 	r.succeed(old, op.Node)
 }
 
-// succeed sets the new primary of all keys, if old was that primary. In a Cluster no node
-// is the primary of all keys, and the events name the old master.
+// succeed makes heir the primary of all keys, if old was. In a Cluster no node is the
+// primary of all keys, and each event names the old master.
 func (r *reader) succeed(old, heir string) {
 	if r.primary == old {
 		r.primary = heir
 	}
 }
 
-// discard ends all grants on the node: the node became a replica and has another node's
-// data.
+// discard ends all grants on the node: the node became a replica and took over another
+// node's data.
 func (r *reader) discard(n *node, op history.Op) {
 	for _, k := range n.sorted() {
 		r.empty(k, End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)})
 	}
 }
 
-// inherit matches the old primary's grants with the data of its heir. Grants that the heir
-// lacks end there.
+// inherit compares the old primary's grants with the data of its heir. Each grant that the
+// heir lacks gets a copy there that ends at once.
 func (r *reader) inherit(old string, op history.Op) {
 	from, to := r.nodes[old], r.nodes[op.Node]
 	if from == nil || to == nil {
@@ -334,7 +336,7 @@ func (r *reader) inherit(old string, op history.Op) {
 }
 
 // absence returns the end of a grant that the heir lacks. The grant expired if its last
-// term is over by the heir's clock, which may differ from the old primary's; otherwise it
+// term has ended by the heir's clock, which may be ahead of the old primary's; otherwise it
 // was lost.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// On real Redis a key can expire while a command runs. Nobody observed whether the command
-// found the old key, but the new content is the command's.
+// On real Redis a key can expire while a command runs. The evidence does not tell whether
+// the command found the old key, but the command did put the new content.
 func TestALifeThatEndsWhileACommandPutsAnother(t *testing.T) {
 	const ms = time.Millisecond
 	value := func(v history.Bytes, ends time.Duration) *history.KeyContent {

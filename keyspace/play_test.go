@@ -14,26 +14,27 @@ import (
 	redis "github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// play is a tale of keys, a line at a time, on simulated nodes:
+// play enacts a tale of keys on simulated nodes. Each line of a tale is an event:
 //
-//	10 c0+ SET lock a NX PX 1000   at 10 ms c0 acquires by that command, and succeeds
-//	20 c1? SET lock b NX           c1 acquires, and fails
+//	10 c0+ SET lock a NX PX 1000   at 10 ms c0 acquires with this command and succeeds
+//	20 c1? SET lock b NX           c1 acquires and fails
 //	30 c0& EXPIRE lock 1           one more command of c0's last operation
 //	40 c0- DEL lock                c0 releases
-//	40 c0+@other SET other a       c0 acquires the lock other, not lock
-//	50 c0 EXPIRE lock 1            c0 sends it in no operation
-//	60 n1:c0+ SETNX lock a         on n1; n0 unless it is said
-//	70 stranger DEL lock           somebody else; "unknown" if nobody knows what it was
+//	40 c0+@other SET other a       c0 acquires the lock "other" instead of "lock"
+//	50 c0 EXPIRE lock 1            c0 sends a command outside any operation
+//	60 n1:c0+ SETNX lock a         the command goes to n1; the default is n0
+//	70 stranger DEL lock           a stranger changes the key; "unknown": an unknown source
 //	80 evict | clock 500 | unseen | migrate n1 | restart 2 | promote n1 0 | split n1 3
 //
-// The number after restart, promote and split is after how many of its changes of keys
-// the node's state, or the old primary's, is there. Underscores are spaces.
+// The last number of restart, promote and split selects the state that survives: the state
+// of the node, or of the old primary, after so many key changes. Underscores stand for
+// spaces.
 type play struct {
 	t     *testing.T
 	world *nodetest.World
 	e     history.Evidence
 	ran   map[string]int
-	last  map[string]int // the client's last operation, in e.Ops
+	last  map[string]int // by client: place of its last operation in e.Ops
 }
 
 func enact(t *testing.T, tale string) history.Evidence {
@@ -66,7 +67,7 @@ func enact(t *testing.T, tale string) history.Evidence {
 
 func ms(at float64) time.Duration { return time.Duration(at * float64(time.Millisecond)) }
 
-// number sorts the entries, and sets the commands' operations to their new indices.
+// number sorts the entries by time and updates the operations of the commands to match.
 func (p *play) number() {
 	order := make([]int, len(p.e.Ops))
 	for i := range order {
@@ -174,7 +175,7 @@ func (p *play) command(at time.Duration, on, who string, args []string) {
 	p.e.Commands = append(p.e.Commands, c)
 }
 
-// grantLine returns a grant in one line: "c0 lock.field=1 @10 to 1010, expired @1010".
+// grantLine describes a grant in one line: "c0 lock.field=1 @10 to 1010, expired @1010".
 func grantLine(e history.Evidence, g *Grant) string {
 	var b strings.Builder
 	place := g.Key
@@ -231,7 +232,7 @@ func moment(w When) string {
 	return moment(At(w.Lo)) + "–" + moment(At(w.Hi))
 }
 
-// strikeLine returns a strike in one line: "c1's DEL removed c0's of @10".
+// strikeLine describes a strike in one line: "c1's DEL removed c0's of @10".
 func strikeLine(e history.Evidence, s Strike) string {
 	var on []string
 	for _, g := range s.On {
@@ -241,8 +242,8 @@ func strikeLine(e history.Evidence, s Strike) string {
 	return fmt.Sprintf("c%d's %s @%s %s %s", e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Args[0], moment(s.At), did, strings.Join(on, ", "))
 }
 
-// told returns the grants of a play, one per line, and then the strikes at other clients'
-// grants.
+// told describes the grants of a play, one per line, followed by the strikes on other
+// clients' grants.
 func told(e history.Evidence) (lines []string) {
 	k := Read(e)
 	for _, g := range k.Grants {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// forms are commands with a value to fill in.
+// forms lists commands; %s stands for a value.
 var forms = []string{
 	"SET lock %s NX PX 100", "SET lock %s", "SET lock %s XX KEEPTTL", "SETNX lock %s", "GETSET lock %s", "GET lock", "DEL lock", "PEXPIRE lock 150",
 	"PERSIST lock", "INCR lock", "DECR lock", "MSET lock %s other %s", "RENAME lock other",
@@ -22,7 +22,7 @@ var forms = []string{
 	"EVAL redis.call('DEL',KEYS[1])return(redis.call('SADD',KEYS[1],ARGV[1])) 1 lock %s",
 }
 
-// anyTale draws a tale for enact.
+// anyTale draws a random tale for enact.
 func anyTale(t *rapid.T) string {
 	var b strings.Builder
 	now, parted := 10, false
@@ -52,7 +52,7 @@ func anyTale(t *rapid.T) string {
 	return b.String()
 }
 
-// contents are what the nodes have at the end, by node and key.
+// contents returns what each node's keys contain at the end.
 func contents(e history.Evidence) map[[2]string]*history.KeyContent {
 	end := e.Ops[len(e.Ops)-1].Time
 	all := map[[2]string]*history.KeyContent{}
@@ -82,7 +82,7 @@ func TestGrantsStandWhereTheNodesHaveSomething(t *testing.T) {
 			for _, s := range spots(k) {
 				there := where{at[0], at[1], s.name}
 				if g := standing[there]; g == nil {
-					if _, err := strconv.Atoi(s.value); err != nil { // of a count, all may have given back their shares
+					if _, err := strconv.Atoi(s.value); err != nil { // all shares of a count may have been given back
 						rt.Fatalf("%s\nnobody has what is at %v: %q", tale, there, s.value)
 					}
 				} else if g.Value != s.value && !g.Wrote(s.value) {
@@ -140,8 +140,8 @@ func TestReadingTwiceIsReadingOnce(t *testing.T) {
 	})
 }
 
-// If a change is only known to lie between two instants, the grants are the same; only their
-// times differ.
+// A change may be known only to lie between two instants. The grants are the same then;
+// only their times differ.
 func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tale := anyTale(rt)
@@ -156,7 +156,7 @@ func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 		}
 		for i := range a {
 			if t := b[i].Last(); t.Mortal && t.Expiry.Lo < end && end <= t.Expiry.Hi {
-				continue // it may have been over when the history ended
+				continue // the grant may have expired when the history ended
 			}
 			same := a[i].Client == b[i].Client && a[i].Value == b[i].Value && a[i].Place == b[i].Place && a[i].LifeCount() == b[i].LifeCount()
 			if same = same && (a[i].End == nil) == (b[i].End == nil) && (a[i].End == nil || a[i].End.How == b[i].End.How); !same {

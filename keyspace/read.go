@@ -8,16 +8,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Lifetime is an upper bound of all times in calculations, so that sums do not overflow.
+// Lifetime is an upper bound of all times in calculations. It keeps sums from overflowing.
 const Lifetime = time.Duration(1) << 60
 
-// Clip limits a recorded time to the range from 0 to Lifetime, so that sums do not
-// overflow.
+// Clip limits a recorded time to the range from 0 to Lifetime. This keeps sums from
+// overflowing.
 func Clip(d time.Duration) time.Duration { return min(max(d, 0), Lifetime) }
 
 // Read returns the grants on all keys and the commands that affected them. It is a pure
-// function of the evidence, in O(n log n). Ops must be a possible history, with all modes
-// filled in.
+// function of the evidence, in O(n log n). The operations must form a possible history,
+// with all modes filled in.
 func Read(e history.Evidence) *Keys {
 	e = Attribute(e)
 	r := &reader{
@@ -28,7 +28,7 @@ func Read(e history.Evidence) *Keys {
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
 		names: map[history.Bytes]string{}, differences: map[int]difference{},
 	}
-	if len(e.Commands) > 0 { // nothing else refers to operations
+	if len(e.Commands) > 0 { // without commands, nothing refers to operations
 		pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
 		for _, p := range pairs {
 			if p.Invoke.Process != history.Nemesis {
@@ -57,11 +57,11 @@ type reader struct {
 	primary string
 	byKey   map[string][]*Grant
 	moving  map[string]*keyState // keys whose slot is moving
-	resting map[int]bool         // the last commands of successful acquires that changed no value
+	resting map[int]bool         // the last command of each successful acquire that changed no value
 	began   []int                // the value of seq before each of the Steps
 	seq     int
 	down    map[KeyPlace]bool // counts that go down
-	set     map[KeyPlace]bool // numbers that are no counts; see findSet
+	set     map[KeyPlace]bool // places whose numbers are no counts; see findSet
 
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
@@ -74,23 +74,23 @@ type keyState struct {
 	places  map[string]*placeState
 	term    Term
 	jumped  time.Duration // time of the last jump of the node's clock
-	later   *sequel[Term] // the terms after its first; nil for none
+	later   *sequel[Term] // the terms after the key's first one; nil for none
 }
 
-// placeState is one place of a key that is there.
+// placeState is one place of an existing key.
 type placeState struct {
-	current     []*Grant // the grants that it carries, in order of Seq
+	current     []*Grant // the grants that the place carries, in order of Seq
 	overwritten []*Grant
-	// emptied is the end of the shares of a count that went down to zero; nil if it did
-	// not. The shares stay in the place until the next change of the count.
+	// emptied is the end of the shares of a count that went down to zero; nil if it did not
+	// reach zero. The shares stay in the place until the next change of the count.
 	emptied *End
 	numbers *sequel[string] // the numbers that the count had; nil for none
 }
 
 func (p *placeState) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
 
-// standing returns the grants that still rely on the value in the place: the current ones,
-// and those that a grant which changed no value was put over.
+// standing returns the grants that still rely on the value in the place: the current
+// grants, and grants that a Rested grant has overwritten without changing the value.
 func (p *placeState) standing() []*Grant {
 	on := slices.Clone(p.current)
 	for _, g := range p.overwritten {
@@ -121,7 +121,7 @@ func (n *node) key(name string) *keyState {
 	return k
 }
 
-// enqueue gives each node its commands that ran and its changes, in the node's order.
+// enqueue gives each node its executed commands and its changes, in the node's order.
 func (r *reader) enqueue() {
 	commands := map[string][]int{}
 	for pos, c := range r.Commands {
@@ -172,9 +172,9 @@ func (r *reader) merge(n *node, ran, changes []int) {
 	}
 }
 
-// ahead reports whether the first of these changes, which all happened during one command,
-// came before the command changed anything. An example is a key that expired while the
-// command ran.
+// ahead reports whether the first of these changes happened during the command exec but
+// before the command changed anything. An example is a key that expired while the command
+// ran.
 func (r *reader) ahead(changes []int, exec int) bool {
 	for i, at := range changes {
 		switch c := r.Evidence.Keys[at]; {
@@ -187,8 +187,8 @@ func (r *reader) ahead(changes []int, exec int) bool {
 	return false
 }
 
-// bound computes the bounds of each command's execution. A command whose end was not
-// recorded was over when the node began its next one.
+// bound computes bounds of each command's execution time. If the end of a command was not
+// recorded, the start of the node's next command or change bounds it.
 func (r *reader) bound() {
 	r.ran = make([]When, len(r.Commands))
 	end := r.end()
@@ -228,7 +228,7 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the successful acquires that changed no value. It notes the last command of
+// look finds the successful acquires that changed no value, and notes the last command of
 // each.
 func (r *reader) look() {
 	made := map[int]bool{}
@@ -298,9 +298,10 @@ func (r *reader) step(n *node) {
 	}
 }
 
-// rest makes the grants of an acquire that succeeded and changed no value, though perhaps a
-// TTL. It relied on the value that was there, or wrote the same value again; the evidence
-// does not tell which. If some of these places were handed to its client, it relied on these.
+// rest makes the grants of an acquire that succeeded but changed no value; it may have
+// changed a TTL. The acquire relied on the existing value or wrote the same value again;
+// the evidence does not tell which. If other clients handed places to the acquiring client,
+// the acquire relied on these places.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	handed := false
@@ -320,7 +321,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 }
 
-// restOn makes the grant of such an acquire in one place.
+// restOn makes the grant of such an acquire in one place, over the place's current grants.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
 	r.settle(k.places[at.name])
@@ -356,7 +357,7 @@ func (k *keyState) carried() (on []*Grant) {
 }
 
 // everything returns the grants that the key carries and those that were overwritten since
-// the key exists, in order of Seq.
+// the key was created, in order of Seq.
 func (k *keyState) everything() (all []*Grant) {
 	for _, p := range k.places {
 		all = append(all, p.all()...)
@@ -367,8 +368,8 @@ func (k *keyState) everything() (all []*Grant) {
 
 func bySeq(a, b *Grant) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// due returns the time at which the key's term ends. If a jump of the clock ended it, that
-// is the time of the jump.
+// due returns the time at which the key's term ends. If a jump of the clock ended the term,
+// due returns the time of the jump.
 func (k *keyState) due() When {
 	return When{max(k.term.Expiry.Lo, k.jumped), max(k.term.Expiry.Hi, k.jumped)}
 }

@@ -8,9 +8,8 @@ import (
 )
 
 // A sequel is a list of values or terms that the grants of one key or place share. Each
-// grant has the part of the list between the time when it joined and the time when it
-// left. Without sequels, a count that was raised n times would need n grants with up to n
-// values and terms each.
+// grant owns the part of the list from the time it joined to the time it left. Without
+// sequels, n increments of a count would need n grants with up to n values and terms each.
 type sequel[T comparable] struct {
 	entries []T
 	shared  bool
@@ -27,7 +26,7 @@ func (s *sequel[T]) add(v T) {
 // stretch is a part of a sequel.
 type stretch[T comparable] struct {
 	of       *sequel[T]
-	from, to int // to is open while the part still grows
+	from, to int // to is open while the stretch still grows
 }
 
 const open = -1
@@ -39,8 +38,8 @@ func (s stretch[T]) until() int {
 	return s.to
 }
 
-// trail is the list of values or terms of one grant, as parts of sequels. Only the last
-// part may be open. The zero trail is empty.
+// trail is the list of values or terms of one grant, made of stretches of sequels. Only the
+// last stretch may be open. The zero trail is empty.
 type trail[T comparable] struct{ parts []stretch[T] }
 
 func (t *trail[T]) last() *stretch[T] {
@@ -55,7 +54,7 @@ func (t *trail[T]) follow(s *sequel[T]) {
 	t.parts = append(t.parts, stretch[T]{of: s, from: len(s.entries), to: open})
 }
 
-// leave stops following a sequel, and returns that sequel, if any.
+// leave stops following the sequel that the trail follows, if any, and returns it.
 func (t *trail[T]) leave() (followed *sequel[T]) {
 	if s := t.last(); s != nil && s.to == open {
 		s.to, followed = len(s.of.entries), s.of
@@ -84,7 +83,7 @@ func (t *trail[T]) len() (n int) {
 	return n
 }
 
-// get returns the entry at place i. It must not be changed.
+// get returns the entry at place i. The caller must not change it.
 func (t *trail[T]) get(i int) *T {
 	for _, s := range t.parts {
 		n := s.until() - s.from
@@ -96,7 +95,7 @@ func (t *trail[T]) get(i int) *T {
 	return nil
 }
 
-// first returns the trail's first n entries, as a trail that follows nothing.
+// first returns a trail of the first n entries; it follows no sequel.
 func (t *trail[T]) first(n int) (head trail[T]) {
 	for _, s := range t.parts {
 		if s.to = min(s.until(), s.from+n); s.to > s.from {
@@ -107,7 +106,7 @@ func (t *trail[T]) first(n int) (head trail[T]) {
 	return head
 }
 
-// amend changes the last entry for this trail only.
+// amend changes the last entry in this trail only.
 func (t *trail[T]) amend(change func(*T)) {
 	n := t.len() - 1
 	v := *t.get(n)
@@ -135,7 +134,7 @@ func (t *trail[T]) has(v T) bool {
 // Wrote reports whether the grant ever had the value.
 func (g *Grant) Wrote(value string) bool { return g.values.has(value) }
 
-// Lives iterates over the terms that the grant had, from the first; there is at least one.
+// Lives iterates over the terms of the grant in order. There is at least one.
 func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	return func(yield func(int, *Term) bool) {
 		i := 0
@@ -150,13 +149,13 @@ func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	}
 }
 
-// LifeCount returns the number of terms that the grant had; at least 1.
+// LifeCount returns the number of the grant's terms, which is at least 1.
 func (g *Grant) LifeCount() int { return g.lives.len() }
 
-// Life returns the term number i, counted from 0.
+// Life returns the grant's term number i, counted from 0.
 func (g *Grant) Life(i int) *Term { return g.lives.get(i) }
 
-// AnyLife reports whether the condition is true of any of the grant's terms.
+// AnyLife reports whether the condition holds for any of the grant's terms.
 func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	for _, t := range g.Lives() {
 		if such(t) {
@@ -166,25 +165,25 @@ func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	return false
 }
 
-// Last returns the last term of the grant.
+// Last returns the grant's last term.
 func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
 
-// TermAt returns the term that the grant had at that time, or its first term if the grant
-// came later.
+// TermAt returns the term that the grant had at that time. If the grant was made later, it
+// returns the first term.
 func (g *Grant) TermAt(at time.Duration) *Term {
 	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })
 	return g.Life(max(0, after-1))
 }
 
-// WouldBe returns the grant that a command would have made if its TTL had not been over at
-// once.
+// WouldBe returns the grant that a command would have made if its TTL had not already ended
+// when the command ran.
 func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
 	g.lives.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})
 	return g
 }
 
-// relive gives the key, and all grants that it carries, another term.
+// relive gives another term to the key and to all grants that the key carries.
 func (k *keyState) relive(t Term) {
 	if k.later == nil {
 		k.later = &sequel[Term]{shared: true}
@@ -195,7 +194,7 @@ func (k *keyState) relive(t Term) {
 	k.later.add(t)
 }
 
-// join makes the grant share all later terms of the key.
+// join makes the grant share all future terms of the key.
 func (k *keyState) join(g *Grant) *Grant {
 	if k.later != nil {
 		g.lives.follow(k.later)
@@ -203,7 +202,7 @@ func (k *keyState) join(g *Grant) *Grant {
 	return g
 }
 
-// tell adds a number to the values of all grants that the place carries or carried.
+// tell adds a number to the values of all grants in the place, current and overwritten.
 func (p *placeState) tell(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What grants share reads as if each had it for itself.
+// A trail that shares its entries reads as if it had its own copies.
 func TestTrailsReadAsIfNothingWereShared(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shared := []*sequel[int]{{shared: true}, {shared: true, at: map[int][]int{}}}

@@ -17,7 +17,7 @@ const (
 	Undecided Answer = "Unknown" // the time ran out
 )
 
-// endOf returns the end of the limit or the deadline of ctx, whichever is earlier.
+// endOf returns the end of the time limit or the deadline of ctx, whichever is earlier.
 func endOf(ctx context.Context, limit time.Duration) time.Time {
 	end := time.Now().Add(limit)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
@@ -26,11 +26,11 @@ func endOf(ctx context.Context, limit time.Duration) time.Time {
 	return end
 }
 
-// clockEvery is how many questions stopper answers by one look at the clock.
+// clockEvery is the number of calls of a stopper's function per reading of the clock.
 const clockEvery = 256
 
-// stopper returns a function that reports whether ctx or the time has ended. It looks at the
-// first call and at each clockEvery'th after it.
+// stopper returns a function that reports whether ctx is done or the end has passed. The
+// function checks this at the first call and then at every clockEvery'th call.
 func stopper(ctx context.Context, end time.Time) func() bool {
 	calls, over := 0, false
 	return func() bool {

@@ -14,41 +14,41 @@ import (
 
 // Porcupine's side of exclusion.
 //
-// A span stands for the pair of operations acquire[invocation, ok] and release[end, ∞):
-// the lock may have been granted at any time before the client knew, and freed at any time
+// A span stands for the pair of operations acquire[invocation, ok] and release[end, ∞): the
+// lock may have been granted at any time before the client knew, and freed at any time
 // after the client stopped believing. The holds exclude each other if and only if this
 // history is linearizable on the model of the lock:
 //
-//   - If no two holds overlap, put every acquire at its ok and every release
-//     at the hold's end, releases first where times are equal. That order is
-//     legal on the model. Call it the canonical one.
-//   - If two holds overlap, both acquires have returned before either release
-//     is called, so any order has both holds open at once, which no model allows.
+//   - If no two holds overlap, the following order is legal on the model: each acquire at its
+//     ok and each release at its hold's end, releases first where times are equal. Call this
+//     order the canonical one.
+//   - If two holds overlap, both acquires have returned before either release is called. So
+//     in any order both holds are open at once, which no model allows.
 //
-// The canonical order is still possible if an interval shrinks but keeps its operation's
-// canonical point, so that the answer stays the same. Long intervals would make the search
-// explode: a release that stays open to infinity is concurrent with all that follows, and
-// porcupine has to try every subset of such releases. So intervals are shortened in three
-// ways:
+// If an interval shrinks but keeps its operation's canonical point, the canonical order
+// stays possible and the answer stays the same. Long intervals would make the search
+// explode: a release that stays open to infinity is concurrent with all later operations,
+// and porcupine has to try every subset of such releases. So intervals are shortened in
+// three ways:
 //
 //   - a release returns at the next acquire's ok;
-//   - nothing reaches back beyond the start of its chunk (see chunks);
-//   - if more than maxWidth operations are open at once even so, each shrinks
-//     to its canonical point.
+//   - no interval begins before its chunk (see chunks);
+//   - if more than maxWidth operations are still open at once, each operation shrinks to its
+//     canonical point.
 //
-// Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent, whereas our
-// spans may touch without overlapping. Times are therefore replaced by their rank in the
-// canonical order, which has no ties: an acquire returns at its own rank, and a release is
-// called at its own.
+// Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent. But our
+// spans may touch without overlapping. Therefore operations use their ranks in the
+// canonical order instead of times. Ranks have no ties: an acquire returns at its own rank,
+// and a release is called at its own rank.
 
 const (
 	// porcupineLimit is the time that porcupine gets for one trial.
 	porcupineLimit = 10 * time.Second
-	// maxWidth is the greatest number of concurrent operations: the search is exponential
-	// in it.
+	// maxWidth is the greatest number of concurrent operations that porcupine gets: its
+	// search is exponential in this number.
 	maxWidth = 8
-	// A chunk is cut at the next quiet point after softCut holds, and anywhere
-	// after hardCut.
+	// chunks cuts at the next quiet point after softCut spans, and anywhere after hardCut
+	// spans.
 	softCut, hardCut = 64, 512
 )
 
@@ -64,8 +64,8 @@ func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span)
 	return answers
 }
 
-// decideLock tries the plain mutex first: whatever that allows, every model of a mutex
-// allows.
+// decideLock tries the plain mutex first: every model of a mutex allows whatever the plain
+// mutex allows.
 func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span) Answer {
 	m := ModelOf(unfenced(c))
 	merged := Merge(all)
@@ -87,8 +87,8 @@ func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span)
 	return Legal
 }
 
-// Merge joins overlapping or adjacent spans of one owner: a model that does not count
-// cannot have an owner acquire twice.
+// Merge joins overlapping or adjacent spans of one owner: a model that does not count does
+// not allow an owner to acquire twice.
 func Merge(all []Span) []Span {
 	merged := make([]Span, 0, len(all))
 	last := map[int]int{} // by owner: index of its last merged span
@@ -107,10 +107,10 @@ func Merge(all []Span) []Span {
 }
 
 // chunks cuts spans, in order of OK, into runs that can be judged one by one. At a quiet
-// point no span is open, so the lock is free and the cut is safe. If there is no quiet
-// point for long, the cut carries the open spans over, as acquired in the instant of the
-// cut. No overlap is lost: it contains some instant, and the chunk with that instant
-// contains both spans.
+// point no span is open, so the lock is free and the cut is safe. If no quiet point comes
+// for long, chunks cuts anyway and carries the open spans over: they count as acquired at
+// the instant of the cut. No overlap is lost: both spans of an overlap are open at some
+// instant, and the chunk of that instant contains both.
 func chunks(all []Span) iter.Seq[[]Span] {
 	return func(yield func([]Span) bool) {
 		var run []Span
@@ -144,7 +144,7 @@ func carry(run []Span, at time.Duration) []Span {
 	return open
 }
 
-// point is an acquire or a release at its canonical place.
+// point is an acquire or a release, at its place in the canonical order.
 type point struct {
 	at      time.Duration
 	release bool
@@ -207,8 +207,8 @@ func canonical(chunk []Span) []point {
 	return points
 }
 
-// width returns the greatest number of operations that are open at once. Their times are
-// ranks.
+// width returns the greatest number of operations that are open at once. The operations'
+// times must be ranks.
 func width(ops []porcupine.Operation) int {
 	last := int64(0)
 	for _, op := range ops {

@@ -17,7 +17,7 @@ func TestChunksAreCutWhereNothingIsOpenAndCarryWhatIs(t *testing.T) {
 		name     string
 		spans    []Span
 		sizes    []int
-		wantedOK time.Duration // of the second chunk's first span
+		wantedOK time.Duration // OK of the second chunk's first span
 	}{
 		{"quiet", quiet[:200], []int{64, 64, 64, 8}, 641},
 		{"never quiet", busy, []int{512, 1000}, 512},

@@ -11,24 +11,24 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// MaxOperations is the greatest number of operations on one lock that porcupine judges as
-// the second opinion: its memory grows with the square of this number.
+// MaxOperations is the greatest number of operations on one lock that porcupine judges as a
+// second opinion: its memory grows with the square of this number.
 const MaxOperations = 20_000
 
-// longConflict bounds the search for the minimal conflict of more than MaxOperations, which
-// the reader of a verdict waits for.
+// longConflict bounds the search for the minimal conflict among more than MaxOperations
+// operations, since the user waits for the verdict.
 const longConflict = 2 * time.Second
 
 // Operation is an acquire or a release that did not fail.
 type Operation struct {
 	Client  int
 	Release bool // false for an acquire
-	// Mode matters for a read-write lock only. An empty mode of a release means that of
-	// its client's last acquire; otherwise an empty mode means writing.
+	// Mode matters for a read-write lock only. A release with an empty mode has the mode of
+	// its client's last acquire; any other empty mode means writing.
 	Mode  history.Mode
 	Fence int64 // the fence that an acquire returned; 0 for none
-	// Call and Reply are the places of its entries in the history, whose order is the
-	// order in time. Reply is -1 if Perhaps.
+	// Call and Reply are the places of the operation's entries in the history, which is in
+	// order of time. Reply is -1 if Perhaps.
 	Call, Reply int
 	// Perhaps: the outcome is unknown. The operation takes effect at any time after Call,
 	// or never.
@@ -41,8 +41,8 @@ type Result struct {
 	Answer   Answer
 	Doubt    Doubt     // why Answer is Undecided
 	Conflict *Conflict // why Answer is Illegal
-	// Alone: the frontier alone decided, since there are more than MaxOperations or
-	// porcupine's time ran out.
+	// Alone: the frontier decided alone, because there are more than MaxOperations
+	// operations or porcupine's time ran out.
 	Alone bool
 }
 
@@ -56,32 +56,32 @@ const (
 	Disagree Doubt = "disagree" // the frontier and porcupine gave different answers: one is wrong
 )
 
-// Conflict is a set of operations that cannot all have happened, no matter which others
-// did. Without any one of them, the rest could have happened.
+// Conflict is a set of operations that cannot all have happened, whatever other operations
+// happened. Without any one of them, the rest could have happened.
 type Conflict struct {
 	Operations []int // places among the operations of the lock, in order of invocation
 	Last       int   // the operation whose reply made the conflict certain
 	// Minimal is false if the time ran out: then Operations contains only Last.
 	Minimal bool
-	// OwnersOnly: the operations conflict only if a lock can be released by nobody but its
-	// owner.
+	// OwnersOnly: the operations conflict only if nobody but its owner can release a lock.
 	OwnersOnly bool
 	// Anyone: the conflict does not depend on which clients acquire and release.
 	Anyone bool
 }
 
 // Check decides for each lock whether its operations can have happened one after the other
-// on the model. This is linearizability, as Knossos judges it. An operation takes effect
-// at one instant between its call and its reply. An operation of unknown outcome takes
-// effect at any time after its call, or never. The operations of a lock must be in order
-// of invocation.
+// on the model. This is linearizability, as Knossos judges it. An operation takes effect at
+// one instant between its call and its reply. An operation of unknown outcome takes effect
+// at any time after its call, or never. The operations of a lock must be in order of
+// invocation.
 //
-// Two methods decide, which share nothing but the rules: the frontier, in time that grows
-// with the number of operations unless many have unknown outcomes, and porcupine, for no
-// more than MaxOperations and in the time that is left. If both answer they must agree.
+// Two methods decide, and they share nothing but the rules. The frontier takes time that
+// grows with the number of operations, unless many have unknown outcomes. Porcupine judges
+// at most MaxOperations operations, in the time that is left. If both methods answer, they
+// must agree.
 //
-// The results are in order of the locks' names. limit and ctx bound the time. A third of
-// the time is reserved for finding minimal conflicts.
+// The results are in order of the locks' names. limit and ctx bound the time. Check
+// reserves a third of the time for finding minimal conflicts.
 func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit time.Duration) []Result {
 	end := endOf(ctx, limit)
 	r := m.rules(m.Claims.Permits)
@@ -109,10 +109,10 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 	return results
 }
 
-// recording is an operation in the form that rules judge.
+// recording is an operation in the form in which rules judge it.
 type recording struct {
 	stride
-	place       int // among the operations of its lock
+	place       int // place among the operations of its lock
 	client      int
 	call, reply int // see Operation
 }
@@ -148,8 +148,8 @@ func (r *rules) read(ops []Operation) []recording {
 	return all
 }
 
-// asModelled replaces a missing fence by anyFence if the acquire may have happened and
-// nobody learnt its fence.
+// asModelled replaces a missing fence by anyFence if the acquire has an unknown outcome and
+// no client learnt its fence.
 func (op recording) asModelled(r *rules) recording {
 	if op.perhaps && !op.release && r.greatest != nil && op.fence == 0 {
 		op.fence = anyFence
@@ -165,7 +165,7 @@ type search struct {
 	first []any // the possible initial states; nil for the initial state of the rules
 }
 
-// twice asks the frontier, then porcupine.
+// twice asks the frontier, then porcupine, and combines their answers.
 func (s search) twice(all []recording) Result {
 	swept, _ := s.sweep(all)
 	second := Undecided
@@ -189,8 +189,8 @@ func (s search) twice(all []recording) Result {
 	return Result{Answer: swept}
 }
 
-// sweep returns the frontier's answer, and the operation at whose reply the operations
-// became illegal; -1 if they did not.
+// sweep returns the frontier's answer. failed is the operation whose reply made the
+// operations illegal; -1 if they are not illegal.
 func (s search) sweep(all []recording) (answer Answer, failed int) {
 	first := s.first
 	if first == nil {
@@ -199,7 +199,7 @@ func (s search) sweep(all []recording) (answer Answer, failed int) {
 	return advance(s.ctx, s.end, s.rules, first, all)
 }
 
-// decide returns porcupine's answer. It tries stricter rules first, if there are any.
+// decide returns porcupine's answer. If there are stricter rules, it tries those first.
 func (s search) decide(all []recording) Answer {
 	if r := s.rules.stricter; r != nil && s.first == nil {
 		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
@@ -244,8 +244,8 @@ func (s search) ask(all []recording) Answer {
 	return answer
 }
 
-// stoppable returns a model in which nothing is legal once ctx has ended. This is the only
-// way to stop porcupine, which then returns at once.
+// stoppable returns a model in which no operation is legal once ctx has ended. Only this
+// stops porcupine, which then returns at once.
 func (s search) stoppable(m porcupine.Model) porcupine.Model {
 	step := m.Step
 	m.Step = func(state, input, output any) (bool, any) {

@@ -8,33 +8,34 @@ import (
 
 // How a minimal conflict is found.
 //
-// Leaving out operations one by one while the history stays illegal would not work: two
-// acquires conflict as soon as the release between them is left out, and that says nothing
-// about the history. Instead, an operation that happened is turned into one that perhaps
-// happened. This can only make more histories legal. If the history is still illegal, the
-// conflict does not need the operation.
+// It would not work to leave out operations one by one while the history stays illegal. For
+// example, two acquires conflict as soon as the release between them is left out; such a
+// conflict says nothing about the history. Instead, an operation that happened is turned
+// into one that perhaps happened. This can only make more histories legal. If the history
+// is still illegal, the conflict does not need the operation.
 //
-// First the history is cut after the first reply that makes it illegal. Operations that
-// are open at the cut become ones that perhaps happened. Then each operation in turn, from
-// the first on, becomes one too, unless this makes the history legal. The operations that
-// remain certain are the conflict. If anybody may release, these are often all acquires
-// and releases: then the conflict under the stricter rules for owners is reported instead.
+// First the history is cut after the first reply that makes it illegal. An operation that
+// is open at the cut becomes one that perhaps happened. Then each operation in turn, from
+// the first on, also becomes one that perhaps happened, unless this makes the history
+// legal. The operations that remain certain are the conflict. If anybody may release, the
+// conflict often contains almost all acquires and releases. Then the conflict under the
+// stricter rules for owners is reported instead.
 
-// mostTold is the size of a conflict above which a conflict under the stricter rules is
-// looked for: no sentence lists more operations.
+// mostTold is the greatest size of a conflict that a sentence lists. If a conflict is
+// larger, the search looks for one under the stricter rules.
 const mostTold = 8
 
-// mostCertain is the number of operations above which a conflict under the stricter rules
-// is looked for first: without owners, the conflict of a long history is often most of it.
+// mostCertain is the number of operations above which the search tries the stricter rules
+// first: without owners, the conflict of a long history often contains most of it.
 const mostCertain = 256
 
 // clash is a set of operations that cannot all have happened.
 type clash struct {
 	ops     []recording // in order of invocation
 	last    recording   // the operation whose reply made them conflict
-	first   []any       // the possible states before them; nil for the initial state
+	first   []any       // the lock's possible states before ops; nil for the initial state
 	minimal bool        // false if the time ran out
-	strict  bool        // a conflict only if a lock can be released by its owner alone
+	strict  bool        // a conflict only if nobody but its owner can release a lock
 }
 
 func (c clash) told(r *rules) *Conflict {
@@ -81,7 +82,7 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// The frontier knew fences of later replies.
+		// The frontier used fences that only later replies tell.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -104,7 +105,7 @@ func (s search) smallest(ops []recording, last recording) clash {
 	}
 	for from := 0; from < len(ops); from++ {
 		if rest := s.sparing(ops, from, last); s.violated(rest) {
-			// What is certain so far suffices, together with the last operation.
+			// The operations that are certain so far conflict with the last operation.
 			if !slices.ContainsFunc(c.ops, func(op recording) bool { return op.place == last.place }) {
 				c.ops = append(c.ops, last)
 			}
@@ -122,13 +123,13 @@ func (s search) smallest(ops []recording, last recording) clash {
 	return c
 }
 
-// mostWindow is the length of the longest run that window tries: longer ones may begin in
-// too many states.
+// mostWindow bounds the length of the runs that window tries: a longer run may have too
+// many possible states before it.
 const mostWindow = 2048
 
-// window returns the shortest run of last operations that is illegal in every possible
-// state before it, and those states; nil if there is no such run. It tries short runs
-// first: longer runs have more possible states before them.
+// window returns the shortest run at the end of the operations that is illegal in every
+// possible state before the run, and those states; nil if there is none. It tries short
+// runs first: longer runs have more possible states before them.
 func (s search) window(all []recording) (ops []recording, first []any) {
 	if s.rules.anywhere == nil {
 		return nil, nil
@@ -148,14 +149,14 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 		n *= 2
 	}
 	if ops != nil {
-		low := n / 2 // not violated
+		low := n / 2 // the run of this length is not violated
 		try(low + 1 + sort.Search(n-low-1, func(i int) bool { return try(low + 1 + i) }))
 	}
 	return ops, first
 }
 
-// since drops the operations that ended before the operation at i was invoked. Those that
-// were open then become operations that perhaps happened.
+// since drops the operations that ended before the operation at i was invoked. Earlier
+// operations that were still open then become operations that perhaps happened.
 func since(all []recording, i int, s search) []recording {
 	var kept []recording
 	for at, op := range all {
@@ -170,8 +171,8 @@ func since(all []recording, i int, s search) []recording {
 	return kept
 }
 
-// ownersAndDepth returns the owners of these operations, and the number of releases plus
-// one.
+// ownersAndDepth returns the owners of these operations, and the number of their releases
+// plus one.
 func ownersAndDepth(all []recording) (owners []int, depth int) {
 	for _, op := range all {
 		if !slices.Contains(owners, op.owner) {
@@ -184,8 +185,8 @@ func ownersAndDepth(all []recording) (owners []int, depth int) {
 	return owners, depth + 1
 }
 
-// violated reports whether the operations are illegal. It is false if there is no time
-// left to decide, so that no further operation is spared.
+// violated reports whether the operations are illegal. It returns false if there is no time
+// left to decide; then the search spares no further operation.
 func (s search) violated(all []recording) bool {
 	answer, _ := s.sweep(all)
 	if answer == Undecided && len(all) <= MaxOperations {
@@ -194,7 +195,7 @@ func (s search) violated(all []recording) bool {
 	return answer == Illegal
 }
 
-// until returns the history up to the entry at the place last.
+// until returns the history up to and including the entry at the place last.
 func (s search) until(all []recording, last int) []recording {
 	var kept []recording
 	for _, op := range all {
@@ -209,7 +210,7 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared returns the operations with those in [from, to) turned into ones that perhaps
+// spared returns the operations after turning those in [from, to) into ones that perhaps
 // happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
@@ -219,8 +220,8 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns the operations with those from a place on, but for the last, turned into
-// ones that perhaps happened.
+// sparing returns the operations after turning those from the place from on, except last,
+// into ones that perhaps happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {

@@ -13,13 +13,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// anyLock is a lock in its simplest form: the set of all holds.
+// anyLock is the simplest form of a lock: the set of all holds.
 type anyLock struct {
 	held  []recording
-	fence int64 // the greatest
+	fence int64 // the greatest fence so far
 }
 
-// takes says whether the operation may come next, and what is then.
+// takes reports whether the operation may come next, and returns the lock after it.
 func (n anyLock) takes(model string, op recording) (anyLock, bool) {
 	same := func(h recording) bool {
 		return (model == "mutex" || h.client == op.client) && (model != "read-write" || h.mode == op.mode)
@@ -55,7 +55,8 @@ func (n anyLock) takes(model string, op recording) (anyLock, bool) {
 	return n, legal
 }
 
-// somehow tries every order, and every fence that an unknown acquire may have got.
+// somehow reports whether some order is legal. It tries every order, and every fence that
+// an acquire of unknown outcome may have got.
 func somehow(model string, n anyLock, left []recording) bool {
 	first, due := int(^uint(0)>>1), false
 	for _, op := range left {
@@ -90,7 +91,7 @@ type asked struct {
 	op history.Op
 }
 
-// recorded draws a history of a few clients of a lock that sometimes errs.
+// recorded draws a random history of a few clients and a lock that sometimes misbehaves.
 func recorded(d *rapid.T, model string) []history.Op {
 	const clients = 3
 	var ops []history.Op
@@ -140,14 +141,15 @@ func recorded(d *rapid.T, model string) []history.Op {
 	return ops
 }
 
-// names are the models of the test here.
+// names lists the models that the tests here cover.
 var names = []string{"mutex", "owner-aware-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "read-write", "semaphore:2"}
 
-// perCheck is how many histories a check of rapid's takes.
+// perCheck is the number of histories that each of rapid's checks draws.
 const perCheck = 20
 
-// least returns how many histories of each kind all checks must see. With -short it is
-// smaller, because rapid draws a fifth, and few draws vary more.
+// least returns the number of histories of each kind that all checks together must see.
+// With -short it is smaller: rapid then runs a fifth of the checks, so that the number
+// varies more.
 func least() int {
 	if testing.Short() {
 		return perCheck / 4
@@ -173,7 +175,7 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 	}
 }
 
-// alike holds a verdict against all orders, and counts what it was.
+// alike compares a verdict with that of trying all orders, and counts the verdicts.
 func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	m, _ := ModelNamed(model)
 	r := m.rules(m.Claims.Permits)
@@ -195,8 +197,8 @@ func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	}
 }
 
-// minimal checks a conflict: its operations conflict without the rest of the history, and do
-// not if any one of them is left out.
+// minimal checks that the operations of a conflict conflict without the rest of the
+// history, and that they no longer do if any one of them is left out.
 func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	s := search{ctx: context.Background(), rules: r, end: time.Now().Add(time.Minute)}
 	c := s.conflict(all)
@@ -230,7 +232,7 @@ func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	}
 }
 
-// operationsOf reads the operations that did not fail.
+// operationsOf converts the operations that did not fail.
 func operationsOf(d *rapid.T, ops []history.Op) []Operation {
 	pairs, err := history.Pairs(ops)
 	if err != nil {
@@ -252,7 +254,7 @@ func operationsOf(d *rapid.T, ops []history.Op) []Operation {
 	return all
 }
 
-// heldByAny is a lock held by each client, as deep as is of interest.
+// heldByAny returns locks that one or more clients hold, as deep as matters here.
 func heldByAny(model string) []anyLock {
 	var all []anyLock
 	for c := range 3 {
@@ -267,7 +269,7 @@ func heldByAny(model string) []anyLock {
 	}
 	if model == "read-write" {
 		all = nil
-		for _, own := range crews([]int{0, 1, 2, 3, 4, 5}, 1) { // reading 0 to 2, writing 3 to 5
+		for _, own := range crews([]int{0, 1, 2, 3, 4, 5}, 1) { // 0 to 2 are readers, 3 to 5 writers
 			var n anyLock
 			writers := map[int]bool{}
 			for _, o := range own.list() {

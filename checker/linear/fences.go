@@ -13,22 +13,23 @@ import (
 // Porcupine's side of fencing.
 //
 // A grant is one operation, from its invocation to its reply, on the model of a fenced
-// lock. It takes the lock and releases it at once, since a lease can end without a
-// release. It is legal only if its fence is greater than all before. So only the order of
-// the fences can be legal, and the history is linearizable if and only if that order does
-// not contradict the order in time.
+// lock. The operation takes the lock and releases it at once, since a lease can end without
+// a release. It is legal only if its fence is greater than all earlier fences. So only the
+// order of the fences can be legal, and the history is linearizable if and only if that
+// order does not contradict the order in time.
 //
 // If too many grants are concurrent for a quick search, each shrinks to one instant: the
-// earliest instant at which it can come after all grants with smaller fences, but not
-// after its own reply. If the history is linearizable, these instants are in the order of
-// the fences. If it is not, two grants are in the wrong order, because one was answered
-// before the other was invoked. Then their instants are in the wrong order too.
+// earliest at which it can come after all grants with smaller fences, but not later than
+// its own reply. If the history is linearizable, these instants are in the order of the
+// fences. If the history is not linearizable, two grants are in the wrong order: the one
+// with the greater fence was answered before the other was invoked. Then their instants are
+// in the wrong order, too.
 
 // Grant is an acquire that ended with ok and returned a fence.
 type Grant struct {
 	Owner int
 	Fence int64
-	// Call and Return bound the time of the grant. They are ranks: equal ranks are one
+	// Call and Return bound the time of the grant. They are ranks: equal ranks are the same
 	// instant.
 	Call, Return int
 }
@@ -39,10 +40,10 @@ type Acceptance struct {
 	Fence int64
 }
 
-// CheckFences decides, for each lock, whether its fences are legal: each grant has a
-// greater fence than all before, and the resource never accepts an older fence than one
-// that it has seen. The owner of a reentrant lock may get its own fence again. Acceptances
-// must be in the resource's own order.
+// CheckFences decides for each lock whether its fences are legal. Each grant must have a
+// greater fence than all earlier grants, but the owner of a reentrant lock may get its own
+// fence again. The resource must not accept an older fence than one that it has seen.
+// Acceptances must be in the resource's own order.
 func CheckFences(ctx context.Context, reentrant bool, grants map[string][]Grant, accepted map[string][]Acceptance) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
 	locks := ModelOf(history.Claims{Reentrant: reentrant, Fenced: true}).build(0)
@@ -78,7 +79,7 @@ func shrinkToFences(ops []porcupine.Operation) {
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int {
 		return cmp.Or(cmp.Compare(fence(a), fence(b)), cmp.Compare(a.Call, b.Call))
 	})
-	latest := map[int64]int64{} // by fence: the last call of the grants with this fence or a smaller one
+	latest := map[int64]int64{} // by fence: the last call among the grants with this fence or a smaller one
 	last := int64(0)
 	for _, op := range ops {
 		last = max(last, op.Call)

@@ -13,48 +13,49 @@ import (
 
 // How operations are judged in time that grows with their number.
 //
-// The frontier goes through the entries of a history in order of time and keeps every
-// situation that the lock can be in: its state, and which operations took effect before
-// their replies. At an invocation an operation becomes available. At a reply the operation
-// must have taken effect, so that each situation in which it has not is replaced by those in
-// which it takes effect now, perhaps after others that are available. If no situation is
-// left, no order of the operations is legal.
+// The frontier goes through the entries of a history in order of time. It keeps every
+// situation that the lock can be in: the lock's state, and the operations that took effect
+// before their replies. An invocation makes an operation available. At a reply the
+// operation must have taken effect. So a situation in which it has not taken effect is
+// replaced by the situations in which it does so now, perhaps after other available
+// operations. If no situation is left, no order of the operations is legal.
 //
 // It would be right to try every sequence of available operations before each reply, but
-// that is exponential in their number. Most need not be tried:
+// the number of sequences is exponential. Most of them need not be tried:
 //
-//   - An operation that the replying one does not need can take effect later. Whether an
-//     acquire is legal depends on others' holds, and fewer holds never hinder. An acquire
-//     needs the releases of the owners in its way, a release needs its owner's acquire.
-//   - The exception is an owner for which both an acquire and a release are available: the
-//     section must perhaps come before the replying acquire, which may then keep the lock
-//     for ever. A replying release hinders none, unless the acquire that it needs gets a fence
-//     that is too great for the section's. One of the two has an unknown outcome, or one client
-//     runs several processes. Such sections are tried.
-//   - An owner's own acquires and releases are tried before its reply too, if several are
-//     available: fences may depend on their order.
-//   - If several releases would do, that of the earliest reply is taken: any other can take
-//     its place later. So can one of unknown outcome. That is argued for owners of which
-//     nothing else is available; others are tried too.
-//   - If anybody may release, all acquires are alike and so are all releases. Then no
-//     section need come early: in any legal order, the replying operation can change places
-//     with the first of its kind.
+//   - An operation that the replying operation does not need can take effect later. An acquire
+//     needs only the releases of the owners in its way: its legality depends on others' holds,
+//     and fewer holds never hinder it. A release needs only its owner's acquire.
+//   - A section, an acquire and a release of one owner, is an exception if both are available.
+//     It may have to come before the replying acquire, which may keep the lock for ever. It need
+//     not come before a replying release, unless the acquire that the release needs gets a
+//     greater fence than the section. Such a section requires an operation of unknown outcome,
+//     or a client that runs several processes. The frontier tries it.
+//   - If several operations of the replying owner are available, the frontier tries them
+//     before the reply: fences may depend on their order.
+//   - If several releases would do, the frontier takes the one that replies first: any other,
+//     even one of unknown outcome, can take effect later in its stead. This argument covers
+//     owners with no other available operation; releases of other owners are tried, too.
+//   - If anybody may release, all acquires are alike, and so are all releases. Then no section
+//     has to come early: in any legal order, the replying operation can change places with the
+//     first operation of its kind.
 //
-// Clients with one process each, and without operations of unknown outcome, leave one
-// situation at a time, so that the time is O(n log n).
+// If each client has one process and no operation has an unknown outcome, there is one
+// situation at a time, and the time is O(n log n).
 
-// mostSituations bounds how many situations are kept. Beyond it, the answer is Undecided.
+// mostSituations is the greatest number of situations that are kept. If there are more, the
+// answer is Undecided.
 const mostSituations = 512
 
-// situation is a state that the lock can be in.
+// situation is one possibility for the lock at a point of the history.
 type situation struct {
 	lock any
-	// early lists operations, ascending, that took effect before their replies, and those of
-	// unknown outcome that took effect.
+	// early lists, ascending, the operations that took effect before their replies, and the
+	// operations of unknown outcome that took effect.
 	early []int
 }
 
-// key identifies a situation.
+// key encodes early. Together with the lock's state, it identifies the situation.
 func (s situation) key() string {
 	var b strings.Builder
 	for _, i := range s.early {
@@ -80,10 +81,10 @@ type frontier struct {
 	all    []recording
 	now    []situation
 	owners map[int]*available
-	mixed  map[int]bool // owners for which available.mixed
+	mixed  map[int]bool // owners whose available operations are mixed
 	full   bool         // there were more than mostSituations
-	// stop says whether the time is over; stopped is its last answer. The search asks for each
-	// situation that it extends: one reply may have very many.
+	// stop reports whether the time is over; stopped is its last answer. The search calls
+	// stop for each situation that it extends, since one reply may extend very many.
 	stop    func() bool
 	stopped bool
 }
@@ -95,7 +96,7 @@ type event struct {
 	reply bool
 }
 
-// late reports whether the time is over, and keeps that it is.
+// late reports whether the time is over, and remembers it.
 func (f *frontier) late() bool {
 	f.stopped = f.stopped || f.stop()
 	return f.stopped
@@ -113,9 +114,9 @@ func eventsOf(all []recording) []event {
 	return events
 }
 
-// advance judges operations by the frontier. failed is the operation at whose reply they
-// became illegal; -1 if the answer is not Illegal. The lock begins in one of the states in
-// first.
+// advance judges operations by the frontier. failed is the operation whose reply made the
+// operations illegal; -1 if the answer is not Illegal. The lock begins in one of the states
+// in first.
 func advance(ctx context.Context, end time.Time, r *rules, first []any, all []recording) (answer Answer, failed int) {
 	f := frontier{rules: r, all: all, owners: map[int]*available{}, mixed: map[int]bool{}, stop: stopper(ctx, end)}
 	for _, lock := range first {
@@ -158,7 +159,7 @@ func (f *frontier) invoke(i int) {
 	f.mix(op.owner, a)
 }
 
-// forget makes an operation unavailable for good.
+// forget makes an operation unavailable for ever.
 func (f *frontier) forget(i int) {
 	op := &f.all[i]
 	a := f.owners[op.owner]
@@ -181,8 +182,9 @@ func (f *frontier) mix(owner int, a *available) {
 	}
 }
 
-// usable returns the operations that may take effect in the situation before the one that
-// replies. Of those of unknown outcome that are alike, it returns the first.
+// usable returns the available operations that have not taken effect in the situation,
+// except the replying one. Of equal operations of unknown outcome, it returns only the
+// first.
 func (f *frontier) usable(s situation, w *waiting, replying int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range w.certain {
@@ -199,7 +201,7 @@ func (f *frontier) usable(s situation, w *waiting, replying int) iter.Seq[int] {
 	}
 }
 
-// reply replaces the situations by those in which the operation has taken effect.
+// reply replaces the situations by those in which the replying operation has taken effect.
 func (f *frontier) reply(i int) {
 	var found gathering
 	for _, s := range f.now {
@@ -245,7 +247,7 @@ func (f *frontier) settle() {
 // gathering collects situations without duplicates.
 type gathering struct {
 	all []situation
-	of  map[any]map[string]bool // nil while there is at most one
+	of  map[any]map[string]bool // nil while there is at most one situation
 }
 
 func (g *gathering) add(s situation) {
@@ -266,8 +268,8 @@ func (g *gathering) add(s situation) {
 	}
 }
 
-// before returns the situations in which the operation i may reply: s, and those that early
-// sections, and early operations of i's owner, make of it.
+// before returns the situations in which the operation i may reply: s itself, and the
+// situations that follow from s by early sections and early operations of i's owner.
 func (f *frontier) before(s situation, i int) []situation {
 	own := f.owners[f.all[i].owner]
 	alone := own.simple() || f.rules.anyone
@@ -301,8 +303,8 @@ func (f *frontier) before(s situation, i int) []situation {
 	return g.all
 }
 
-// section returns the situations after an acquire and a release of one owner. The operation
-// replying is not part of it.
+// section returns the situations after an acquire and a release of one owner. Neither may
+// be the replying operation.
 func (f *frontier) section(s situation, a *available, replying int) (all []situation) {
 	for acquire := range f.usable(s, &a.acquires, replying) {
 		for _, held := range f.effect(s, acquire, replying) {
@@ -316,8 +318,8 @@ func (f *frontier) section(s situation, a *available, replying int) (all []situa
 	return all
 }
 
-// effect returns the situations after the operation i took effect, once those that it needs
-// did. The operation replying takes effect last, so that none needs it.
+// effect returns the situations after operation i took effect, preceded by the operations
+// that i needs. The replying operation takes effect last, so no operation needs it.
 func (f *frontier) effect(s situation, i, replying int) []situation {
 	op := &f.all[i]
 	if next, legal := f.rules.step(s.lock, op.action); legal {
@@ -335,13 +337,13 @@ func (f *frontier) effect(s situation, i, replying int) []situation {
 		}
 	}
 	if op.release {
-		own := f.owners[op.owner] // it has this release at least
+		own := f.owners[op.owner] // the owner has at least this release available
 		for acquire := range f.usable(s, &own.acquires, replying) {
 			if f.all[acquire].mode != op.mode {
 				continue
 			}
 			if try(acquire); f.rules.anyone {
-				break // all are alike, and this one replies first
+				break // all acquires are alike, and this one replies first
 			}
 		}
 		return all
@@ -352,9 +354,9 @@ func (f *frontier) effect(s situation, i, replying int) []situation {
 	return all
 }
 
-// freeing returns releases, one of which may come before the acquire a. Owners that have
-// nothing else available are interchangeable: of these it returns only the release that
-// replies first.
+// freeing returns the releases that may make way for the acquire a; one of them is enough.
+// Owners with no other available operation are interchangeable: of their releases it
+// returns only the one that replies first.
 func (f *frontier) freeing(s situation, a action, acquire, replying int) (all []int) {
 	best := -1
 	for _, b := range f.rules.blockers(s.lock, a) {

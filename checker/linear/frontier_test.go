@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// TestFrontierPorcupineAndEveryOrderAgree: also where one client runs several processes, and
-// where many operations have unknown outcomes. The frontier must decide all of these.
+// TestFrontierPorcupineAndEveryOrderAgree covers clients that run several processes, and
+// histories with many unknown outcomes. The frontier must decide all these histories.
 func TestFrontierPorcupineAndEveryOrderAgree(t *testing.T) {
 	for _, model := range names {
 		t.Run(model, func(t *testing.T) {
@@ -72,7 +72,7 @@ func frontierAgrees(d *rapid.T, model string, seen map[string]int) {
 	}
 }
 
-// inTurns is a history of n operations: clients that all wait for one lock and get it in turn.
+// inTurns returns n operations of clients that all wait for one lock and get it in turn.
 func inTurns(n, clients int) (ops []Operation) {
 	place, fence := 0, int64(0)
 	next := func() int { place++; return place - 1 }
@@ -92,7 +92,7 @@ func inTurns(n, clients int) (ops []Operation) {
 	return ops
 }
 
-// twoAtOnce changes a history in turns so that two clients hold the lock, near its end.
+// twoAtOnce changes such a history so that two clients hold the lock at once near its end.
 func twoAtOnce(ops []Operation) []Operation {
 	ops = slices.Clone(ops)
 	for i := len(ops) - 1; i > 0; i-- {
@@ -118,14 +118,14 @@ func TestLongHistoriesAreDecided(t *testing.T) {
 			ops = twoAtOnce(ops)
 		}
 		illegal := Check(t.Context(), m, map[string][]Operation{"L": ops}, 5*time.Minute)[0]
-		if illegal.Answer != Illegal || illegal.Conflict == nil { // minimal, if the machine was quick enough
+		if illegal.Answer != Illegal || illegal.Conflict == nil { // minimal only if the machine was quick enough
 			t.Errorf("%s: got %+v %+v, want Illegal with a conflict", model, illegal, illegal.Conflict)
 		}
 	}
 }
 
-// A section of another client must come before the acquire that a replying release needs: that
-// acquire's fence would be too great for the section's.
+// Another client's section must come before the acquire that a replying release needs:
+// otherwise the fence of that acquire would be too great for the section's fence.
 func TestFencesDecideWhichSectionComesFirst(t *testing.T) {
 	m, _ := ModelNamed("fenced-mutex")
 	r := m.rules(0)
@@ -143,8 +143,8 @@ func TestFencesDecideWhichSectionComesFirst(t *testing.T) {
 	}
 }
 
-// One reply in a wide history can have more to try than the limit allows: the search checks
-// its limit within a reply, not only between replies.
+// In a wide history, one reply can lead to more situations than the limit allows. The
+// search therefore checks its time limit also within a reply.
 func TestAWideHistoryEndsWithItsContext(t *testing.T) {
 	m, _ := ModelNamed("owner-aware-mutex")
 	r := m.rules(0)
@@ -172,8 +172,8 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 	m, _ := ModelNamed("owner-aware-mutex")
 	r := m.rules(0)
 	var all []Operation
-	// Each of many clients has an acquire that waits, and a release of unknown outcome: any of
-	// them may have held the lock for a moment, in any order.
+	// Each of many clients has a waiting acquire and a release of unknown outcome. Any of
+	// these clients may have held the lock for a moment, in any order.
 	for c := range 20 {
 		all = append(all, Operation{Client: c, Release: true, Call: c, Reply: -1, Perhaps: true})
 	}
@@ -186,8 +186,9 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck decides histories of n operations on every model: those of eight clients in
-// turns, and of two at once near the end. s/op grows with n, and no faster than n log n.
+// BenchmarkCheck decides histories of n operations on every model. In the legal ones, eight
+// clients take turns; in the illegal ones, two hold the lock at once near the end. s/op
+// grows no faster than n log n.
 func BenchmarkCheck(b *testing.B) {
 	for _, model := range names {
 		m, _ := ModelNamed(model)

@@ -40,12 +40,12 @@ func (a action) String() string {
 	return text
 }
 
-// state is the constraint of all states of models. States are values that compare with ==;
-// a step returns a new one.
+// state constrains the states of models. States are values that compare with ==; a step
+// returns a new state.
 type state interface {
 	comparable
 	fmt.Stringer
-	// step returns the state after a, and whether a is legal.
+	// step returns the state after a, and reports whether a is legal.
 	step(a action) (next any, legal bool)
 	// words returns the contents of the state for hashing: equal states have equal words.
 	words() []uint64
@@ -85,20 +85,20 @@ func model[S state](init S) porcupine.Model {
 // ModelNamed or ModelOf to get one.
 type Model struct {
 	Name string // "reentrant-mutex"
-	Doc  string // the orders that it allows, in one sentence
-	// Claims are the claims of a recipe that promises this kind of lock and nothing more.
+	Doc  string // which orders the model allows, in one sentence
+	// Claims are those of a recipe that promises this kind of lock and nothing more.
 	Claims history.Claims
 
 	build func(permits int) porcupine.Model
 	// rules returns the rules for Check, which judges recorded operations.
 	rules func(permits int) *rules
-	// counts: the model allows several acquires of one owner.
+	// counts: the model lets one owner acquire several times.
 	counts bool
-	// shared: the model may let several owners in.
+	// shared: the model may let several owners hold the lock together.
 	shared bool
 }
 
-// The models that need no number of permits.
+// These models need no number of permits.
 var (
 	mutexModel           = model(mutex(false))
 	ownedModel           = model(owned{})
@@ -114,8 +114,8 @@ func always(m porcupine.Model) func(int) porcupine.Model {
 
 func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permits: permits}) }
 
-// Models lists the kinds of locks that histories can be judged by. If two have the same
-// claims, ModelOf returns the later one.
+// Models lists the kinds of locks on which histories can be judged. If two models have the
+// same claims, ModelOf returns the later one.
 func Models() []Model {
 	return []Model{
 		{"mutex", "one owner at a time; it knows only held and free",
@@ -135,8 +135,7 @@ func Models() []Model {
 	}
 }
 
-// ModelNamed returns the model of that name: one of Models, or "semaphore:N" with at
-// least one permit.
+// ModelNamed returns the model with that name: one of Models, or "semaphore:N" with N ≥ 1.
 func ModelNamed(name string) (Model, bool) {
 	base, count, counted := strings.Cut(name, ":")
 	for _, m := range Models() {
@@ -158,8 +157,8 @@ func ModelNamed(name string) (Model, bool) {
 // kind is the part of a recipe's claims that determines its model.
 type kind struct{ reentrant, readWrite, fenced, permits bool }
 
-// kindOf drops claims that make no difference: a read-write lock lets its owner in again
-// anyway and counts no permits, and a semaphore lets its owner in again too.
+// kindOf drops claims that make no difference: read-write locks and semaphores let their
+// owner in again anyway, and a read-write lock counts no permits.
 func kindOf(c history.Claims) kind {
 	switch {
 	case c.ReadWrite:
@@ -181,8 +180,8 @@ func ModelOf(c history.Claims) Model {
 	return last
 }
 
-// unfenced returns the claims without Fenced, for judging holds: fences have an oracle of
-// their own.
+// unfenced returns the claims without Fenced, for judging holds only: a separate oracle
+// judges fences.
 func unfenced(c history.Claims) history.Claims {
 	c.Fenced = false
 	return c

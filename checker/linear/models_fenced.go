@@ -3,13 +3,13 @@ package linear
 import "fmt"
 
 // The models of locks whose grants carry fencing tokens. Each token must be greater than
-// every one before it. If the duration of a grant is unknown, the grant ends as soon as it
-// is made, and the model judges fences only.
+// every earlier token. If the duration of a grant is unknown, the grant ends as soon as it
+// begins, and the model judges only its fence.
 
 // fenced is an owner-aware mutex with a fence.
 type fenced struct {
 	owned
-	fence int64 // the greatest fence that was given
+	fence int64 // the greatest fence so far
 }
 
 func (f fenced) step(a action) (any, bool) {
@@ -32,7 +32,7 @@ func (f fenced) String() string  { return fmt.Sprintf("%s, fence %d", f.owned, f
 // its own fence again, unless another owner has got a fence since.
 type reentrantFenced struct {
 	reentrant
-	fence int64 // the greatest fence that was given
+	fence int64 // the greatest fence so far
 	by    int   // the owner of that fence
 }
 

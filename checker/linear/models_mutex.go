@@ -4,7 +4,7 @@ import "fmt"
 
 // The models of locks that one owner holds at a time.
 
-// mutex knows only held and free, and lets anybody release.
+// mutex is either held or free, and lets anybody release it.
 type mutex bool
 
 func (m mutex) step(a action) (any, bool) { return mutex(!a.release), bool(m) == a.release }
@@ -21,7 +21,7 @@ func (m mutex) String() string {
 	return "free"
 }
 
-// owned lets only its owner release, and nobody acquire while it is held.
+// owned lets nobody acquire it while it is held, and only its owner release it.
 type owned struct {
 	held  bool
 	owner int

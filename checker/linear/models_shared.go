@@ -11,8 +11,8 @@ import (
 
 // The models of locks that several owners may hold together.
 
-// readWrite lets readers in together and a writer alone. An owner does not block itself.
-// The state holds the writer, the writer's depth, and the readers.
+// readWrite lets readers share the lock, but a writer holds it alone. An owner does not
+// block itself. The state holds the writer, the number of its acquires, and the readers.
 type readWrite struct {
 	writer, depth int
 	readers       crew
@@ -66,8 +66,8 @@ func (w readWrite) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// semaphore lets as many owners in together as it has permits. An owner takes one permit,
-// however often it acquires.
+// semaphore lets as many owners share the lock as it has permits. An owner takes one
+// permit, however often it acquires.
 type semaphore struct {
 	permits int
 	inside  crew

@@ -15,7 +15,7 @@ func TestModelsArePureAndDescribeThemselves(t *testing.T) {
 		model porcupine.Model
 		acts  []action
 		state string
-		legal bool // of the last
+		legal bool // whether the last action is legal
 	}{
 		{mutexModel, []action{{owner: 1}}, "held", true},
 		{mutexModel, []action{{owner: 1}, {owner: 2, release: true}}, "free", true},

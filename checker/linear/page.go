@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxPicture is the greatest number of holds that are drawn. Of a longer history, the
-	// chunks that porcupine rejects are drawn.
+	// maxPicture is the greatest number of holds that are drawn. If a history has more,
+	// only the chunks that porcupine rejects are drawn, if there are any.
 	maxPicture = 400
-	// pictureLimit is the time for finding the linearizations that are drawn.
+	// pictureLimit is the time limit for finding the linearizations to draw.
 	pictureLimit = 3 * time.Second
 
 	faultColor = "#fde0c5"
@@ -29,17 +29,17 @@ const (
 	holdColor  = "#d7ead2"
 )
 
-// WindowWords describes a fault's window, given its state when it was opened and when it
-// was closed; closed is nil if it was never closed.
+// WindowWords describes a fault's window from its state when it opened and its state when
+// it closed; closed is nil if it never closed.
 type WindowWords func(opened history.Window, closed *history.Window) string
 
-// Page is porcupine's picture of a history, as one HTML page. It shows the acquires and
-// releases of every client with their (partial) linearizations, the believed holds, and
-// the fault windows and events of the nemesis as annotations. Times are nanoseconds since
-// the trial's start. For a history too long to draw it shows the parts that porcupine
-// rejects or, if there are none, the beginning.
+// Page is porcupine's picture of a history, as one HTML page. It shows every client's
+// acquires and releases with their (partial) linearizations, the believed holds, and the
+// nemesis' fault windows and events as annotations. Times are nanoseconds since the trial's
+// start. If the history is too long to draw, the page shows the parts that porcupine
+// rejects; if it rejects none, the page shows the beginning.
 type Page struct {
-	Claims  history.Claims // they determine the model
+	Claims  history.Claims // the claims determine the model
 	Spans   map[string][]Span
 	Ops     []history.Op
 	Windows WindowWords
@@ -75,10 +75,10 @@ func (g Page) Draw(w io.Writer) error {
 	return err
 }
 
-// Drawable returns the claims whose model draws the history without an illegal fence. They
-// are c, or c without fences. A client may learn of its grant only after a later grant has
-// come and gone. This breaks no promise, but its fence comes too late for a picture that
-// has both holds and fences.
+// Drawable returns claims whose model can draw the history without marking a fence as
+// illegal: c itself, or c without fences. A client may learn of its grant only after a
+// later grant has come and gone. This breaks no promise, but a picture with both holds and
+// fences would show the client's fence too late.
 func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) history.Claims {
 	m := ModelOf(c)
 	end := endOf(ctx, pictureLimit)
@@ -97,7 +97,7 @@ func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) h
 	return c
 }
 
-// picture collects the operations and notes to draw.
+// picture collects the operations and annotations to draw.
 type picture struct {
 	Model
 	model   porcupine.Model
@@ -161,8 +161,8 @@ func (p *picture) chunk(lock string, c []Span) {
 	p.parts = append(p.parts, ops)
 }
 
-// nemesisNotes returns annotations for the fault windows, in a lane for each fault and
-// target, and for the events of the nemesis.
+// nemesisNotes returns annotations for the fault windows and for the events of the nemesis.
+// Windows get one lane per fault and target.
 func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]porcupine.Annotation, error) {
 	pairs, err := history.Pairs(ops)
 	if err != nil {
@@ -178,7 +178,7 @@ func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]por
 		if pair.Complete != nil && pair.Complete.Window != nil {
 			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
 			if pair.Complete.Window.Hangs() {
-				to = end // the client hangs on
+				to = end // the client is still hanging
 			}
 		} else {
 			told = words(*w, nil)

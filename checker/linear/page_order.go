@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The line of porcupine's page that has its data.
+// dataBegins and dataEnds delimit the data in porcupine's page, which stands in one line.
 var dataBegins, dataEnds = []byte("const data = "), []byte("\n")
 
 // step is an operation of a partial linearization.
@@ -19,7 +19,7 @@ type step struct {
 }
 
 // ordered returns porcupine's page with its partial linearizations in a fixed order, the
-// longest first. Porcupine takes them out of a map, so that the page of one history would
+// longest first. Porcupine iterates over a map, so the page of one history would otherwise
 // differ from run to run.
 func ordered(page []byte) ([]byte, error) {
 	before, rest, found := bytes.Cut(page, dataBegins)
@@ -31,7 +31,7 @@ func ordered(page []byte) ([]byte, error) {
 		Partitions []struct {
 			History               json.RawMessage
 			PartialLinearizations [][]step
-			Largest               map[int]int // by operation: its longest linearization
+			Largest               map[int]int // by operation: the place of its longest linearization
 		}
 		Annotations json.RawMessage
 	}

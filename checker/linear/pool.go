@@ -15,26 +15,26 @@ import (
 
 // How operations of unknown outcome are modelled.
 //
-// An operation that ended with info, or never ended, takes effect at any time from its
-// invocation on, or never. If it stayed open to the end of the history, it would be
-// concurrent with all that follows, and porcupine would have to try every subset of such
-// operations. Therefore it is not an operation here. Instead, its invocation adds its
-// effect to a pool, which is part of the model's state. An operation that did happen may
-// first take the effects that it needs out of the pool:
+// An operation that ended with info, or never ended, takes effect at any time after its
+// invocation, or never. If such an operation stayed open to the end of the history, it
+// would be concurrent with all later operations, and porcupine would have to try every
+// subset of such operations. Therefore it is not an operation here. Instead, its invocation
+// adds its effect to a pool, which is part of the model's state. An operation that happened
+// may first take the effects that it needs out of the pool:
 //
 //   - an acquire that is not legal takes a release of an owner that is in its way;
 //   - a release that is not legal takes an acquire of its owner.
 //
-// Other effects can stay in the pool: if the operation does not need an effect, that
-// effect can happen later, or not at all. Whether an acquire is legal depends on the holds
-// of others: fewer acquires mean fewer holds, and a release that is not taken now is left
-// for a later operation. Whether a release is legal depends on its owner's holds alone.
-// There is one exception, rules.kept: an owner that re-enters gets its old fence again
-// only if it still holds the lock, so that a release that would free the lock has two
-// outcomes.
+// Other effects can stay in the pool: an effect that the operation does not need can happen
+// later, or never. Whether an acquire is legal depends on the holds of others: fewer
+// acquires mean fewer holds, and a release that stays in the pool is left for a later
+// operation. Whether a release is legal depends on its owner's holds alone. There is one
+// exception, rules.kept: an owner that acquires again gets its old fence only if it still
+// holds the lock. So a release that would free the lock has two outcomes: the owner may or
+// may not have acquired once more before.
 //
 // If an operation could take one of several effects, the model tries each: it is
-// nondeterministic. An effect that is never taken never happened.
+// nondeterministic. An effect that no operation takes never happened.
 
 // lot is a number of equal effects in a pool.
 type lot struct {
@@ -74,7 +74,7 @@ func poolOf(all []lot) pool {
 	return pool(b)
 }
 
-// with returns the pool with n more of a; n may be negative.
+// with returns the pool after adding n effects a; n may be negative.
 func (p pool) with(a action, n int) pool {
 	all := p.lots()
 	i, found := slices.BinarySearchFunc(all, a, func(l lot, a action) int { return compareActions(l.action, a) })
@@ -97,7 +97,7 @@ func compareActions(a, b action) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.fence, b.fence))
 }
 
-// prospect is a possible state of the lock, with the effects that may still happen.
+// prospect is a possible state of the lock, plus the effects that may still happen.
 type prospect struct {
 	lock any
 	pool pool
@@ -115,7 +115,7 @@ func (w prospect) String() string {
 	return text
 }
 
-// stride is an operation as porcupine sees it: an operation that happened, or the
+// stride is an operation in porcupine's input: an operation that happened, or the
 // invocation of one that perhaps happened.
 type stride struct {
 	action
@@ -129,8 +129,8 @@ func (s stride) String() string {
 	return s.action.String()
 }
 
-// prospects is the set of possible states of the lock, without duplicates and without
-// prospects that another covers.
+// prospects is the set of possible prospects. It has no duplicates and no prospects that
+// another prospect covers.
 type prospects []prospect
 
 // covers reports whether every operation that can follow o can also follow p.
@@ -178,8 +178,8 @@ func (r *rules) hash(p prospect) uint64 {
 	return h.Sum64()
 }
 
-// model returns the rules as a porcupine model whose states are sets of prospects. The
-// lock begins in one of the states in first.
+// model returns the rules as a porcupine model whose states are sets of prospects. The lock
+// begins in one of the states in first.
 func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
@@ -217,8 +217,8 @@ func (r *rules) follow(p prospect, in stride) []prospect {
 	return r.after(p, in.action)
 }
 
-// after returns the possible prospects after the operation a. It takes an effect out of
-// the pool only if a needs it.
+// after returns the possible prospects after the operation a. It takes an effect out of the
+// pool only if a needs the effect.
 func (r *rules) after(w prospect, a action) []prospect {
 	next, legal := r.step(w.lock, a)
 	if legal {
@@ -241,8 +241,8 @@ func (r *rules) after(w prospect, a action) []prospect {
 	return all
 }
 
-// keeping returns the prospects in which the release a does not free the lock, because its
-// owner had entered once more before.
+// keeping returns the prospects in which the release a does not free the lock, because an
+// acquire from the pool let its owner in once more.
 func (r *rules) keeping(w prospect, a action) []prospect {
 	if !r.kept || !a.release {
 		return nil

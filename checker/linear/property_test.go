@@ -14,9 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The definition lets a release stay open to infinity. Every shorter interval that contains
-// the canonical points must give the same answer, and so must the intervals and chunks that
-// the checker uses.
+// By definition a release stays open to infinity. Shorter intervals that contain the
+// canonical points must give the same answer, and so must the intervals and chunks that the
+// checker uses.
 func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	for seed := range uint64(1500) {
 		e := histories.Random(seed)
@@ -57,7 +57,7 @@ func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	}
 }
 
-// pairsOf returns the pairs of a history that is possible.
+// pairsOf returns the pairs of a possible history.
 func pairsOf(t testing.TB, e history.Evidence) []history.Pair {
 	t.Helper()
 	pairs, err := history.Pairs(e.Ops)
@@ -72,7 +72,7 @@ func spansOf(t testing.TB, e history.Evidence) map[string][]Span {
 	return Spans(e, pairsOf(t, e))
 }
 
-// grantsOf bounds each grant by its entries.
+// grantsOf returns each grant with the indices of its entries as bounds.
 func grantsOf(t testing.TB, e history.Evidence) map[string][]Grant {
 	t.Helper()
 	byLock := map[string][]Grant{}
@@ -85,7 +85,7 @@ func grantsOf(t testing.TB, e history.Evidence) map[string][]Grant {
 	return byLock
 }
 
-// naive gives every operation the interval of the definition, in real times.
+// naive gives every operation its full interval as in the definition, in real times.
 func naive(all []Span) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for _, s := range all {
@@ -123,8 +123,8 @@ func TestEveryModelThatAppliesGivesTheSameAnswer(t *testing.T) {
 	}
 }
 
-// If so many grants are concurrent that the search would be long, they are shrunk to
-// instants. That must change no answer.
+// If many grants are concurrent, they are shrunk to instants to keep the search short. That
+// must change no answer.
 func TestShrinkingGrantsToInstantsChangesNoAnswer(t *testing.T) {
 	for seed := range uint64(6000) {
 		e := histories.Random(seed)

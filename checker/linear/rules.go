@@ -9,30 +9,31 @@ import (
 )
 
 // The rules judge recorded operations. They are the sequential specifications of the
-// models, and also name the owners that block an acquire. They are stricter than the
-// models of believed holds in two points, like the published models of this kind (see
-// Jepsen's tests of Hazelcast). In a semaphore every acquire takes a permit. A fenced lock
-// that was free gives a greater fence to its last owner too.
+// models, and they also name the owners that block an acquire. Like the published models of
+// this kind (see Jepsen's tests of Hazelcast), they are stricter than the models of
+// believed holds in two points. In a semaphore every acquire takes a permit. A fenced lock
+// that was free gives a greater fence even to its last owner.
 
-// rules are a sequential specification. The lock's states compare with ==.
+// rules is a sequential specification. The lock's states compare with ==.
 type rules struct {
 	init any
 	step func(lock any, a action) (next any, legal bool)
-	// blockers returns releases, one of which has to come before the acquire a.
+	// blockers returns releases. At least one of them must come before the acquire a.
 	blockers func(lock any, a action) []action
 	words    func(lock any) []uint64
-	// greatest returns the greatest fence that was given; nil for a lock without fences.
+	// greatest returns the greatest fence so far; it is nil for a lock without fences.
 	greatest func(lock any) int64
 	modes    bool // a read-write lock
-	// anywhere lists the states that a lock may have in the middle of a history. Fewer
-	// than depth releases follow that point. It is nil, or returns nil, if there are too
-	// many states.
+	// anywhere lists the states that the lock may have in the middle of a history, if fewer
+	// than depth releases follow and only these owners act. It is nil, or returns nil, if
+	// there are too many states.
 	anywhere func(owners []int, depth int) []any
-	// anyone: it does not matter which client acquires or releases.
+	// anyone: clients are not distinguished, so that anybody may release.
 	anyone bool
-	// kept: an acquire may depend on whether its owner already holds the lock.
+	// kept: the result of an acquire may depend on whether its owner already holds the
+	// lock.
 	kept bool
-	// stricter are rules that allow less and are faster to decide; nil for none.
+	// stricter rules allow less and decide faster; nil for none.
 	stricter *rules
 }
 
@@ -77,7 +78,7 @@ func ownedRules(int) *rules {
 	return r
 }
 
-// heldBy lists states of a lock: free, and held by each owner at each depth from 1 to
+// heldBy lists the free state, and for each owner the held states at each depth from 1 to
 // depth.
 func heldBy(owners []int, depth int, held func(owner, depth int) any, free any) []any {
 	all := []any{free}
@@ -120,8 +121,8 @@ func fencedRules(int) *rules {
 	return fencedBy(r, greatest, func(lock any, _ action) int64 { return greatest(lock) + 1 })
 }
 
-// regranted is a reentrant fenced mutex that always gives a greater fence after it was
-// free.
+// regranted is a reentrant fenced mutex. Whenever it is free, its next fence must be
+// greater than all earlier fences.
 type regranted struct{ reentrantFenced }
 
 func (g regranted) step(a action) (any, bool) {
@@ -134,7 +135,7 @@ func (g regranted) step(a action) (any, bool) {
 
 func reentrantFencedRules(int) *rules {
 	r := rulesOf(regranted{}, func(g regranted, a action) []action {
-		if g.owner == a.owner { // only the fence blocks this acquire
+		if g.owner == a.owner { // the owner does not block itself: only the fence can be illegal
 			return nil
 		}
 		return g.frees()
@@ -192,10 +193,10 @@ func readWriteRules(int) *rules {
 	return r
 }
 
-// mostCrews is the greatest number of states that are tried in the middle of a history.
+// mostCrews is the greatest number of multisets that crews lists.
 const mostCrews = 500
 
-// crews lists the multisets that contain each owner at most that many times, the empty one
+// crews lists the multisets that contain each owner at most `most` times, the empty one
 // first. It returns nil if there are more than mostCrews.
 func crews(owners []int, most int) []crew {
 	all := []crew{""}

@@ -8,15 +8,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Span is one successful acquire as porcupine's side reads the history: its invocation,
-// its ok, and the end of its owner's belief. Spans are derived independently of the
-// sweep's holds, from the pairs and per owner, so that the two do not share mistakes.
+// Span is one successful acquire in porcupine's reading of the history: its invocation, its
+// ok, and the end of its owner's belief. Spans do not share code with the sweep's holds, so
+// that the two do not share mistakes: they are derived from the pairs of operations, per
+// owner.
 type Span struct {
 	Owner           int
 	Mode            history.Mode
-	Invoke, OK, End time.Duration // End is Forever if nothing ended it
-	Why             string        // what ended it, in words
-	Entry           int           // index of the acquire's ok; of the first acquire if merged
+	Invoke, OK, End time.Duration // End is Forever if nothing ended the belief
+	Why             string        // what ended the belief, in words
+	Entry           int           // index of the acquire's ok; for merged spans, of the first acquire's ok
 	Fence           int64         // the fence that the acquire returned
 }
 
@@ -31,15 +32,15 @@ const Forever = time.Duration(1<<63 - 1)
 type diary struct {
 	acquires, releases, extends []*history.Pair
 	// matched[i] is the time at which the release of acquires[i] was invoked; Forever if
-	// it was not.
+	// there was no release.
 	matched []time.Duration
 }
 
-// fate lists the events that befell a client: crash, losses and clock changes.
+// fate lists the events that happened to a client: a crash, losses and clock changes.
 type fate struct {
 	crash   *history.Op
 	losses  []history.Op
-	changes []history.Op // changes of its wall clock
+	changes []history.Op // changes of the client's wall clock
 }
 
 type owner struct {
@@ -48,8 +49,8 @@ type owner struct {
 	mode   history.Mode
 }
 
-// Spans returns the believed acquires of a history, per lock in order of OK. The pairs are
-// those that history.Pairs returns for its entries.
+// Spans returns the believed acquires of a history, per lock and in order of OK. The pairs
+// must be those that history.Pairs returns for the history's entries.
 func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
 	fates := fatesOf(e)
 	diaries := map[owner]*diary{}
@@ -126,7 +127,7 @@ func fatesOf(e history.Evidence) map[int]fate {
 	return fates
 }
 
-// note adds an operation to the diary, unless it came after the client's crash.
+// note adds an operation to the diary, unless it took effect after the client's crash.
 func (d *diary) note(p *history.Pair, f fate) {
 	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {
@@ -145,14 +146,14 @@ func (d *diary) note(p *history.Pair, f fate) {
 	}
 }
 
-// match matches each release with an acquire: the latest unreleased ok acquire with the
-// same token, or else the latest one. A release whose token belongs only to an acquire of
-// unknown outcome matches none.
+// match matches each release with the latest unreleased ok acquire that has the same token.
+// If there is none, it takes the latest unreleased ok acquire, unless the token belongs to
+// an acquire of unknown outcome: then the release matches none.
 func (d *diary) match() {
 	slices.SortFunc(d.acquires, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	slices.SortFunc(d.extends, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	d.matched = make([]time.Duration, len(d.acquires))
-	var owed []int // indices of ok acquires that wait for a release, latest last
+	var owed []int // indices of ok acquires without a release yet, in order
 	unsure := map[string]bool{}
 	next := 0
 	for _, r := range d.releases {
@@ -185,14 +186,14 @@ func (d *diary) match() {
 	}
 }
 
-// claim is a period for which a deadline lets an owner believe. invoke and ok are the
-// times of the operation that began it; end is the time at which the deadline passes on
-// the owner's clock.
+// claim is a period in which a deadline lets an owner believe that it holds the lock.
+// invoke and ok are the times of the operation that began the period. end is the time at
+// which the deadline passes on the owner's clock.
 type claim struct{ invoke, ok, end time.Duration }
 
-// claimed returns the periods for which the acquire p and the extensions after it claim
-// the lock, by the client's clock. An extension that was answered before the end of the
-// last period moves that end; a later one begins a new period.
+// claimed returns the periods for which the acquire p and the later extensions claim the
+// lock by the client's clock. An extension that is answered before the last period ends
+// prolongs this period; a later answer begins a new period.
 func (d *diary) claimed(p *history.Pair, f fate) []claim {
 	due := p.Lease().Deadline
 	if due == 0 {
@@ -214,8 +215,8 @@ func (d *diary) claimed(p *history.Pair, f fate) []claim {
 	return all
 }
 
-// cutoff returns the time at which the client crashed or was told that it lost the lock
-// that it acquired with p; Forever if neither happened.
+// cutoff returns the earlier of two times: the client's crash, and the notice that the
+// client lost the lock that it had acquired with p. It returns Forever if neither happened.
 func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
 	end := Forever
 	if f.crash != nil {
@@ -231,8 +232,8 @@ func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Durat
 	return end
 }
 
-// reaches returns the first instant, at or after since, at which the wall clock shows due
-// or more. It goes through the stretches between changes of the clock.
+// reaches returns the first instant, not before since, at which the client's wall clock
+// shows due or more. It goes through the periods between changes of the clock.
 func (f fate) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {

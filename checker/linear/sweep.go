@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Hold is one span of time during which a client believed that it held a lock, as the
-// sweep reads the history.
+// Hold is one period in which a client believed that it held a lock, in the sweep's reading
+// of the history.
 type Hold struct {
 	Lock     string
 	Client   int
@@ -19,33 +19,33 @@ type Hold struct {
 	From, To time.Duration
 }
 
-// Overlap is a forbidden overlap of holds. The holds are identified by their places in the
-// slice that was passed to Sweep.
+// Overlap is a forbidden overlap of holds. It identifies holds by their places in the slice
+// that was passed to Sweep.
 type Overlap struct {
 	Later, Earlier int
-	// Beside lists all holds that were open before Later, if several owners may hold the
-	// lock. Then Earlier is the first of them.
+	// Beside lists the other clients' holds that were open when Later began, if the lock
+	// has several permits. Earlier is then the first of them.
 	Beside []int
 	Until  time.Duration // when the overlap ended
 }
 
-// maxOverlaps is the greatest number of overlaps that a sweep lists: with k clients that
-// all believe they hold the lock, each grant adds k overlaps.
+// maxOverlaps is the greatest number of overlaps that a sweep lists: if k clients all
+// believe that they hold the lock, the next grant adds k overlaps.
 const maxOverlaps = 10_000
 
 // Overlaps is the result of a sweep.
 type Overlaps struct {
 	List  []Overlap       // in order of Later, at most 10,000
-	Total int             // the number of all overlaps
+	Total int             // the number of overlaps, listed or not
 	Locks map[string]bool // the locks with overlaps
 }
 
-// Sweep finds all overlaps among holds, which must be in order of From, of locks with that
-// many permits. Overlap is strict: a hold that begins in the instant in which another ends
-// does not overlap with it. With several permits, a hold that exceeds them conflicts with
-// all open holds together.
+// Sweep finds all overlaps among the holds of locks with that many permits. The holds must
+// be in order of From. A hold that begins at the instant at which another one ends does not
+// overlap with it. With several permits, a hold that exceeds the permits conflicts with all
+// open holds together.
 //
-// It takes O(n log n), plus the time for listing the overlaps.
+// Sweep takes O(n log n) time, plus the time for listing the overlaps.
 func Sweep(holds []Hold, permits int) Overlaps {
 	found := Overlaps{Locks: map[string]bool{}}
 	active := map[string]*present{}
@@ -74,7 +74,7 @@ func Sweep(holds []Hold, permits int) Overlaps {
 	return found
 }
 
-// placed is a hold and its place among the holds.
+// placed is a hold with its place among the holds.
 type placed struct {
 	Hold
 	place int
@@ -82,8 +82,8 @@ type placed struct {
 
 func byPlace(a, b placed) int { return cmp.Compare(a.place, b.place) }
 
-// present holds the open holds of one lock at the sweep's position. Readers are kept apart
-// from all others, since readers do not conflict with readers.
+// present holds one lock's holds that are open at the sweep's position. Readers are
+// separate, since they do not conflict with each other.
 type present struct {
 	readers, others crowd
 }
@@ -102,8 +102,8 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the overlaps of h with the open holds. Permits apply only to locks
-// without modes.
+// against counts the overlaps of h with the open holds. With several permits there is at
+// most one, with all open holds together. A lock with several permits has no modes.
 func (p *present) against(h placed, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {
@@ -141,8 +141,8 @@ func (p *present) list(h placed, found *Overlaps) {
 	}
 }
 
-// crowded returns the overlap of h, which exceeds the permits, with all open holds. It
-// ends when so many owners have left that the permits suffice again.
+// crowded returns the overlap of h, which exceeds the permits, with all open holds. The
+// overlap ends when enough owners have left for the permits to suffice.
 func (p *present) crowded(h placed, permits int) Overlap {
 	last := map[int]time.Duration{h.Client: h.To} // by owner: the end of its last hold
 	var beside []placed
@@ -161,7 +161,7 @@ func (p *present) crowded(h placed, permits int) Overlap {
 	return o
 }
 
-// crowd is a heap of holds by To, with a count of the holds of each client.
+// crowd is a heap of holds ordered by To, with the number of holds per client.
 type crowd struct {
 	holds []placed
 	of    map[int]int
@@ -186,7 +186,7 @@ func (c *crowd) leave(now time.Duration) {
 
 func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
 
-// owners counts the other clients that have a hold.
+// owners counts the clients, other than but, that have a hold.
 func (c *crowd) owners(but int) int {
 	n := len(c.of)
 	if c.of[but] > 0 {

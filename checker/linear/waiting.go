@@ -2,11 +2,11 @@ package linear
 
 import "slices"
 
-// available are the operations of one owner that were invoked and may take effect.
+// available is the set of one owner's invoked operations that may still take effect.
 type available struct{ acquires, releases waiting }
 
-// waiting are available operations of one kind: certain ones in order of their replies, and
-// those of unknown outcome in piles of equal ones.
+// waiting lists available operations of one kind: certain operations in order of their
+// replies, and operations of unknown outcome in piles of equal ones.
 type waiting struct {
 	certain []int
 	perhaps []pile
@@ -47,7 +47,7 @@ func (w *waiting) drop(a action, op int) {
 	}
 }
 
-// without removes an operation, mostly the first.
+// without removes an operation, which is mostly the first.
 func without(ops []int, op int) []int {
 	switch at := slices.Index(ops, op); {
 	case at == 0:
@@ -65,12 +65,12 @@ func (a *available) of(release bool) *waiting {
 	return &a.acquires
 }
 
-// simple: nothing but one certain operation is available.
+// simple reports whether exactly one operation is available and its outcome is certain.
 func (a *available) simple() bool {
 	return a.acquires.len()+a.releases.len() == 1 && len(a.acquires.perhaps)+len(a.releases.perhaps) == 0
 }
 
-// mixed: a section may be due, of which one part is certain.
+// mixed reports whether an acquire and a release are available and at least one is certain.
 func (a *available) mixed() bool {
 	return a.acquires.len() > 0 && a.releases.len() > 0 && len(a.acquires.certain)+len(a.releases.certain) > 0
 }

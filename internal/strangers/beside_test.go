@@ -12,7 +12,7 @@ import (
 )
 
 // The scripts of a lock whose key's name is computed from ARGV[1]; no command names the key.
-// ARGV[2] the token, ARGV[3] milliseconds.
+// ARGV[2] is the token, ARGV[3] the TTL in milliseconds.
 var (
 	obtainNamed  = redis.NewScript(`return redis.call('set', 'lock:' .. ARGV[1], ARGV[2], 'NX', 'PX', ARGV[3])`)
 	releaseNamed = redis.NewScript(`
@@ -23,14 +23,14 @@ end
 return 0`)
 )
 
-// obtainOnRecord takes the key if it is free, and notes who asked, let in or not.
-// KEYS[1] the lock, KEYS[2] who asked last; ARGV[1] the token, ARGV[2] milliseconds.
+// obtainOnRecord takes the key if it is free. It records the asking client even if it refuses.
+// KEYS[1] is the lock, KEYS[2] the record; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var obtainOnRecord = redis.NewScript(`
 redis.call('set', KEYS[2], ARGV[1])
 return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
 
-// leave shortens the key's life to ARGV[2], or deletes the key if that is 0.
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+// leave shortens the key's TTL to ARGV[2] milliseconds, or deletes the key if ARGV[2] is 0.
+// KEYS[1] is the lock; ARGV[1] is the token.
 var leave = redis.NewScript(`
 if redis.call('get', KEYS[1]) ~= ARGV[1] then
   return 0
@@ -40,7 +40,7 @@ if tonumber(ARGV[2]) > 0 then
 end
 return redis.call('del', KEYS[1])`)
 
-// beside are locks with a second key, and locks whose key is not named by their commands.
+// beside are locks with a second key, and locks whose commands do not name the key.
 func beside() []Stranger {
 	return []Stranger{
 		{ID: "permit-left", Doc: "two permits that were set up beforehand: DECR takes one, and INCR gives it back, but nobody gives back what a dead owner had",
@@ -49,13 +49,13 @@ func beside() []Stranger {
 		{ID: "last-asker", Doc: "who asks overwrites a record beside the lock that says who asked last", Right: true, bind: of(lastAsker)},
 		{ID: "last-owner", Doc: "each owner leaves its name beside the lock, and nobody removes it", Right: true, bind: of(lastOwner)},
 		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: a release within so long leaves the key until then", Right: true,
-			// A client that waits may wait for several of these keys, one after the other.
+			// A waiting client may have to wait for several of these keys in turn.
 			promises: func(c *history.Claims, _ int) { c.Recovery += 3 * leastFor },
 			bind:     of(atLeastFor)},
 	}
 }
 
-// countDown takes a permit of those that are left.
+// countDown takes one of the remaining permits.
 func countDown(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
@@ -97,7 +97,7 @@ func lastAsker(l lease) locks.Lock {
 	}
 }
 
-// lastOwner takes the lock first and leaves its name then.
+// lastOwner takes the lock first and then writes its name.
 func lastOwner(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
@@ -111,7 +111,7 @@ func lastOwner(l lease) locks.Lock {
 	}
 }
 
-// leastFor is how long the key stays at least.
+// leastFor is the minimum time for which the key stays.
 const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {

@@ -11,7 +11,7 @@ import (
 )
 
 // A campaign with --expect ends with exit code 1 if a lock without declared flaws grants
-// everybody, even with few trials and without shrinking.
+// every acquire. It does so even with few trials and without shrinking.
 func TestWhoGrantsEverybodyEndsACampaignWithOne(t *testing.T) {
 	const id = "grants-everybody"
 	i := slices.IndexFunc(All(), func(s Stranger) bool { return s.ID == id })

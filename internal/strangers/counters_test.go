@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of locks that count who asked: the first of them has the lock.
-// KEYS[1] the counter, KEYS[2] whose it is; ARGV[1] the token, ARGV[2] milliseconds.
+// The scripts of locks that count the asking clients: the first one has the lock.
+// KEYS[1] is the counter, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in
+// milliseconds.
 var (
 	countOwned = redis.NewScript(`
 if redis.call('incr', KEYS[1]) ~= 1 then

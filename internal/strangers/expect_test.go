@@ -9,46 +9,47 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 )
 
-// promised is the expected verdicts on a lock. None may be unknown unless unseen is set.
+// promised holds the expected verdicts on a lock. None may be unknown unless unseen or ends
+// is set.
 type promised struct {
-	// may is what may be violated; under chaos all of it.
+	// may lists the permitted violations. Under chaos all of them are permitted.
 	may []may
-	// rows are what has to be found.
+	// rows lists the required results.
 	rows []row
-	// unseen: its grants cannot be observed, so that nobody knows whether others remove
-	// them.
+	// unseen: its grants cannot be observed, so that ownership may be unknown.
 	unseen bool
-	// ends: the run may end while a lease still lasts that a clock jump prolonged. Then
-	// liveness is unknown.
+	// ends: under chaos, the run may end while a lease still lasts that a clock jump
+	// prolonged. Then liveness is unknown.
 	ends bool
-	// slow: of its named schedules only one in this many runs; 0 = 1.
+	// slow: of the named schedules that would otherwise run, only one in so many runs; 0
+	// means all of them.
 	slow int
-	// odd is another lease time to try the lock with; 0 = none.
+	// odd is a second lease time for the lock; 0 for none.
 	odd time.Duration
-	// hold is the mean duration of its critical sections; 0 = the usual one.
+	// hold is the mean duration of its critical sections; 0 for the default.
 	hold time.Duration
 }
 
-// may lets oracles be violated by a cause under some faults; no faults = under any.
+// may permits oracles to find this cause under some faults; without faults, under any.
 type may struct {
 	oracles []string
 	cause   checker.Cause
 	faults  []string
 }
 
-// row says what an oracle finds under a fault: in some trial, or, if the row names
-// a schedule, in that one. A drawn trial is named by the campaign's seed and its
-// number: 7/0.
+// row states what an oracle finds under a fault: in at least one trial or, if the row names
+// a schedule, in that trial. A random trial is named by the campaign seed and the trial's
+// number, such as 7/0.
 type row struct {
 	fault, oracle string
 	result        checker.Result
-	causes        []checker.Cause // of a violation: one of these
-	forever       bool            // somebody is blocked for ever
-	workload      string          // "" = any
+	causes        []checker.Cause // if violated: by one of these
+	forever       bool            // a client is blocked for ever
+	workload      string          // "" for any
 	schedule      string
 }
 
-// String is "liveness violated by no-expiry for ever under client-crash".
+// String returns a text like "liveness violated by no-expiry for ever under client-crash".
 func (r row) String() string {
 	text := fmt.Sprintf("%s %s", r.oracle, r.result)
 	if len(r.causes) > 0 {
@@ -64,12 +65,12 @@ func (r row) String() string {
 	return text
 }
 
-// names says whether the row is about that trial.
+// names reports whether the row concerns that trial.
 func (r row) names(t seeded) bool {
 	return r.fault == t.Fault && (r.workload == "" || r.workload == t.Workload) && (r.schedule == "" || r.schedule == t.number())
 }
 
-// meets says whether an answer is what the row wants.
+// meets reports whether an answer is the result that the row requires.
 func (r row) meets(a answer) bool {
 	if a.Oracle != r.oracle || a.Result != r.result || !r.names(a.seeded) {
 		return false
@@ -79,8 +80,8 @@ func (r row) meets(a answer) bool {
 	})
 }
 
-// deviate lists unexpected findings, each with its number and an example, and then missing
-// ones.
+// deviate lists unexpected findings, each with its count and an example, followed by
+// missing findings.
 func (s subject) deviate(results *tally) []string {
 	type kind struct{ what, fault string }
 	var order []kind
@@ -116,12 +117,13 @@ func (s subject) deviate(results *tally) []string {
 	return all
 }
 
-// allows says whether an oracle may be violated by that cause under a fault.
+// allows reports whether the oracle may find this cause under the fault.
 func (p promised) allows(oracle string, c checker.Cause, fault string) bool {
 	return slices.ContainsFunc(p.may, func(m may) bool {
 		return m.cause == c && slices.Contains(m.oracles, oracle) && (fault == mix || len(m.faults) == 0 || slices.Contains(m.faults, fault) || overran(fault) && slices.Contains(m.faults, "client-pause"))
 	})
 }
 
-// overran reports whether a holder under this fault goes on past its lease, as a frozen one does.
+// overran reports whether a holder under this fault overruns its lease, as a paused client
+// does.
 func overran(fault string) bool { return fault == "slow-work" || fault == "hung-work" }

@@ -11,9 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// setThenCount acquires the lock and increments the counter. It returns the number, or nil if
-// the lock is taken.
-// KEYS[1] the lock, KEYS[2] the counter; ARGV[1] the token, ARGV[2] milliseconds.
+// setThenCount acquires the lock and increments the counter. It returns the number, or nil if the
+// lock is taken.
+// KEYS[1] is the lock, KEYS[2] the counter; ARGV[1] is the token, ARGV[2] the TTL in
+// milliseconds.
 var setThenCount = redis.NewScript(`
 if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return false

@@ -13,7 +13,7 @@ import (
 )
 
 // The scripts of a hash with the fields owner and count.
-// KEYS[1] the lock; ARGV[1] the owner, ARGV[2] milliseconds.
+// KEYS[1] is the lock; ARGV[1] is the owner, ARGV[2] the TTL in milliseconds.
 var (
 	enterOwned = redis.NewScript(`
 local owner = redis.call('hget', KEYS[1], 'owner')
@@ -35,9 +35,9 @@ end
 return count`)
 )
 
-// The scripts of one hash for all locks: a field for each, with its token and the
-// node's instant until when it is held. Fields have no lives of their own.
-// KEYS[1] the hash; ARGV[1] the lock, ARGV[2] the token, ARGV[3] milliseconds.
+// The scripts of one hash for all locks. Each lock has a field with its token and the end of its
+// lease, by the node's clock. Fields have no TTL of their own.
+// KEYS[1] is the hash; ARGV[1] is the lock, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var (
 	takeField = redis.NewScript(`
 local t = redis.call('time')
@@ -65,7 +65,7 @@ func hashes() []Stranger {
 	}
 }
 
-// ownerCount counts a client's entries, under one name for the life of the client.
+// ownerCount counts a client's acquires. The client keeps one name for its whole life.
 func ownerCount(c *locks.Client) maker {
 	owner, err := c.Token()
 	return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// lives are locks whose keys live for less than the lease that was asked for.
+// lives are locks whose keys have a shorter TTL than the requested lease.
 func lives() []Stranger {
 	return []Stranger{
 		{ID: "half-life", Doc: "SET NX PX with half of the lease", bind: of(living(func(ttl time.Duration) time.Duration { return ttl / 2 }))},

@@ -31,15 +31,15 @@ func TestIDsAreUniqueAndClaimsCanBeMeant(t *testing.T) {
 	}
 }
 
-// Mistakes that show where nothing goes wrong.
+// Locks with mistakes that show even if nothing goes wrong.
 var (
 	letEverybodyIn = []string{"grants-everybody", "worker-number", "fence-overwritten", "constant-overwritten"}
-	releaseNothing = []string{"number-overwritten", "owner-overwritten"} // once somebody was refused
+	releaseNothing = []string{"number-overwritten", "owner-overwritten"} // once a client was refused
 	denyReleases   = []string{"denies-release"}
 )
 
-// On a Redis where nothing goes wrong each lock grants, refuses and is given back, but
-// for the mistakes above.
+// On a Redis where nothing goes wrong, each lock can be acquired, refuses others and can be
+// released, except for the mistakes above.
 func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 	var servers []*redisserver.Server
 	for range 3 {
@@ -55,7 +55,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 			}
 			for range 2 {
 				if s.ID == "at-least-for" {
-					time.Sleep(2 * leastFor) // the key is to stay
+					time.Sleep(2 * leastFor) // longer than the key stays at least
 				}
 				leases := takeAll(t, ours, max(1, c.Permits), s.ID == "semaphore-one-too-many")
 				if _, err := write(others).TryLock(t.Context()); !errors.Is(err, locks.ErrBusy) != slices.Contains(letEverybodyIn, s.ID) {
@@ -70,7 +70,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 					}
 				}
 				if s.ID == "at-least-for" {
-					time.Sleep(2 * leastFor) // the key is to stay
+					time.Sleep(2 * leastFor) // longer than the key stays at least
 				}
 				l, err := write(others).TryLock(t.Context())
 				if err != nil {
@@ -84,7 +84,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 	}
 }
 
-// takeAll takes all permits, and one more if there is one too many.
+// takeAll takes all permits. With more, it takes one more.
 func takeAll(t *testing.T, l locks.Lock, permits int, more bool) (leases []locks.Lease) {
 	t.Helper()
 	if more {
@@ -100,7 +100,7 @@ func takeAll(t *testing.T, l locks.Lock, permits int, more bool) (leases []locks
 	return leases
 }
 
-// write is the lock, or of a read-write lock the one for writing.
+// write returns the lock, or its write lock if it is a read-write lock.
 func write(l locks.Lock) locks.Lock {
 	if rw, ok := l.(locks.RWLocker); ok {
 		return rw.Write()
@@ -108,7 +108,7 @@ func write(l locks.Lock) locks.Lock {
 	return l
 }
 
-// Readers share the lock, and keep a writer out until the last has left.
+// Readers share the lock. They keep a writer out until the last reader has left.
 func TestReadersShareTheLock(t *testing.T) {
 	server := redistest.Test(t)
 	for _, s := range All() {
@@ -149,7 +149,7 @@ func TestReadersShareTheLock(t *testing.T) {
 	}
 }
 
-// handle makes another client's handle on the lock "k".
+// handle returns another client's handle on the lock "k".
 func handle(t *testing.T, r locks.Recipe, servers []*redisserver.Server) locks.Lock {
 	t.Helper()
 	c := &locks.Client{ID: "c", Now: time.Now, Rand: rand.Reader, Context: t.Context()}
@@ -160,7 +160,7 @@ func handle(t *testing.T, r locks.Recipe, servers []*redisserver.Server) locks.L
 		node := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 		t.Cleanup(func() {
 			node.FlushAll(context.Background())
-			_ = node.Close() // the server goes with the test
+			_ = node.Close() // the server ends with the test
 		})
 		c.Nodes = append(c.Nodes, node)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// overwriting are locks in which clients that are refused, or that come next, overwrite
-// the holder's data, by mistake or because the lease is over.
+// overwriting are locks in which refused or later clients overwrite the holder's data: by
+// mistake, or because the lease has ended.
 func overwriting() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{
@@ -31,7 +31,7 @@ func overwriting() []Stranger {
 	}
 }
 
-// KEYS[1] the lock, KEYS[2] the tickets; ARGV[1] milliseconds.
+// KEYS[1] is the lock, KEYS[2] the ticket counter; ARGV[1] is the TTL in milliseconds.
 var drawTicket = redis.NewScript(`
 local n = redis.call('incr', KEYS[2])
 if redis.call('get', KEYS[1]) then
@@ -56,7 +56,7 @@ func numberOverwritten(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] the lock; ARGV[1] the worker's number, ARGV[2] milliseconds.
+// KEYS[1] is the lock; ARGV[1] is the worker's number, ARGV[2] the TTL in milliseconds.
 var putNumber = redis.NewScript(`
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
@@ -71,7 +71,7 @@ func workerNumber(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] the lock, KEYS[2] the fences; ARGV[1] milliseconds.
+// KEYS[1] is the lock, KEYS[2] the fence counter; ARGV[1] is the TTL in milliseconds.
 var putFence = redis.NewScript(`
 local n = redis.call('incr', KEYS[2])
 redis.call('set', KEYS[1], n, 'PX', ARGV[1])
@@ -95,8 +95,8 @@ func constantOverwritten(l lease) locks.Lock {
 	}
 }
 
-// obtainNaming takes the first key if it is free, and says who came in the second.
-// KEYS[1] the lock, KEYS[2] its owner; ARGV[1] the token, ARGV[2] milliseconds.
+// obtainNaming takes the first key if it is free, and writes the client's token to the second.
+// KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	obtainNaming = redis.NewScript(`
 redis.call('set', KEYS[2], ARGV[1], 'PX', ARGV[2])
@@ -123,7 +123,8 @@ func ownerOverwritten(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] the lock, KEYS[2] its owner; ARGV[1] the token, ARGV[2] milliseconds.
+// KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in
+// milliseconds.
 var countAndTime = redis.NewScript(`
 local n = redis.call('incr', KEYS[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
@@ -158,10 +159,10 @@ func renamed(l lease) locks.Lock {
 			}
 			first, err := l.node().RenameNX(ctx, own, l.key).Result()
 			switch {
-			case err != nil && strings.Contains(err.Error(), "no such key"): // it came too late
+			case err != nil && strings.Contains(err.Error(), "no such key"): // the client's own key has expired
 				return held, locks.ErrBusy
 			case err == nil && !first:
-				_ = l.node().Del(ctx, own).Err() // else its life ends it
+				_ = l.node().Del(ctx, own).Err() // if the deletion fails, the key expires
 				return held, locks.ErrBusy
 			}
 			return held, err
@@ -169,13 +170,13 @@ func renamed(l lease) locks.Lock {
 	}
 }
 
-// now begins scripts that go by the node's clock, in milliseconds.
+// now begins the scripts that use the node's clock, in milliseconds.
 const now = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the lease in milliseconds.
 var (
 	takeEmpty = redis.NewScript(now + `
 if redis.call('zcard', KEYS[1]) > 0 then
@@ -195,7 +196,7 @@ func reaped(l lease) locks.Lock {
 				go every(l.c.Context, l.ttl/20, func() {
 					ctx, cancel := context.WithTimeout(l.c.Context, l.ttl/4)
 					defer cancel()
-					_ = reap.Run(ctx, l.node(), []string{l.key}).Err() // the next time will do
+					_ = reap.Run(ctx, l.node(), []string{l.key}).Err() // if this fails, the next tick tries again
 				})
 			}
 			return l.attempt(func(token string) *redis.Cmd { return takeEmpty.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
@@ -206,8 +207,8 @@ func reaped(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds, ARGV[3] the field that tells
-// whether the lease is over.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the lease in milliseconds, ARGV[3] the
+// field that tells whether the lease has ended.
 var (
 	takeByField = redis.NewScript(now + `
 local told = tonumber(redis.call('hget', KEYS[1], ARGV[3]) or '0')
@@ -232,7 +233,8 @@ end
 return redis.call('del', KEYS[1])`)
 )
 
-// byField makes a lock with a watchdog whose field of that name says when it is over.
+// byField returns a lock with a watchdog. The field of that name tells whether a lease has
+// ended.
 func byField(field string) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
 		dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}

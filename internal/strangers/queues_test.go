@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of fair locks: who asks joins the queue, and only its head may take
-// the lock.
-// KEYS[1] the lock, KEYS[2] the queue; ARGV[1] who asks, ARGV[2] milliseconds,
+// The scripts of fair locks: an asking client joins the queue, and only the head of the queue may
+// take the lock.
+// KEYS[1] is the lock, KEYS[2] the queue; ARGV[1] is the client, ARGV[2] the TTL in milliseconds,
 // ARGV[3] the token of the attempt.
 var (
 	queueInList = redis.NewScript(`
@@ -42,11 +42,11 @@ end
 return 0`)
 )
 
-// queueWithTimeouts is Redisson's RFairLock in short: with every request, a waiting client
-// renews its place. If the head of the queue has not done so for a while, it is removed.
-// KEYS[1] the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
-// the client, ARGV[2] milliseconds, ARGV[3] the token of the attempt, ARGV[4] milliseconds
-// for which the client's place is kept.
+// queueWithTimeouts is a short form of Redisson's RFairLock. A waiting client renews its place
+// with every request. A head of the queue that has not done so for a while is removed.
+// KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
+// is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token of the attempt, ARGV[4] the
+// time in milliseconds for which the client's place is kept.
 const queueWithTimeouts = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -74,30 +74,31 @@ if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
 end
 return 0`
 
-// queueWithTimeoutsAgain is the same for an attempt that asks again until it knows.
+// queueWithTimeoutsAgain also grants if an earlier request of the same attempt was granted.
 const queueWithTimeoutsAgain = `
 if redis.call('get', KEYS[1]) == ARGV[3] then return 1 end` + queueWithTimeouts
 
-// queues are locks that are handed out in the order in which they were asked for.
+// queues are locks that clients get in the order in which they asked.
 func queues() []Stranger {
 	return []Stranger{
 		{ID: "fair-list", Doc: "a queue in a list: a head that died is never removed, and nobody gets in again", bind: fair(queueInList)},
 		{ID: "fair-zset", Doc: "the same in a sorted set", bind: fair(queueInZSet)},
 		{ID: "fair-timeouts", Doc: "a queue whose heads are waited for no longer than half a lease", Right: true,
-			// A dead holder's key, and then each dead head.
+			// A client may wait for a dead holder's key and then for each dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fair(redis.NewScript(queueWithTimeouts))},
 		{ID: "fair-patient", Doc: "the same, but an attempt goes on asking, also when it got no answer", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fairPatient},
 		{ID: "handed-over", Doc: "who releases gives the lock to the head of a queue; a release that is late gives away the client's next lease",
-			// A dead holder's lease, and then that of the dead head.
+			// A client may wait for a dead holder's lease and then for the dead head's
+			// lease.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     of(handedOver)},
 	}
 }
 
-// fair is a lock whose client waits under one name.
+// fair returns a lock whose client waits under one name.
 func fair(join *redis.Script) func(*locks.Client) maker {
 	return of(func(l lease) locks.Lock {
 		keys := []string{l.key, l.key + ":queue", l.key + ":timeouts"}
@@ -116,7 +117,7 @@ func fair(join *redis.Script) func(*locks.Client) maker {
 	})
 }
 
-// fairPatient is fair with attempts that ask several times, under one token.
+// fairPatient is like fair, but each attempt asks several times with one token.
 func fairPatient(c *locks.Client) maker {
 	join := redis.NewScript(queueWithTimeoutsAgain)
 	me, err := c.Token()
@@ -143,9 +144,9 @@ func fairPatient(c *locks.Client) maker {
 	}
 }
 
-// Scripts of a lock that is handed over: who is refused joins the queue, and the release gives
-// the lock to its head.
-// KEYS[1] the lock, KEYS[2] the queue; ARGV[1] the client, ARGV[2] milliseconds.
+// Scripts of a lock that is handed over: a refused client joins the queue, and the release gives
+// the lock to the head of the queue.
+// KEYS[1] is the lock, KEYS[2] the queue; ARGV[1] is the client, ARGV[2] the TTL in milliseconds.
 var (
 	takeOrJoin = redis.NewScript(`
 local owner = redis.call('get', KEYS[1])
@@ -175,7 +176,7 @@ end
 return 1`)
 )
 
-// handedOver is a lock that a client takes, and waits for, under one name.
+// handedOver is a lock for which a client uses one name, both as holder and in the queue.
 func handedOver(l lease) locks.Lock {
 	keys := []string{l.key, l.key + ":queue"}
 	me, err := l.c.Token()

@@ -27,13 +27,13 @@ func quorums() []Stranger {
 	}
 }
 
-// quorum is RedLock with a validity that is measured without the wall clock.
+// quorum is RedLock that measures its validity without the wall clock.
 type quorum struct {
 	lease
 	each func(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error
 }
 
-// inTurn does it on one node after the other.
+// inTurn calls do for one node after the other.
 func inTurn(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error {
 	results := make([]error, len(nodes))
 	for i, n := range nodes {
@@ -42,7 +42,7 @@ func inTurn(nodes []redis.UniversalClient, do func(redis.UniversalClient) error)
 	return results
 }
 
-// atOnce does it on all nodes and waits for all.
+// atOnce calls do for all nodes at once and waits for all results.
 func atOnce(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error {
 	results := make([]error, len(nodes))
 	var all sync.WaitGroup
@@ -53,7 +53,7 @@ func atOnce(nodes []redis.UniversalClient, do func(redis.UniversalClient) error)
 	return results
 }
 
-// patience is how long one node is waited for.
+// patience is the timeout for one node.
 func (l quorum) patience() time.Duration { return min(50*time.Millisecond, l.ttl/20) }
 
 // TryLock implements locks.Lock.

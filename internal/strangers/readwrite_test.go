@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Scripts of a hash with a field for each holder: its token, and "r" or "w".
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+// Scripts of a hash with a field for each holder: the name is its token, the value "r" or "w".
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readAndCreate = redis.NewScript(`
 for _, mode in ipairs(redis.call('hvals', KEYS[1])) do
@@ -32,9 +32,9 @@ return 1`)
 	leaveHash = redis.NewScript(`return redis.call('hdel', KEYS[1], ARGV[1])`)
 )
 
-// Scripts of a sorted set of holders. The score is the end of the hold by the node's clock;
-// members are "r:" or "w:" and the token.
-// KEYS[1] the lock; ARGV[1] the member, ARGV[2] milliseconds.
+// Scripts of a sorted set of holders. The score is the end of the hold by the node's clock. A
+// member is "r:" or "w:", followed by the token.
+// KEYS[1] is the lock; ARGV[1] is the member, ARGV[2] the lease in milliseconds.
 var (
 	nodeTime = `
 local t = redis.call('time')
@@ -57,9 +57,9 @@ end` + enterRanked)
 	leaveRanked = redis.NewScript(`return redis.call('zrem', KEYS[1], ARGV[1])`)
 )
 
-// Scripts of two keys, one of the writer and one of the readers, and a mark that a writer
-// leaves when it is refused: no reader gets in before it has expired or a writer has.
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+// Scripts of a key for the writer, a key for the readers, and a mark that a refused writer
+// leaves. While the mark exists, no reader gets in. It goes when it expires or a writer gets in.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readUnmarked = redis.NewScript(`
 if redis.call('exists', KEYS[1] .. ':writer', KEYS[1] .. ':mark') > 0 then
@@ -83,7 +83,7 @@ end
 return redis.call('hdel', KEYS[1] .. ':readers', ARGV[1])`)
 )
 
-// readWrites are locks that many may hold for reading.
+// readWrites are locks that several clients may hold for reading.
 func readWrites() []Stranger {
 	modes := func(c *history.Claims, _ int) { c.ReadWrite = true }
 	return []Stranger{
@@ -102,7 +102,7 @@ func readWrites() []Stranger {
 	}
 }
 
-// shared is a read-write lock of three scripts.
+// shared is a read-write lock made of three scripts.
 type shared struct {
 	lease
 	read, write, leave *redis.Script

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// renewals are locks whose watchdogs set the key anew.
+// renewals are locks whose watchdogs set the key again.
 func renewals() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{
@@ -17,7 +17,7 @@ func renewals() []Stranger {
 	}
 }
 
-// renewing is a lock whose watchdog renews until the release or an error.
+// renewing returns a lock whose watchdog renews until the release.
 func renewing(l lease, renew func(ctx context.Context, token string) error) locks.Lock {
 	dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
 	return steps{
@@ -28,7 +28,7 @@ func renewing(l lease, renew func(ctx context.Context, token string) error) lock
 			}
 			process, quit := context.WithCancel(l.c.Context)
 			dogs.add(held.Token, quit)
-			go every(process, l.ttl/3, func() { _ = renew(process, held.Token) }) // the next tick tries again
+			go every(process, l.ttl/3, func() { _ = renew(process, held.Token) }) // the next tick retries
 			return held, nil
 		},
 		func(ctx context.Context, held locks.Lease) error {
@@ -52,7 +52,7 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// setXX gives the key a new life, and the token as its value.
+// setXX sets the key's value to the token and renews its TTL.
 func (l lease) setXX(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()

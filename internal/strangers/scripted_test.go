@@ -13,11 +13,11 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// obtain takes the key if it is free: OK, else nil.
-// KEYS[1] the lock, ARGV[1] the token, ARGV[2] milliseconds.
+// obtain takes the key if it is free. It replies OK, or nil if the key is taken.
+// KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the TTL in milliseconds.
 var obtain = redis.NewScript(`return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
 
-// refresh prolongs the key's life if it holds the token.
+// refresh prolongs the key's TTL if the key holds the token.
 var refresh = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])
@@ -25,7 +25,7 @@ else
   return 0
 end`)
 
-// Scripts that reply with the remaining life beside the answer.
+// These scripts also reply with the remaining TTL.
 var (
 	obtainTelling = redis.NewScript(`
 if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
@@ -41,13 +41,13 @@ redis.call('del', KEYS[1])
 return {1, left}`)
 )
 
-// takeAnyway grants the lock, whoever has it.
+// takeAnyway grants the lock even if another client holds it.
 var takeAnyway = redis.NewScript(`
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
 
-// The scripts of go-zero's core/stores/redis, redislock.go: who holds the lock may
-// take it again, which gives it a new life.
+// These are the scripts of go-zero's core/stores/redis, redislock.go. The holder of the
+// lock may take it again; this renews the TTL.
 var (
 	goZeroLock = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
     redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
@@ -62,7 +62,7 @@ else
 end`)
 )
 
-// scripted are locks of one string key, taken and given back by scripts.
+// scripted are locks of one string key that scripts take and release.
 func scripted() []Stranger {
 	return []Stranger{
 		{ID: "script-lock", Doc: "SET NX PX in a script, compare and delete", Right: true, bind: of(scriptLock)},
@@ -121,8 +121,8 @@ func scriptTelling(l lease) locks.Lock {
 	}
 }
 
-// goZeroLife is the life of the key: the library counts in whole seconds, and adds
-// its tolerance.
+// goZeroLife is the TTL of the key: the library rounds up to whole seconds and adds its
+// tolerance.
 func goZeroLife(ttl time.Duration) time.Duration {
 	return (ttl + time.Second - 1).Truncate(time.Second) + 500*time.Millisecond
 }
@@ -158,7 +158,7 @@ func goZeroOneHandle(l lease) locks.Lock {
 	}
 }
 
-// scriptWatchdog is scriptLock, renewed at a third of the lease.
+// scriptWatchdog is scriptLock with a renewal every third of the lease.
 type scriptWatchdog struct{ lease }
 
 func (l scriptWatchdog) steps() steps {
@@ -182,8 +182,8 @@ func (l scriptWatchdog) steps() steps {
 	}
 }
 
-// watch renews until the context ends. The returned channel is closed when the key is known
-// to be lost, or may have expired since the last renewal that was answered.
+// watch renews until the context ends. It closes the returned channel when the key is known
+// to be lost, or may have expired since the last answered renewal.
 func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })

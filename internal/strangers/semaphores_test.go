@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// permits is how many may hold a semaphore.
+// permits is the number of clients that may hold a semaphore at once.
 const permits = 2
 
-// The scripts of a sorted set of holders. The score is the end of the hold by the node's
-// clock.
-// KEYS[1] the semaphore; ARGV[1] the token, ARGV[2] milliseconds, ARGV[3] permits.
+// The scripts of a sorted set of holders. The score is the end of the hold by the node's clock.
+// KEYS[1] is the semaphore; ARGV[1] is the token, ARGV[2] the lease in milliseconds, ARGV[3] the
+// number of permits.
 var (
 	takePermit = redis.NewScript(nodeTime + `
 if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[3]) then
@@ -26,7 +26,7 @@ if redis.call('zcard', KEYS[1]) > tonumber(ARGV[3]) then
 end` + enterRanked)
 )
 
-// semaphores are locks that some may hold at a time.
+// semaphores are locks that several clients may hold at once.
 func semaphores() []Stranger {
 	some := func(c *history.Claims, _ int) { c.Permits = permits }
 	return []Stranger{

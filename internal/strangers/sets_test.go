@@ -10,7 +10,7 @@ import (
 )
 
 // addFirst takes the lock if its set is empty.
-// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var addFirst = redis.NewScript(`
 if redis.call('scard', KEYS[1]) > 0 then
   return 0
@@ -20,14 +20,14 @@ redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
 // takeToken removes the only token from a list. The first call fills the list.
-// KEYS[1] the list, KEYS[2] says that it has been filled.
+// KEYS[1] is the list; KEYS[2] marks that the list has been filled.
 var takeToken = redis.NewScript(`
 if redis.call('setnx', KEYS[2], 1) == 1 then
   redis.call('rpush', KEYS[1], 'token')
 end
 return redis.call('lpop', KEYS[1])`)
 
-// sets are locks made of the members of sets and lists.
+// sets are locks made of members of sets and lists.
 func sets() []Stranger {
 	return []Stranger{
 		{ID: "set-member", Doc: "a set whose one member is the token", Right: true, bind: of(setMember)},

@@ -1,10 +1,10 @@
 // Package strangers holds locks as other people write them: on counters, lists, sorted
-// sets, transactions and scripts of their own, correct and incorrect. None says how its
-// keys are to be read; each only promises what a lock promises (history.Claims). They
-// test whether the harness can judge locks that it was never told about.
+// sets, transactions and their own scripts. Some are correct, some are not. No lock
+// declares how to read its keys; each only promises what a lock promises (history.Claims).
+// The package tests whether the harness can judge locks that it knows nothing about.
 //
-// A stranger that is Right breaks nothing that its commands could have kept. A wrong
-// one has the mistake that Doc describes, unknown to its authors.
+// A stranger that is Right keeps every promise that its commands can keep. Any other
+// stranger has the mistake that Doc describes.
 package strangers
 
 import (
@@ -21,17 +21,17 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Stranger is somebody else's lock.
+// Stranger is a lock that somebody else wrote.
 type Stranger struct {
-	ID  string // of its recipe
-	Doc string // what it is, or what is wrong with it, in one sentence
-	// Right: it has no mistake, only the limits of any lease.
+	ID  string // the id of its recipe
+	Doc string // what the lock is, or what is wrong with it, in one sentence
+	// Right: the lock has no mistake, only the limits of any lease.
 	Right bool
 
 	topology locks.Topology // "" = Single
-	// promises are the claims beyond a lease of one owner on one node.
+	// promises adds the claims that go beyond a lease of one owner on one node.
 	promises func(c *history.Claims, nodes int)
-	// bind makes a client's locks.
+	// bind returns a maker of one client's locks.
 	bind func(c *locks.Client) maker
 }
 
@@ -44,7 +44,7 @@ func All() []Stranger {
 		readWrites(), queues(), fences(), hashes(), sets(), semaphores(), beside(), overwriting(), lives(), denying(), waiting())
 }
 
-// Recipe is the lock as a recipe that declares nothing but its promises.
+// Recipe returns the lock as a recipe that declares nothing but its promises.
 func (s Stranger) Recipe() locks.Recipe {
 	return locks.Recipe{
 		ID:       s.ID,
@@ -74,7 +74,8 @@ func (s steps) TryLock(ctx context.Context) (locks.Lease, error) { return s.acqu
 // Unlock implements locks.Lock.
 func (s steps) Unlock(ctx context.Context, l locks.Lease) error { return s.release(ctx, l) }
 
-// lease is what most locks are made of: a client's one node, a key and a life.
+// lease is the common part of most locks: the client, which uses its first node, a key and
+// a TTL.
 type lease struct {
 	c   *locks.Client
 	key string
@@ -84,14 +85,14 @@ type lease struct {
 func (l lease) node() redis.UniversalClient { return l.c.Nodes[0] }
 func (l lease) life() int64                 { return milliseconds(l.ttl) }
 
-// of binds a lock that keeps no state per client.
+// of returns the bind function of a lock that keeps no state per client.
 func of(lock func(l lease) locks.Lock) func(*locks.Client) maker {
 	return func(c *locks.Client) maker {
 		return func(key string, ttl time.Duration) (locks.Lock, error) { return lock(lease{c, key, ttl}), nil }
 	}
 }
 
-// attempt draws a token and asks with it. The reply 1 grants; nil and 0 refuse.
+// attempt draws a token and acquires with it. The reply 1 or OK grants; nil and 0 refuse.
 func (l lease) attempt(ask func(token string) *redis.Cmd) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
@@ -112,7 +113,7 @@ func granted(reply *redis.Cmd) error {
 	return nil
 }
 
-// released reads a reply that counts what was released.
+// released reads a reply that counts what the release removed.
 func released(reply *redis.Cmd) error {
 	n, err := reply.Int64()
 	switch {
@@ -132,7 +133,7 @@ else
   return 0
 end`)
 
-// unlock releases by compareAndDelete.
+// unlock releases the lock with compareAndDelete.
 func (l lease) unlock(ctx context.Context, held locks.Lease) error {
 	return released(compareAndDelete.Run(ctx, l.node(), []string{l.key}, held.Token))
 }

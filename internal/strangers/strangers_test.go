@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The test runs one of every few named schedules (stride), and each that the table names.
-// -all runs all. To look at one trial:
+// The test runs all random trials and every trial that the table names. Of the other named
+// schedules it runs one in stride; with -all it runs all of them. To look at one trial:
 //
 //	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
@@ -33,23 +33,24 @@ var (
 	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 
-// stride: of the named schedules that the table does not name, one in this many runs.
+// stride: of the named schedules that the table does not name, one in so many runs.
 const stride = 4
 
-// seeds of the trials that are drawn.
+// seeds lists the campaign seeds of the random trials.
 var seeds = []uint64{1, 7}
 
-// subject is a lock as it is tried.
+// subject is a lock to try, with a lease time and the expected verdicts.
 type subject struct {
 	name   string
 	recipe locks.Recipe
 	ttl    time.Duration
-	ours   bool // nothing is expected of it
+	ours   bool // a lock of this project, for comparison; nothing is expected of it
 	promised
 }
 
-// Every lock of other people is judged as the table says. A correct lock shows the limits of
-// its kind and nothing else, a wrong one also its mistake. No verdict is unknown.
+// The table states the verdicts on every lock of other people. A correct lock shows only
+// the limits of its kind. A wrong lock also shows its mistake. Verdicts are unknown only
+// where the table permits it.
 func TestStrangersAreJudgedAsTheTableSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs thousands of trials; make test runs it without the race detector")
@@ -75,7 +76,7 @@ func TestStrangersAreJudgedAsTheTableSays(t *testing.T) {
 	}
 }
 
-// subjects are the locks with what is expected of them. Each is registered, so that
+// subjects returns the locks with their expected verdicts. It registers each lock, so that
 // trials find it.
 func subjects(t *testing.T) []subject {
 	t.Helper()
@@ -97,7 +98,7 @@ func subjects(t *testing.T) []subject {
 		}
 	}
 	for _, r := range peers.Recipes() {
-		if _, ok := table[r.ID]; ok { // the others are other ways to configure these
+		if _, ok := table[r.ID]; ok { // the other recipes are other configurations of these libraries
 			add(r, r.ID, time.Second)
 		}
 	}
@@ -106,12 +107,12 @@ func subjects(t *testing.T) []subject {
 			all = append(all, subject{name: id, recipe: r, ttl: time.Second, ours: true})
 		}
 	}
-	// What takes longest comes first.
+	// The most expensive subjects come first.
 	slices.SortStableFunc(all, func(a, b subject) int { return cmp.Compare(b.cost(), a.cost()) })
 	return all
 }
 
-// cost is how long its trials take, compared with others.
+// cost estimates the time that the subject's trials take, relative to other subjects.
 func (s subject) cost() int {
 	if s.recipe.Topology == locks.Independent {
 		return 5
@@ -119,7 +120,7 @@ func (s subject) cost() int {
 	return 1
 }
 
-// try runs the subject's trials.
+// try runs the subject's trials and judges them.
 func (s subject) try(t *testing.T) *tally {
 	t.Helper()
 	bed := sim.New()
@@ -152,13 +153,13 @@ func (s subject) try(t *testing.T) *tally {
 	return results
 }
 
-// seeded is a spec with the campaign's seed that it was drawn with.
+// seeded is a spec with the campaign seed that produced it.
 type seeded struct {
 	trial.Spec
 	seed uint64
 }
 
-// number names the trial among those of its lock, fault and workload.
+// number identifies the trial among those of its lock, fault and workload.
 func (s seeded) number() string {
 	if s.Schedule != "" {
 		return s.Schedule
@@ -166,12 +167,12 @@ func (s seeded) number() string {
 	return fmt.Sprintf("%d/%d", s.seed, s.Trial)
 }
 
-// String says how to run the trial again.
+// String identifies the trial, with the flags that run it again.
 func (s seeded) String() string {
 	return fmt.Sprintf("%s -fault %s -schedule %s (%s)", s.Lock, s.Fault, s.number(), s.Workload)
 }
 
-// specs are the trials of a subject that are to be run.
+// specs returns the trials of the subject that are to run.
 func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]seeded, error) {
 	config := campaign.DefaultConfig()
 	config.Testbed, config.Locks, config.TTL = bed.Name(), []string{s.recipe.ID}, s.ttl
@@ -195,8 +196,8 @@ func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]seeded, error) 
 	return all, nil
 }
 
-// planned returns the specs of all trials of a campaign with this configuration, which names
-// one lock.
+// planned returns the specs of all trials of a campaign with this configuration. The
+// configuration must name exactly one lock.
 func planned(ctx context.Context, bed *sim.Testbed, config campaign.Config) ([]trial.Spec, error) {
 	p, err := campaign.NewPlanning(bed, config)
 	if err != nil {
@@ -216,7 +217,7 @@ func planned(ctx context.Context, bed *sim.Testbed, config campaign.Config) ([]t
 	return specs, nil
 }
 
-// chooses says whether a trial is run.
+// chooses reports whether a trial is to run.
 func (s subject) chooses(t seeded) bool {
 	switch {
 	case *schedule != "":
@@ -227,7 +228,7 @@ func (s subject) chooses(t seeded) bool {
 	return slices.ContainsFunc(s.rows, func(r row) bool { return r.schedule != "" && r.names(t) })
 }
 
-// told is what the oracles found in a trial.
+// told describes what the oracles found in a trial.
 func told(s seeded, verdicts []checker.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s)

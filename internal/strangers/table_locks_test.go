@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 )
 
-// table is what is expected of each lock, by the id of its recipe.
+// table holds the expectations of each lock, by the id of its recipe.
 var table = map[string]promised{
 	"script-lock":    odder(promised{may: limits(), rows: append(shown(), holds("script-flush", "exclusion"))}),
 	"script-telling": odder(plain()),
@@ -91,7 +91,7 @@ var table = map[string]promised{
 	},
 
 	"set-xx": {
-		// What was there is gone, as if it had been deleted.
+		// SET XX replaced the other client's value; this counts as deleting its grant.
 		may:  all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
 		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
@@ -100,17 +100,18 @@ var table = map[string]promised{
 	"redlock-sequential": redlock("read-1of2"),
 
 	"rw-creator-sets-life": {
-		hold: 400 * time.Millisecond, // so that there is a reader all the time
-		// Its own fault: no clock jumped, and nobody was late. A reader who came later got what
-		// was left of the creator's lease. Where clocks jumped meanwhile, that cannot be told from
-		// a lease that was outlived.
+		hold: 400 * time.Millisecond, // so that there is always a reader
+		// The lock itself is at fault: no clock jumped, and no client was late. A later
+		// reader got only the rest of the creator's lease. If clocks jumped meanwhile, this
+		// cannot be distinguished from an outlived lease.
 		may: all(limits(), wrong(checker.ShortLease, beliefs...), wrong(checker.Race, beliefs...),
 			mistaken([]string{"node-clock", "client-skew"}, checker.LeaseOutlived, beliefs...)),
 		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.ShortLease)),
 			[]row{finds("none", "resource", checker.ShortLease)}),
 	},
 	"rw-zset": {may: limits(), rows: append(shown(),
-		// Who asked to read when everything healed, and then wrote, got in.
+		// A client that asked to read while the network healed, and then to write, got the
+		// lock.
 		finds("partition", "liveness", checker.OrphanedKey).in("read-write", "touch-2of3"))},
 
 	"rw-writers-first": plain(),
@@ -145,7 +146,7 @@ var table = map[string]promised{
 
 	"owner-count": {
 		may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
-			// Of whom no re-entry is answered, the lease ends meanwhile.
+			// If no re-entry of a client is answered, its lease ends meanwhile.
 			mistaken([]string{"partition", "partition-requests", "partition-replies", "delay"}, checker.LeaseOutlived, beliefs...)),
 		rows: shown(),
 	},
@@ -172,8 +173,8 @@ var table = map[string]promised{
 		finds("none", "exclusion", checker.Race), holds("none", "liveness")}},
 
 	"permit-left": {
-		// A node that lost the number starts a new count, and the tokens that clients put
-		// back come on top.
+		// A node that lost the number starts a new count. Permits that clients give back
+		// come on top of it.
 		may: all(permitted(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(losing, checker.ForeignDelete, "ownership", "exclusion"), mistaken(losing, checker.Race, "exclusion")),
 		rows: []row{
@@ -195,8 +196,8 @@ var table = map[string]promised{
 	"redsync-quorum": redlock("touch-2of3"),
 	"redislock":      plain(),
 	"rueidislock": {
-		// The library notices a renewal without an answer half a lease too late. It notices
-		// a lost connection, as after a promotion, at once.
+		// The library notices an unanswered renewal half a lease too late. It notices a
+		// lost connection, such as after a promotion, at once.
 		may:  all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
 		slow: 6,
 		rows: append(slices.DeleteFunc(shown(), func(r row) bool { return r.fault == "failover" }),
@@ -204,26 +205,28 @@ var table = map[string]promised{
 	},
 }
 
-// redlock is a quorum of nodes with a deadline. In the schedule frozen, a client is frozen
-// between its look at the clock and its touch, until its deadline has passed.
+// redlock returns the expectations of a quorum of nodes with a deadline. In the schedule
+// frozen, a client is paused after it has checked the clock and before it touches the
+// resource. Its deadline passes meanwhile.
 func redlock(frozen string) promised {
 	return promised{may: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived).in("mutex", frozen), finds("node-clock", "exclusion", checker.ServerClock),
 		finds("eviction", "exclusion", checker.ServerLostKey), finds("client-crash", "liveness", checker.OrphanedKey),
-		// Attempts that were granted were not kept out.
+		// These attempts were granted, so nothing kept them out.
 		holds("eviction", "liveness").in("mutex", "read.quorum-1of2"),
 		holds("partition", "liveness").in("mutex", "hold.one-1of2"),
 	}}
 }
 
-// fenced are the limits of a lock whose resource refuses late writers; nothing else tells
-// late writers that they are late. A Redis that loses keys loses the counter too.
+// fenced returns the limits of a lock whose resource refuses late writers. Late writers
+// learn only from the resource that they are late. A Redis that loses keys also loses the
+// counter.
 func fenced() []may {
 	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
 		mistaken(losing, checker.LeaseOutlived, "resource"))
 }
 
-// permitted are the limits of a semaphore, whose resource is shared by design.
+// permitted returns the limits of a semaphore. Its resource is shared by design.
 func permitted() []may {
 	return []may{
 		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},

@@ -8,14 +8,14 @@ import (
 
 func init() { maps.Copy(table, overwritingTable()) }
 
-// overwritingTable has the expected verdicts on locks in which other clients overwrite the
+// overwritingTable returns the expectations of locks in which other clients overwrite the
 // holder's data.
 func overwritingTable() map[string]promised {
 	everywhere := func(oracle string, cause checker.Cause) []row { return under(columns, finds("", oracle, cause)) }
 	return map[string]promised{
 		"number-overwritten": {
-			// No release finds its own number any more; after a loss of keys it may find
-			// an equal number of another client.
+			// A release never finds its own number. After a loss of keys, it may find
+			// another client's equal number.
 			may: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness"),
 				mistaken(losing, checker.ForeignDelete, "exclusion", "resource", "ownership")),
 			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),
@@ -26,7 +26,7 @@ func overwritingTable() map[string]promised {
 			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
 		},
 		"fence-overwritten": {
-			// After a loss of keys, fences repeat, so that a release takes another
+			// After a loss of keys, fences repeat, so that a release mistakes another
 			// client's fence for its own.
 			may: all(fenced(), wrong(checker.Race, "exclusion", "ownership"), wrong(checker.ForeignDelete, "exclusion", "ownership"),
 				mistaken([]string{mix}, checker.FenceRegressed, "fencing")),

@@ -8,38 +8,39 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// mix is the fault that is made of all others.
+// mix is the fault that combines all other faults.
 const mix = "chaos"
 
 // Groups of faults.
 var (
-	// stranding leave a key behind that nobody will release.
+	// stranding faults leave behind a key that no client will release.
 	stranding = []string{"client-crash", "client-pause", "lost-reply", "partition", "partition-requests", "partition-replies",
 		"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
-	// losing are the faults by which a node forgets what it acknowledged, or a second
-	// primary serves without it.
+	// losing faults make a node forget acknowledged writes, or let a second primary serve
+	// without them.
 	losing = []string{"node-restart", "failover", "eviction", "split-brain"}
-	// cutting keep a client from its node.
+	// cutting faults separate a client from its node.
 	cutting = []string{"partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"client-pause", "node-pause", "node-restart", "failover", "split-brain"}
-	// columns are all faults that can strike a lock on one node.
+	// columns lists all faults that can strike a lock on one node.
 	columns = []string{"none", "client-crash", "client-pause", "slow-work", "hung-work", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
 )
 
-// beliefs are the oracles that a lease fails when it ends under its holder.
+// beliefs are the oracles that report a violation when a lease ends under its holder.
 var beliefs = []string{"exclusion", "resource"}
 
-// limits are what no lease on one node can promise. Holders that learn too late, or never,
-// that their lease has ended go on.
+// limits returns the violations that no lease on one node can exclude. A holder that learns
+// too late, or never, that its lease has ended continues its work.
 func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
 
-// deadlines are the limits of leases with a deadline. At the deadline a holder stops, but
-// commands on their way do not. The deadline is an instant of the client's wall clock.
+// deadlines returns the limits of leases with a deadline. At the deadline a holder stops,
+// but its commands on the way do not. The deadline is an instant of the client's wall
+// clock.
 func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
-// rowsOf makes rows of flaws. It leaves out those that concern renewing or extending a lease:
-// locks that renew or extend have these rows in their own tables.
+// rowsOf makes rows of flaws. It leaves out the flaws that concern renewing or extending a
+// lease: locks that renew or extend have these rows in their own tables.
 func rowsOf(flaws []locks.Flaw) []may {
 	var rows []may
 	for _, f := range flaws {
@@ -50,40 +51,41 @@ func rowsOf(flaws []locks.Flaw) []may {
 	return rows
 }
 
-// wrong is a mistake that may show under any fault.
+// wrong returns a mistake that may show under any fault.
 func wrong(cause checker.Cause, oracles ...string) []may { return []may{{oracles, cause, nil}} }
 
-// mistaken is a mistake that may show under these faults.
+// mistaken returns a mistake that may show under these faults.
 func mistaken(faults []string, cause checker.Cause, oracles ...string) []may {
 	return []may{{oracles, cause, faults}}
 }
 
 func all(groups ...[]may) []may { return slices.Concat(groups...) }
 
-// finds is a violation by one of these causes that has to show under the fault.
+// finds returns a row: the oracle must find a violation by one of these causes under the
+// fault.
 func finds(fault, oracle string, causes ...checker.Cause) row {
 	return row{fault: fault, oracle: oracle, result: checker.Violated, causes: causes}
 }
 
-// blocks is finds of what blocks somebody for ever.
+// blocks returns a row: a client must be blocked for ever by one of these causes.
 func blocks(fault string, causes ...checker.Cause) row {
 	r := finds(fault, "liveness", causes...)
 	r.forever = true
 	return r
 }
 
-// holds is what an oracle has nothing to say against.
+// holds returns a row: the oracle must hold under the fault.
 func holds(fault, oracle string) row {
 	return row{fault: fault, oracle: oracle, result: checker.Held}
 }
 
-// in is the row about one trial.
+// in restricts the row to one trial.
 func (r row) in(workload, schedule string) row {
 	r.workload, r.schedule = workload, schedule
 	return r
 }
 
-// shown are the limits of a lease on one node that named schedules bring about.
+// shown returns the limits of a lease on one node that named schedules must show.
 func shown() []row {
 	return []row{
 		finds("client-pause", "exclusion", checker.LeaseOutlived), finds("client-pause", "resource", checker.LeaseOutlived),
@@ -93,7 +95,7 @@ func shown() []row {
 	}
 }
 
-// under is the row under each of the faults.
+// under repeats the row for each of the faults.
 func under(faults []string, r row) []row {
 	var rows []row
 	for _, r.fault = range faults {
@@ -104,16 +106,16 @@ func under(faults []string, r row) []row {
 
 func rows(groups ...[]row) []row { return slices.Concat(groups...) }
 
-// plain is a lease on one node without a mistake.
+// plain returns the expectations of a lease on one node without a mistake.
 func plain() promised { return promised{may: limits(), rows: shown()} }
 
-// odder adds trials with a lease time that is no whole number of seconds.
+// odder adds trials with a lease time that is not a whole number of seconds.
 func odder(p promised) promised {
 	p.odd = 1500 * time.Millisecond
 	return p
 }
 
-// renewed is what a watchdog adds: it may fail.
+// renewed returns what a watchdog adds: its renewals may fail under these faults.
 func renewed(faults ...string) []may {
 	return mistaken(faults, checker.RenewalFailed, beliefs...)
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// tally is what a subject showed.
+// tally collects the verdicts on a subject.
 type tally struct {
 	subject string
 	trials  int
 	answers []answer
-	// deviations from what is expected.
+	// deviations from the table
 	deviations []string
 }
 
-// answer is what one oracle said of one trial.
+// answer is one oracle's verdict on one trial.
 type answer struct {
 	seeded
 	checker.Verdict
@@ -37,7 +37,7 @@ func (a answer) causes() []checker.Cause {
 	return slices.Compact(all)
 }
 
-// forever says whether it found somebody blocked for ever by that cause.
+// forever reports whether the oracle found a client that is blocked for ever by that cause.
 func (a answer) forever(cause checker.Cause) bool {
 	return slices.ContainsFunc(a.Findings, func(f checker.Finding) bool { return f.Cause == cause && f.Forever })
 }
@@ -57,7 +57,7 @@ type counts struct {
 	forever map[checker.Cause]int
 }
 
-// count counts the answers of an oracle, under one fault or, if that is "", under all.
+// count counts an oracle's answers under one fault, or under all faults if fault is "".
 func (t *tally) count(oracle, fault string) counts {
 	c := counts{results: map[checker.Result]int{}, causes: map[checker.Cause]int{}, forever: map[checker.Cause]int{}}
 	for _, a := range t.answers {
@@ -76,10 +76,10 @@ func (t *tally) count(oracle, fault string) counts {
 	return c
 }
 
-// results are in the order of what a reader wants to know first.
+// resultOrder lists the results in the order of their importance to a reader.
 var resultOrder = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
 
-// String is "violated 3 (race 2, lease-outlived 1), holds 10".
+// String returns a text like "violated 3 (lease-outlived 1; race 2), holds 10".
 func (c counts) String() string {
 	var parts []string
 	for _, r := range resultOrder {
@@ -102,7 +102,7 @@ func (c counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String is a line for each oracle that applies.
+// String returns one line for each oracle that applies.
 func (t *tally) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d trials", t.subject, t.trials)
@@ -114,7 +114,7 @@ func (t *tally) String() string {
 	return b.String()
 }
 
-// writeTable writes what every subject showed: in all, then fault by fault.
+// writeTable writes the results of every subject: first in total, then fault by fault.
 func writeTable(t *testing.T, results []*tally) {
 	t.Helper()
 	var b strings.Builder
@@ -147,7 +147,7 @@ func writeTable(t *testing.T, results []*tally) {
 	}
 }
 
-// row is what a subject showed under a fault, without what holds.
+// row describes a subject's results under one fault; it leaves out what holds.
 func (t *tally) row(fault string) string {
 	var parts []string
 	trials := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// tokens are locks that differ in what they write into the key, and how.
+// tokens are locks that differ in how they draw the token or set the expiry.
 func tokens() []Stranger {
 	drawn := func(draw func() (string, error)) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock { return drawnToken(l, draw) })
@@ -35,7 +35,7 @@ func tokens() []Stranger {
 	}
 }
 
-// drawnToken is SET NX PX and a compare-and-delete.
+// drawnToken acquires with SET NX PX and releases with compare-and-delete.
 func drawnToken(l lease, draw func() (string, error)) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
 		token, err := draw()
@@ -51,8 +51,8 @@ func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
 	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
 }
 
-// absoluteLife sets an absolute expiry by the client's clock, which the node's clock need not
-// agree with.
+// absoluteLife sets an absolute expiry by the client's clock, with which the node's clock
+// need not agree.
 func absoluteLife(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
 		until := l.c.Now().Add(l.ttl)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// transactions are locks that compare and delete by WATCH, MULTI and EXEC.
+// transactions are locks that compare with GET and delete in a transaction (MULTI, EXEC).
 func transactions() []Stranger {
 	return []Stranger{
 		{ID: "watch-multi", Doc: "SET NX PX; WATCH, GET, MULTI, DEL, EXEC", Right: true, bind: of(func(l lease) locks.Lock {
@@ -29,7 +29,7 @@ func (l lease) set(ctx context.Context) (locks.Lease, error) {
 	return l.attempt(func(token string) *redis.Cmd { return setNX(ctx, l, token) })
 }
 
-// setWatched takes the lock if nobody changes the key between look and SET.
+// setWatched takes the lock if no other client changes the key between EXISTS and SET.
 func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
@@ -51,8 +51,8 @@ func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 	return locks.Lease{Token: token}, err
 }
 
-// deleteWatched deletes the key if it holds the token and nobody changes it
-// between look and DEL.
+// deleteWatched deletes the key if it holds the token and no other client changes the key
+// between GET and DEL.
 func (l lease) deleteWatched(ctx context.Context, held locks.Lease) error {
 	err := l.node().Watch(ctx, func(tx *redis.Tx) error {
 		if err := compare(tx.Get(ctx, l.key), held.Token); err != nil {
@@ -66,7 +66,7 @@ func (l lease) deleteWatched(ctx context.Context, held locks.Lease) error {
 	return err
 }
 
-// deleteUnwatched deletes the key if it held the token a moment ago.
+// deleteUnwatched deletes the key if an earlier GET found the token there.
 func (l lease) deleteUnwatched(ctx context.Context, held locks.Lease) error {
 	if err := compare(l.node().Get(ctx, l.key), held.Token); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (l lease) deleteUnwatched(ctx context.Context, held locks.Lease) error {
 	return deleteIn(ctx, l.node(), l.key)
 }
 
-// compare is nil if the reply is the token.
+// compare returns nil if the reply is the token.
 func compare(reply *redis.StringCmd, token string) error {
 	got, err := reply.Result()
 	switch {

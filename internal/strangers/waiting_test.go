@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// waiting are locks that may stay free while a client waits for them. One that waits for a
-// message only, and asks for nothing, is a deadlock in the simulation.
+// waiting are locks that may stay free while a client waits for them. A lock that only
+// waits for a message and sends nothing would be a deadlock in the simulation, so there is
+// none.
 func waiting() []Stranger {
 	return []Stranger{
 		{ID: "script-loaded-once", Doc: "SET NX PX in a script that each client loads once and then names by its digest only", bind: loadedOnce},

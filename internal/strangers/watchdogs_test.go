@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// watchdogs keeps the watchdogs of one handle, by the token of the lease.
+// watchdogs holds the watchdogs of one handle, by the token of the lease.
 type watchdogs struct {
 	mu      sync.Mutex
 	byToken map[string]context.CancelFunc
