@@ -67,7 +67,7 @@ func (l Lease) Lost() <-chan struct{} { return l.LostC }
 type Extender interface {
 	// Extend makes the lease last for the lock's TTL from now on. It returns the lease with its
 	// token and fence, and with a new deadline if leases of this lock have deadlines. ErrNotHeld:
-	// the lease is certainly not ours, or no longer. Any other error: the outcome is unknown. With
+	// the caller certainly does not hold the lock now. Any other error: the outcome is unknown. With
 	// an error, the returned lease is meaningless.
 	Extend(ctx context.Context, l Lease) (Lease, error)
 }

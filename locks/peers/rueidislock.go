@@ -112,7 +112,7 @@ func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration)
 type rueidislockLock struct {
 	locker rueidislock.Locker
 	key    string
-	// process is the client process's context. It is the context of each acquisition, because the
+	// process is the client process's context and the parent of each acquisition's context: the
 	// library's lock ends with the context of its acquisition.
 	process context.Context
 
