@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// The program calls Check in ways in which it returns, is cancelled, and panics.
+// The program calls Check such that it returns, is cancelled, or panics.
 func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "reader")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/reader").CombinedOutput(); err != nil {
@@ -22,7 +22,7 @@ func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	}
 }
 
-// A test binary draws from a seed even after Check: from a random one.
+// Even after Check, rand.Reader of a test binary draws from a seed, but from a random seed.
 func TestAfterCheckNothingDependsOnItsSeed(t *testing.T) {
 	before := rand.Reader
 	panics := func(c *locktest.Client) (locktest.Acquire, error) {

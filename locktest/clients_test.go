@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redigoRelease is compareAndDelete.
+// redigoRelease is compareAndDelete for redigo.
 var redigoRelease = redis.NewScript(1, `
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])
@@ -81,7 +81,7 @@ func onRueidis(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// undialed forgets the dialler.
+// undialed does not pass Client.Dial to its Redis client.
 func undialed(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := goredis.NewClient(&goredis.Options{Addr: c.Addrs[0]})
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

@@ -17,7 +17,7 @@ func init() {
 	}
 }
 
-// attempts are counted without a mutex.
+// Two goroutines count attempts without a mutex.
 var attempts int
 
 // raced is right, but two goroutines count its attempts.
@@ -28,7 +28,7 @@ var raced = instead(func() {
 	<-done
 })
 
-// The race detector's report is in the output, as always.
+// The output has the race detector's report, as always.
 func TestADataRaceIsReported(t *testing.T) {
 	p := play(t, "raced", t.TempDir())
 	if p.passed {

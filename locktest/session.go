@@ -174,7 +174,7 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	case err != nil:
 		return found, fmt.Errorf("locktest: %w", err)
 	}
-	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // every other trial would run away too
+	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // every trial would
 		return found, fmt.Errorf("locktest: without any fault, %s", ops[len(ops)-1].Error)
 	}
 	found, acquired, failed := traitsOf(record)

@@ -87,7 +87,7 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 				}
 			}
 			_, err := other.TryLock(t.Context())
-			for tries := 0; errors.Is(err, context.DeadlineExceeded) && tries < 100; tries++ { // valkeylock's wait may be too short, as in granted
+			for tries := 0; errors.Is(err, context.DeadlineExceeded) && tries < 100; tries++ { // as in granted: the wait may be too short
 				_, err = other.TryLock(t.Context())
 			}
 			if !errors.Is(err, locks.ErrBusy) {
