@@ -13,11 +13,11 @@ import (
 
 // fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed locking", 2016):
 // the script that grants the lock also counts grants, and the guarded resource refuses a count
-// lower than one that it has seen. So a holder that is frozen past its lease does no harm. Redis
-// also stores the count: a node that loses the count hands out old fencing tokens again.
+// lower than one that it has seen. So a holder that is frozen past its lease does no harm. The
+// count is a Redis key: a node that loses the key hands out old fencing tokens again.
 //
 // The counter never expires: it is not a lock, and nobody waits for it. Unlock returns ErrNotHeld
-// if the key is gone or has another client's token.
+// if the lock's key is gone or has another client's token.
 type fenced struct {
 	client *Client
 	key    string
@@ -44,7 +44,8 @@ func init() {
 }
 
 var fencedFlaws = flaws(
-	// The resource refuses older fences, so these flaws violate exclusion but not resource.
+	// The resource refuses older fences, so these flaws violate the oracle exclusion but not the
+	// oracle resource.
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
@@ -60,8 +61,9 @@ var fencedFlaws = flaws(
 )
 
 // setAndCount takes a free lock and returns the number of this grant, which is the fencing token.
-// It returns nil if the lock is taken. KEYS[1] is the lock, KEYS[2] its counter in the same cluster
-// slot, ARGV[1] the token, ARGV[2] the TTL in milliseconds.
+// It returns nil if the lock is taken.
+// KEYS[1] is the lock, KEYS[2] its counter in the same cluster slot, ARGV[1] the token, ARGV[2] the
+// TTL in milliseconds.
 var setAndCount = newScript("set-and-count", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])

@@ -13,8 +13,8 @@ const (
 // flaws joins groups of flaws.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
-// under declares one flaw per oracle; all other properties are equal. A complete run must find the
-// flaws under each of the faults. The first fault shows the flaw best.
+// under declares one flaw for each oracle; all other properties are equal. Every complete run must
+// find the flaws under each of the faults. The first fault shows the flaws best.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -73,18 +73,18 @@ func without(faults []string, these ...string) []string {
 	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
-// leaseOutlived declares that a client without a deadline outlives its lease: the key expires and
-// the client is not told. Only a frozen client does so: a critical section, like a client's wait
-// for a reply, takes only a fraction of the lease.
+// leaseOutlived returns the flaws that show when a client without a deadline outlives its lease:
+// the key expires and the client is not told. Only a frozen client outlives its lease. A critical
+// section takes a fraction of the lease, and so does a client's wait for a reply.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
-// workOutlived declares that the work takes longer than a lease that nobody renews. A holder whose
-// work hangs believes for ever that it holds the lock. If the work hangs between two writes, the
-// resource oracle sees the violation too.
+// workOutlived returns the flaws that show when the work takes longer than a lease that nobody
+// renews. A holder whose work hangs believes for ever that it holds the lock. If the work hangs
+// between two writes, the resource oracle sees the violation too.
 func workOutlived(document string) []Flaw {
 	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing that it holds the lock, while the key expires and another gets in."
 	return flaws(
@@ -93,34 +93,38 @@ func workOutlived(document string) []Flaw {
 	)
 }
 
-// hungHolder declares that a watchdog renews for ever the lease of a holder whose work hangs.
+// hungHolder returns the flaw that shows when a holder's work hangs: the watchdog renews the lease
+// for ever.
 func hungHolder(document string) []Flaw {
 	return under([]string{"hung-work"}, "hung-holder", Limit,
 		"A watchdog cannot tell work that hangs from work that is slow: it keeps the lease of a holder that never comes back, and everybody else out, for ever.",
 		document+"; D3: work that blocks for ever keeps the lock", "liveness")
 }
 
-// slowNodes are faults that can make a client outlive its lease if the client has already used up
+// slowNodes are faults that can make a client outlive its lease, if the client has already used up
 // much of the lease.
 var slowNodes = []string{"node-pause"}
 
 // deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. After the deadline the
-// holder no longer believes that it holds the lock, but a touch of the resource that has begun
-// still goes on. A holder whose clock is set back may pass a second check and touch the resource.
+// holder no longer believes that it holds the lock, but a write to the resource that has begun
+// still goes on. A holder whose clock is set back may pass a second check and write to the
+// resource.
 func deadlineLookedAtTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
 		kleppmann, "resource"))
 }
 
-// deadlineMoved declares that a holder's wall clock, which decides its deadline, is set back.
+// deadlineMoved returns the flaws that show when a holder's wall clock, which decides its deadline,
+// is set back.
 func deadlineMoved(oracles ...string) []Flaw {
 	return under([]string{"client-skew"}, "client-clock", Limit,
 		"A frozen holder whose wall clock is set back sees no deadline pass and runs no timer: after the key has expired it still believes that it holds the lock, until it thaws.",
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
-// serverLostKey declares that a node, or the replica that replaces it, loses an acknowledged key.
+// serverLostKey returns the flaws that show when a node, or the replica that replaces it, loses an
+// acknowledged key.
 func serverLostKey(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -130,22 +134,23 @@ func serverLostKey(oracles ...string) []Flaw {
 		redisFailed, oracles...)
 }
 
-// extendedByOldPrimary declares that two primaries exist and the old one extends a lease. Only a
-// client that extends its lease shows this flaw.
+// extendedByOldPrimary returns the flaw that shows when there are two primaries and the old one
+// extends a lease. Only a client that extends its lease shows this flaw.
 func extendedByOldPrimary() []Flaw {
 	return may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
 		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
 		redisFailed, "extension"))
 }
 
-// quorumLostKey declares that independent nodes lose an acknowledged key.
+// quorumLostKey returns the flaws that show when independent nodes lose an acknowledged key.
 func quorumLostKey(faults ...string) []Flaw {
 	return under(faults, "server-lost-key", Limit,
 		"Nodes that restarted without their data, or evicted the key, vote again: if the holder's majority had no node to spare, another majority grants the lock beside it.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
-// serverClock declares that a node's wall clock jumps forward and the key expires early.
+// serverClock returns the flaws that show when a node's wall clock jumps forward: the key expires
+// early.
 func serverClock(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -155,24 +160,25 @@ func serverClock(oracles ...string) []Flaw {
 		redisClock, oracles...)
 }
 
-// prolongedKey declares that a node's clock is set back and a key that nobody releases lives
-// longer. The flaw needs two faults at once.
+// prolongedKey returns the flaw that shows when a node's clock is set back: a key that nobody
+// releases lives longer. The flaw needs two faults at once.
 func prolongedKey() []Flaw {
 	return under([]string{mixed}, "server-clock", Limit,
 		"If a node's wall clock is set back after a key was set, and the key's holder is gone, the key keeps others out for that much longer.",
 		redisClock, "liveness")
 }
 
-// staleTime declares that a lock's key holds a time of its owner's clock and the owner does not
-// release the key. The flaw needs two faults at once.
+// staleTime returns the flaw that shows when the lock's key holds a time of its owner's clock and
+// the owner does not release the key. The flaw needs two faults at once.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"A dead holder whose clock was far ahead left a time in the key, which keeps others out until their own clocks show it; Redis could have counted the time.",
 		document+": clients' clocks must agree", "liveness"))
 }
 
-// orphanedKey declares that nobody releases a key, which keeps others out until it expires. A
-// client that is frozen before it learns of its grant also keeps others out needlessly.
+// orphanedKey returns the flaw that shows when nobody releases a key: the key keeps others out
+// until it expires. A client that is frozen before it learns of its grant also keeps others out
+// needlessly.
 func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
@@ -187,12 +193,12 @@ func orphanedUnder(faults []string) []Flaw {
 		`redis.io, "Distributed Locks with Redis": liveness rests on keys that expire`, "liveness")
 }
 
-// foreignDelete declares that a DEL removes a key without checking its owner.
+// foreignDelete returns the flaws of a DEL that does not check the key's owner.
 func foreignDelete(why, source string, faults ...string) []Flaw {
 	return under(faults, "foreign-delete", Bug, why, source, "ownership", "exclusion", "resource")
 }
 
-// bareDelete declares the flaws of a bare DEL of a key that expires: foreignDelete and lateDelete.
+// bareDelete returns the flaws of a bare DEL of a key that expires: foreignDelete and lateDelete.
 func bareDelete(document string) []Flaw {
 	return flaws(
 		may([]string{"node-pause", "split-brain"}, foreignDelete(
@@ -202,14 +208,14 @@ func bareDelete(document string) []Flaw {
 	)
 }
 
-// lateDelete declares that a release cannot distinguish two leases of the same client.
+// lateDelete returns the flaws of a release that cannot distinguish two leases of the same client.
 func lateDelete(document string) []Flaw {
 	return under([]string{"delay"}, "late-command", Bug,
 		"A release that arrives after its client gave up on it and holds the lock again removes the new lease and lets another in.",
 		document, "exclusion", "resource")
 }
 
-// noExpiry declares that nobody releases a key that never expires.
+// noExpiry returns the flaw that shows when nobody releases a key that never expires.
 func noExpiry(why, document string) []Flaw {
 	return under(append([]string{"hung-work"}, strandingFaults...), "no-expiry", Bug, why, document, "liveness")
 }

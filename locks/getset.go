@@ -12,15 +12,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// getset is D1's first Java version. The key holds the end of its holder's lease by the holder's
-// clock, plus a second. A client that finds a past time writes its own time with GETSET. The client
-// has won if GETSET returns the time that the client found. The key also expires, unless EXPIRE is
-// lost.
+// getset is D1's first Java version. The key holds the end of the holder's lease by the holder's
+// clock, plus a second. A client that finds a past time in the key writes its own time with GETSET.
+// The client has won if GETSET returns the time that the client found before. The key also expires,
+// unless EXPIRE is lost.
 //
 // The client reads its clock once, before the first command. So a client that is frozen just after
-// the reading writes a past time, and another client takes the lock over at once. Clocks must agree
-// within the second. A loser's GETSET overwrites the winner's time and clears the key's expiry. The
-// bare DEL does not check the owner.
+// the reading writes a past time, and another client takes the lock over at once. The clients'
+// clocks must agree to within the second. A loser's GETSET overwrites the winner's time and clears
+// the key's expiry. The bare DEL does not check the owner.
 //
 // If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
 // ErrNotHeld if DEL replies 0.
@@ -66,7 +66,8 @@ var getsetFlaws = flaws(
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),
-	// The time in the key passes only if the pause lasts twice the lease (run --sweep).
+	// The holder's pause outlasts the time in the key only if the pause is twice the lease (run
+	// --sweep).
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
 		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),

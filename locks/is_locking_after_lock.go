@@ -51,8 +51,8 @@ var isLockingAfterLockFlaws = flaws(
 )
 
 // TryLock implements Lock. If the GET fails, the outcome is unknown. If the SET got no reply and
-// the GET does not find the token, D3's caller has no lock, but the SET may still arrive: the error
-// is then also ErrPresumed.
+// the GET does not find the token, D3's caller has no lock, but the SET may still arrive: then the
+// error is both ErrBusy and ErrPresumed.
 func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.localLock.TryLock(ctx)
 	if !errors.Is(err, ErrBusy) {
@@ -68,7 +68,7 @@ func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// isLocking reports whether the key has that value.
+// isLocking reports whether the key has the token as its value.
 func (a *localLocks) isLocking(ctx context.Context, key, token string) (bool, error) {
 	defer a.synchronized()()
 	value, err := a.client.Nodes[0].Do(ctx, "GET", key).Text()

@@ -32,8 +32,8 @@ func presumed(err error) error { return fmt.Errorf("%w: %w: %w", ErrBusy, ErrPre
 // Lock is one client's handle on one named lock. A handle may be used by
 // several goroutines unless its recipe says otherwise.
 type Lock interface {
-	// TryLock makes one attempt. The error is nil (held), ErrBusy, ErrRefused, or any other error
-	// if the outcome is unknown. With an unknown outcome, as with ErrPresumed, the Lease still has
+	// TryLock makes one attempt. The error is nil (held), ErrBusy or ErrRefused; after any other
+	// error the outcome is unknown. With such an error, or with ErrPresumed, the Lease still has
 	// the token that was sent, if any.
 	TryLock(ctx context.Context) (Lease, error)
 	// Unlock releases the lease. ErrNotHeld: the caller certainly does not hold the lock now.
@@ -48,10 +48,10 @@ type Lease struct {
 	// Fence is the fencing token, greater than that of all earlier grants; 0 = none.
 	Fence int64
 	// Deadline is the end of the claimed exclusion, an instant on the client's own wall clock
-	// (Client.Now); zero = the claim ends at the release.
+	// (Client.Now). The zero time means that the claim ends at the release.
 	Deadline time.Time
-	// Monotonic: Deadline is an instant of time.Now, on the client's monotonic clock instead of its
-	// wall clock. Nobody can set a monotonic clock wrong.
+	// Monotonic: Deadline is an instant of time.Now instead, on the client's monotonic clock.
+	// Nobody can set that clock wrong.
 	Monotonic bool
 	// LostC is closed when the recipe learns that the hold ended early; nil if the recipe never
 	// reports that.

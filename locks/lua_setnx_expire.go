@@ -12,8 +12,8 @@ import (
 )
 
 // setnxThenExpire is D1's script that makes SETNX and EXPIRE one step. It returns true (1 on the
-// wire) if the key was free, else false (nil on the wire). KEYS[1] is the lock, ARGV[1] its value,
-// ARGV[2] its life in seconds.
+// wire) if the key was free, else false (nil on the wire).
+// KEYS[1] is the lock, ARGV[1] its value, ARGV[2] its life in seconds.
 var setnxThenExpire = newScript("setnx-then-expire", `
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))

@@ -64,16 +64,16 @@ const (
 	Limit Kind = "limit"
 )
 
-// Flaw is a declared weakness of a recipe, as data. Its strings are names in the registries of
-// oracles, causes and faults; a test checks them.
+// Flaw is a declared weakness of a recipe, as data. Oracle, Cause and the faults are names in the
+// registries; a test checks them.
 type Flaw struct {
 	Oracle string
 	Cause  string
 	Kind   Kind
-	Why    string // the argument, in one sentence
+	Why    string // why the flaw exists, in one sentence
 	Source string // document and section, paper or Redis page
-	// Faults: every complete run on a deterministic testbed must find the flaw under each of these
-	// faults.
+	// Faults must show the flaw: every complete run on a deterministic testbed finds the flaw under
+	// each of them.
 	Faults []string
 	// Also lists faults under which the flaw may show by chance.
 	Also []string
@@ -112,8 +112,8 @@ func (r Recipe) Documents() []string {
 	return strings.Split(r.Document, ", ")
 }
 
-// Declares finds the flaw that the recipe declares for (oracle, cause) under a fault. The flaw must
-// or may show under that fault.
+// Declares returns the recipe's flaw for (oracle, cause) that must or may show under the fault, and
+// whether there is one.
 func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	i := slices.IndexFunc(r.Flaws, func(f Flaw) bool {
 		return f.Oracle == oracle && f.Cause == cause && (slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault))

@@ -14,9 +14,9 @@ import (
 )
 
 // redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a watchdog, and
-// waiters that publish/subscribe wakes. Where D3 and the library differ, the recipe follows the
-// library. The library renews at a third of the lease; D3 renews every 30 s, a whole lease (see
-// redisson-renews-each-lease). In the library a partial release runs PEXPIRE; D3 "returns
+// waiters that are woken by publish/subscribe. Where D3 and the library differ, the recipe follows
+// the library. The library renews at a third of the lease; D3 renews every 30 s, a whole lease (see
+// redisson-renews-each-lease). In the library a partial release runs PEXPIRE; in D3 it "returns
 // directly". The recipe's lease time is the library's lockWatchdogTimeout, 30 s by default.
 // redisson-lease has the explicit lease time, which disables the watchdog.
 //
@@ -67,16 +67,16 @@ var redissonFlaws = flaws(
 	leaseOutlived(), hungHolder("D3, of Redisson"), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// keysInMovingSlot declares the flaw of a release that names two keys.
+// keysInMovingSlot returns the flaw of a release that names two keys.
 func keysInMovingSlot() []Flaw {
 	return under([]string{slotMigration}, "orphaned-key", Limit,
 		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses a command on several keys if one of them is missing (TRYAGAIN), and the entry stays.",
 		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness")
 }
 
-// redissonEnter adds an entry if the lock is free or the owner's, and returns nil. Otherwise it
-// returns the remaining life of the lock in milliseconds. KEYS[1] is the lock, ARGV[1] the owner,
-// ARGV[2] the lease in milliseconds.
+// redissonEnter adds an entry and returns nil if the lock is free or the owner's. Otherwise it
+// returns the remaining life of the lock in milliseconds.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonEnter = newScript("redisson-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
@@ -86,8 +86,8 @@ end
 return redis.call("PTTL", KEYS[1])`)
 
 // redissonLeave removes one entry. It returns nil if the owner has no entry, 0 if the owner still
-// has entries, and 1 if this was the last entry and the waiters were told. KEYS[1] is the lock,
-// KEYS[2] its channel, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
+// has entries, and 1 if this was the last entry and the waiters were told.
+// KEYS[1] is the lock, KEYS[2] its channel, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonLeave = newScript("redisson-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   return nil
@@ -100,8 +100,8 @@ redis.call("DEL", KEYS[1])
 redis.call("PUBLISH", KEYS[2], 0)
 return 1`)
 
-// redissonRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold. KEYS[1] is
-// the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
+// redissonRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonRenew = newScript("redisson-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
@@ -140,8 +140,8 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 // life of the key is over. A waiter that misses the message sleeps for that whole life.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
 
-// lockWithin is Lock with a limit to the waiting; a negative patience means no limit. After the
-// limit it returns ErrBusy. The limit interrupts no command.
+// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means
+// no limit. The limit interrupts no command.
 func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Lease, error) {
 	start := time.Now()
 	lease, _, err := l.enter(ctx)
@@ -174,8 +174,8 @@ func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Leas
 }
 
 // awaitRelease returns nil when a release was published, or after wait. A negative wait is
-// unlimited, as in the library: the key never expires. awaitRelease polls ctx, because a goroutine
-// that serves a message channel would interfere with Close.
+// unlimited, as in the library: such a key never expires. awaitRelease polls ctx, because a
+// goroutine that serves a message channel would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {

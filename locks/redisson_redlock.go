@@ -18,10 +18,11 @@ import (
 // on each of N independent nodes. N-(N/2+1) of the nodes may fail. D3 does not show the library's
 // code, so the recipe follows the library (RedissonMultiLock, RedissonRedLock at 66863978, blocking
 // forms). The recipe uses an explicit lease time, since RedLock is about leases that end: TryLock
-// is tryLock(0, lease), Lock is lock(lease). While it waits, the library asks one node after
-// another. Each node gets at most an N-th of the waiting time, and grants a preliminary lease of
-// twice the waiting time. If too many nodes fail, the library starts again. Once it has a majority,
-// it sets the lease of all its grants anew.
+// is tryLock(0, lease), Lock is lock(lease).
+//
+// In lock(lease) the library asks one node after another. Each node gets at most an N-th of the
+// waiting time, and grants a preliminary lease of twice the waiting time. If too many nodes fail,
+// the library starts again. Once it has a majority, it sets the lease of all its grants anew.
 //
 // There are three flaws. The library never compares the elapsed time with a lease, so the first
 // grants of a majority may have expired before the last one arrives. Its PEXPIRE neither checks the
@@ -93,16 +94,17 @@ func (l *lockedRand) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(l.r.Int64N(max(1, int64(to-from))))
 }
 
-// redissonExpire is the library's expire. It returns 1, or 0 if there is no key. KEYS[1] is the
-// lock, ARGV[1] the lease in milliseconds.
+// redissonExpire is the library's expire. It returns 1, or 0 if there is no key.
+// KEYS[1] is the lock, ARGV[1] the lease in milliseconds.
 var redissonExpire = newScript("redisson-expire", `
 return redis.call("PEXPIRE", KEYS[1], ARGV[1])`)
 
 // TryLock implements Lock: one round without waiting.
 func (l *redissonRedlock) TryLock(ctx context.Context) (Lease, error) { return l.tryFor(ctx, 0) }
 
-// Lock implements Blocker. Each attempt draws its waiting time, as in the library's lock: from half
-// a lease to a whole lease, or at least 1.5 s per node if the lease is longer than that.
+// Lock implements Blocker. Each attempt draws its waiting time, as the library's lock does: from
+// half a lease to a whole lease. If the lease is longer than 1.5 s per node, the draw begins at 1.5
+// s per node.
 func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 	least := time.Duration(len(l.client.Nodes)) * 1500 * time.Millisecond
 	if l.ttl <= least {
@@ -115,7 +117,7 @@ func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 			return lease, err
 		}
 		// The caller's context may outlive the client process. A round that only found the lock
-		// busy may not have noticed that either context ended.
+		// busy may not have noticed that one of the two contexts ended.
 		if err := cmp.Or(ctx.Err(), l.client.Context.Err()); err != nil {
 			return lease, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
@@ -176,7 +178,7 @@ func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 }
 
 // ask is the library's tryLock of one RLock. If wait is positive, ask waits for a busy lock. If the
-// reply does not come in time, ask releases the lock. If the connection breaks, it does not.
+// reply comes too late, ask releases the lock. If the connection breaks, ask does not release it.
 func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Duration) bool {
 	var err error
 	if wait > 0 {
@@ -198,7 +200,8 @@ func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Dur
 }
 
 // setLease starts the lease of all acquired locks anew, from now, without checking the keys'
-// owners. If any node fails, the outcome is unknown and nothing is released, as in the library.
+// owners. If any node fails, the outcome is unknown. setLease then releases nothing, like the
+// library.
 func (l *redissonRedlock) setLease(ctx context.Context, acquired []*redisson) error {
 	err := l.onAll(ctx, acquired, func(ctx context.Context, lock *redisson) error {
 		return redissonExpire.Run(ctx, lock.node, []string{l.key}, milliseconds(l.ttl)).Err()
@@ -217,8 +220,8 @@ func (l *redissonRedlock) release(ctx context.Context, held []*redisson) {
 	})
 }
 
-// onAll calls do for all locks at once and waits for all calls. Each call may take a tenth of the
-// lease. The returned errors are joined in the order of the locks.
+// onAll calls do for all locks at once and waits for all calls. All calls end after at most a tenth
+// of the lease. The returned errors are joined in the order of the locks.
 func (l *redissonRedlock) onAll(ctx context.Context, all []*redisson, do func(ctx context.Context, lock *redisson) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/redissonTimeout)
 	defer cancel()

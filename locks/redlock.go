@@ -12,10 +12,10 @@ import (
 )
 
 // redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold the lock if a
-// majority granted it within the lease, and claim the lock for one lease from before the first
-// request. There are four flaws: elapsed time is the difference of two readings of a wall clock;
-// clock drift is not subtracted; a node that restarts empty votes twice; a deadline protects a
-// frozen client from a wrong belief, but does not protect the resource.
+// majority granted it within the lease, and claim the lock for one lease from the time before the
+// first request. There are four flaws: elapsed time is the difference of two readings of a wall
+// clock; clock drift is not subtracted; a node that restarts empty votes twice; a deadline ends the
+// belief of a frozen client, but does not protect the resource.
 //
 // Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
 type redlock struct {
@@ -28,9 +28,9 @@ type redlock struct {
 
 func init() { Register(RedlockWaiting(redlockPatience)) }
 
-// RedlockWaiting returns the recipe redlock with another patience. For a lease time, patience
-// returns how long a client waits for one node; the result must be positive. The returned recipe is
-// not registered: the registered recipe waits as D3 proposes.
+// RedlockWaiting returns the recipe redlock with another patience. For a lease time, the function
+// patience returns how long a client waits for one node; it must return a positive duration. The
+// returned recipe is not registered. The registered recipe waits as D3 proposes.
 func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
 	return Recipe{
 		ID:       "redlock",

@@ -14,8 +14,8 @@ import (
 // redlockDrift is RedLock as the Redis page describes it ("Distributed Locks with Redis"). It
 // differs from redlock in two ways: elapsed time is monotonic, and the possible clock drift during
 // the lease is subtracted. Three flaws remain: a node that restarts empty votes twice; nodes expire
-// keys by their wall clocks; a deadline protects a frozen client from a wrong belief, but does not
-// protect the resource.
+// keys by their wall clocks; a deadline ends the belief of a frozen client, but does not protect
+// the resource.
 //
 // Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
 type redlockDrift struct{ redlock }

@@ -28,7 +28,7 @@ type redlockNaive struct {
 
 	mu   sync.Mutex
 	held []redis.UniversalClient // the nodes of the latest quorum; a release does not clear them
-	stop chan struct{}           // the latest watchdog's
+	stop chan struct{}           // the latest watchdog's channel
 }
 
 func init() {
@@ -56,8 +56,8 @@ var redlockNaiveFlaws = flaws(
 	rarely("ownership", "foreign-renewal", []string{"hung-work"}, under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership")),
-	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive, and so
-	// keep clients out or in.
+	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive. That may
+	// keep a client out, or keep the next client in.
 	may(anyFault,
 		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
 			"Nothing stops the watchdogs of failed attempts: they pile up, and keep alive for ever the keys of crashed holders and keys whose release was lost.",
@@ -124,17 +124,17 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redi
 	return granted
 }
 
-// cleanUp takes back one grant of a failed attempt. Only nodes that answered yes are cleaned up, so
-// a request in flight may still take the key afterwards.
+// cleanUp takes back one grant of a failed attempt. Only the nodes that answered yes are cleaned
+// up. So a request in flight may still take the key on another node afterwards.
 func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
 	_ = releaseOwned(ctx, node, l.key, token)
 }
 
-// watch is one watchdog. It overwrites the shared stop channel, and reads the shared channel anew
-// in every round. Until its first tick it waits on its own channel. So it misses a release that
-// closes a later watchdog's channel.
+// watch is one watchdog. It overwrites the shared stop channel. In every round it reads the shared
+// channel anew. During a round it waits on the channel that it has read. So it misses a release
+// that closes a later watchdog's channel.
 func (l *redlockNaive) watch() {
 	l.mu.Lock()
 	l.stop = make(chan struct{})

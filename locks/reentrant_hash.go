@@ -12,9 +12,9 @@ import (
 )
 
 // reentrantHash is D2's reentrant lock: a hash with one field, all in Lua. The field's name is the
-// owner's id, and its value is the owner's number of entries. The flaw: nothing tells a new entry
-// from a repeated one. If a lost reply makes the client repeat an entry, its n releases are one too
-// few.
+// owner's id, and the field's value is the owner's number of entries. The flaw: nothing tells a new
+// entry from a repeated one. If a client repeats an entry after a lost reply, its n releases are
+// one too few.
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
@@ -50,7 +50,7 @@ func entriesWithoutRenewal(document string) []Flaw {
 			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
 			kleppmann, "exclusion")),
 		// A delayed command arrives as soon as another client has the lock. By then, that other
-		// client may have touched the resource.
+		// client may have written to the resource.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
 			kleppmann, "resource")),
@@ -76,8 +76,8 @@ func orphanedEntry(document string, faults []string) []Flaw {
 		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
-// ownerID returns an owner id for a Maker of a client process. All handles of the Maker are one
-// owner. In Redisson each thread of a JVM is an owner.
+// ownerID returns an owner id for a Maker of a client process. All handles of the Maker belong to
+// this one owner. (In a JVM, each thread is an owner.)
 func ownerID(c *Client) (string, error) {
 	token, err := c.Token()
 	if err != nil {
@@ -97,8 +97,8 @@ end
 return 0`)
 
 // hashLeave removes one entry. It returns nil if the owner has no entry, 0 if the owner still has
-// entries, and 1 if this was the last entry and the lock is deleted. KEYS[1] is the lock, ARGV[1]
-// the owner.
+// entries, and 1 if this was the last entry and the lock is deleted.
+// KEYS[1] is the lock, ARGV[1] the owner.
 var hashLeave = newScript("hash-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   return nil

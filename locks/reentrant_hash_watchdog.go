@@ -54,8 +54,8 @@ var reentrantHashWatchdogFlaws = flaws(
 		"A field that its owner does not count on any more, because it was counted twice after a lost reply or its release was lost, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// A client that lost a reply tries again, enters the lock once more and then renews it. So a
-	// key expires only if its client is gone or cut off.
+	// A client that lost a reply tries again, enters the lock once more and then renews it. So the
+	// key of a client expires only if the client is gone or cut off.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
@@ -72,8 +72,8 @@ func newHashTimers(c *Client) (*hashTimers, error) {
 	return &hashTimers{owner: owner, byKey: map[string]*watchdog{}}, err
 }
 
-// hashRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold. KEYS[1] is the
-// lock, ARGV[1] the owner, ARGV[2] the lease in seconds.
+// hashRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in seconds.
 var hashRenew = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
@@ -95,7 +95,7 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // renew returns false, which ends the timer, only if the field is gone. After an error the timer
-// tries again at the next tick. renew waits for a reply for one tick.
+// tries again at the next tick. renew waits for a reply until the next tick.
 func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()

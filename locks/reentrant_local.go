@@ -37,15 +37,15 @@ var reentrantLocalFlaws = flaws(
 	reenteredUnasked("client-pause", "slow-work"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// reenteredUnasked declares that the owner re-enters a lock that another holds. Under the
-// outlasting faults the owner's lease is over by the time of the re-entry.
+// reenteredUnasked returns the flaws of an owner that re-enters a lock that another holds. Under
+// the faults in outlasting, the owner's lease is over by the time of the re-entry.
 func reenteredUnasked(outlasting ...string) []Flaw {
 	return flaws(
 		under(outlasting, "lease-outlived", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-		// While there are two primaries, no hold is certain enough to prove a re-entry wrong. Just
-		// after the split, another client's hold may be certain enough.
+		// While there are two primaries, no hold is certain enough to prove a re-entry wrong. But
+		// just after the second primary has appeared, another client's hold may be certain enough.
 		may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
@@ -75,13 +75,13 @@ func (l localLock) Unlock(ctx context.Context, lease Lease) error {
 }
 
 // localLocks is D3's RedisDistributedLock: all locks of one client process, which is one owner. Its
-// methods are synchronized, so only one call runs at a time, whatever its key. The other calls wait
-// until Redis has answered that call.
+// methods are synchronized: only one call runs at a time, whatever its key. All other calls wait
+// until Redis has answered the running call.
 type localLocks struct {
 	client  *Client
 	renewal *boundedRenewal
-	// calls has room for the one call that may run. Nothing interrupts a waiting call. calls is not
-	// a sync.Mutex, because a virtual clock stands still while a goroutine waits for a Mutex.
+	// calls has room for the one call that may run. Nothing interrupts a waiting call. A sync.Mutex
+	// would not do, because a virtual clock stands still while a goroutine waits for a Mutex.
 	calls chan struct{}
 	holds map[string]localHold // by key
 }
@@ -125,8 +125,8 @@ func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, re
 	return Lease{Token: token}, nil
 }
 
-// unLock counts one entry less. After the last entry it removes the hold, whatever the result of
-// the release that it then sends. That release stops all renewals of the client process.
+// unLock counts one entry less. At the last entry it first removes the hold and then sends the
+// release. It ignores the release's result. This release stops all renewals of the client process.
 func (a *localLocks) unLock(ctx context.Context, key, token string) error {
 	defer a.synchronized()()
 	hold, ok := a.holds[key]

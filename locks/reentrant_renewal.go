@@ -46,8 +46,8 @@ var reentrantRenewalFlaws = flaws(
 	may([]string{"hung-work", mixed}, under([]string{"slow-work"}, "renewal-failed", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: when its work has outlasted the four renewals, the owner re-enters a lock that another holds.",
 		"D3: a count greater than zero is all that is asked, and four renewals", "reentrancy")),
-	// Some schedules freeze a holder when a node is lost. Then the section may overrun the lease,
-	// and the bounded renewal does not keep the lease.
+	// Some schedules freeze a holder when a node is lost. Then the holder's section may overrun the
+	// lease, and the bounded renewal does not keep the lease.
 	may(slices.Concat(losingFaults, slowNodes), leaseOutlived()),
 	serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )

@@ -51,7 +51,7 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead overwrites the time of another writer, although that time is not past.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// By chance, clients enter in the same millisecond, under any fault or none.
+	// Under any fault or none, two clients may enter in the same millisecond by chance.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
@@ -78,9 +78,10 @@ const (
 // rwHashReader is the read lock.
 type rwHashReader struct{ *rwHash }
 
-// hashRead lets a reader in and returns 1, unless the hash has a writer's time of the last ARGV[2]
-// ms. Then it returns 0. KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's
-// clock, [2] a write's life, [3] the key's life.
+// hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time of the last
+// ARGV[2] ms.
+// KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
+// life, [3] the key's life.
 var hashRead = newScript("hash-read", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then
@@ -91,9 +92,9 @@ redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
 // hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time of
-// the last ARGV[2] ms, or a reader's of the last ARGV[4] ms. KEYS[1] is the lock. ARGV, all in
-// milliseconds: [1] now by the client's clock, [2] a write's life, [3] the key's life, [4] a read's
-// life.
+// the last ARGV[2] ms, or a reader's time of the last ARGV[4] ms.
+// KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
+// life, [3] the key's life, [4] a read's life.
 var hashWrite = newScript("hash-write", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then
@@ -108,8 +109,8 @@ redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
 // hashForget removes the caller's time, if nobody has overwritten it. It returns nothing, so the
-// caller does not learn the result. KEYS[1] is the lock, ARGV[1] the field, ARGV[2] the caller's
-// time in milliseconds.
+// caller does not learn the result.
+// KEYS[1] is the lock, ARGV[1] the field, ARGV[2] the caller's time in milliseconds.
 var hashForget = newScript("hash-forget", `
 if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
   redis.call("HDEL", KEYS[1], ARGV[1])

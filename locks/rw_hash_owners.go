@@ -54,11 +54,11 @@ func readerMoved() []Flaw {
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }
 
-// ownersEnter lets a reader in unless a writer is in, and a writer unless any client is in. It
-// returns 1 if it let the caller in, else 0. A reader's field is named by its token, the writer's
+// ownersEnter returns 1 if it lets the caller in, else 0. It lets a reader in unless a writer is
+// in, and a writer unless any client is in. A reader's field is named by its token; the writer's
 // field is "write". Each field's value is the deadline, by this node's clock, and the token. A
-// successful entry removes expired fields. The hash lives as long as its youngest field. KEYS[1] is
-// the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] the lease in milliseconds.
+// successful entry removes expired fields. The hash lives as long as its youngest field.
+// KEYS[1] is the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var ownersEnter = newScript("owners-enter", `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -78,8 +78,8 @@ redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// ownersLeave removes the caller's field. It returns 1, or 0 if the caller had no field. KEYS[1] is
-// the lock, ARGV[1] read or write, ARGV[2] the token.
+// ownersLeave removes the caller's field. It returns 1, or 0 if the caller had no field.
+// KEYS[1] is the lock, ARGV[1] read or write, ARGV[2] the token.
 var ownersLeave = newScript("owners-leave", `
 local field = ARGV[1] == "write" and "write" or ARGV[2]
 local mine = redis.call("HGET", KEYS[1], field)

@@ -59,9 +59,9 @@ var rwTwoKeysFlaws = flaws(
 // rwTwoKeysReader is the read lock.
 type rwTwoKeysReader struct{ *rwTwoKeys }
 
-// twoKeysRead lets a reader in and returns 1, unless there is a writer. Then it returns 0. Each
-// reader sets the readers' key with a new expiry. KEYS[1] is the readers' key, KEYS[2] the
-// writer's, ARGV[1] the lease in seconds.
+// twoKeysRead lets a reader in and returns 1. It returns 0 if there is a writer. Each reader sets
+// the readers' key with a new expiry.
+// KEYS[1] is the readers' key, KEYS[2] the writer's, ARGV[1] the lease in seconds.
 var twoKeysRead = newScript("two-keys-read", `
 if redis.call("EXISTS", KEYS[2]) == 1 then
   return 0
@@ -69,8 +69,8 @@ end
 redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
 return 1`)
 
-// twoKeysWrite lets a writer in and returns 1, unless there are readers or a writer. Then it
-// returns 0. KEYS[1] is the readers' key, KEYS[2] the writer's, ARGV[1] the lease in seconds.
+// twoKeysWrite lets a writer in and returns 1. It returns 0 if there are readers or a writer.
+// KEYS[1] is the readers' key, KEYS[2] the writer's, ARGV[1] the lease in seconds.
 var twoKeysWrite = newScript("two-keys-write", `
 if redis.call("EXISTS", KEYS[1]) == 1 then
   return 0

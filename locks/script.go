@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// script is a Lua script of a recipe. Reports show its name.
+// script is a Lua script of a recipe. Reports show the script's name.
 type script struct {
 	name   string
 	source string
@@ -26,8 +26,8 @@ func (s *script) Run(ctx context.Context, c redis.Scripter, keys []string, args 
 }
 
 // compareAndDelete is the owner-checked release of D0, D1, D2 and D3. If the key holds the token,
-// the script deletes the key and returns 1; else it returns 0. KEYS[1] is the lock, ARGV[1] the
-// token.
+// the script deletes the key and returns 1; else it returns 0.
+// KEYS[1] is the lock, ARGV[1] the token.
 var compareAndDelete = newScript("compare-and-delete", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
@@ -35,8 +35,9 @@ end
 return 0`)
 
 // compareAndPExpire is the owner-checked extension ("Distributed Locks with Redis": "Extending the
-// lock"). If the key holds the token, the script sets its life to ARGV[2] milliseconds and returns
-// 1; else it returns 0. KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in milliseconds.
+// lock"). If the key holds the token, the script sets the key's life to ARGV[2] milliseconds and
+// returns 1; else it returns 0.
+// KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in milliseconds.
 var compareAndPExpire = newScript("compare-and-pexpire", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])

@@ -16,10 +16,10 @@ import (
 // sleeps a whole lease between renewals, so each renewal but the first races the key's expiry. The
 // thread ends after four renewals, even if the lock is still held. Each client has one stop flag,
 // so the release of one lock ends the renewal of all others. Each client has ten renewal threads,
-// and a sleeping thread of a released lock still occupies one of them.
+// and the thread of a released lock stays occupied while it sleeps.
 //
-// D3 logs errors. So TryLock returns ErrBusy after an error too (then also ErrPresumed), and Unlock
-// always returns nil.
+// D3 only logs errors. So TryLock returns ErrBusy after an error too (then also ErrPresumed), and
+// Unlock always returns nil.
 type setNXEXBoundedRenewal struct {
 	client  *Client
 	key     string
@@ -50,8 +50,8 @@ var setNXEXBoundedRenewalFlaws = flaws(
 	boundedRenewalFails(), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// boundedRenewalFails declares that D3's renewal comes late, ends early, or continues after the
-// lease is over.
+// boundedRenewalFails returns the flaws of D3's renewal: it comes late, ends early, or continues
+// after the lease is over.
 func boundedRenewalFails() []Flaw {
 	return flaws(
 		renewalFailed(Bug,
@@ -85,8 +85,8 @@ func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 }
 
 // setOrBusy is D3's SET key token EX s NX. It returns nil or ErrBusy. After an error D3 logs the
-// error and says that the lock was not acquired, although the command may have run. Then the
-// returned ErrBusy is also ErrPresumed.
+// error and says that the lock was not acquired, although the command may have run. In that case
+// the returned error is both ErrBusy and ErrPresumed.
 func setOrBusy(ctx context.Context, c redis.UniversalClient, key, token string, ttl time.Duration) error {
 	err := setIfAbsent(ctx, c, key, token, "EX", seconds(ttl), "NX")
 	if err != nil && !errors.Is(err, ErrBusy) {
@@ -100,9 +100,9 @@ func releaseRegardless(ctx context.Context, c redis.Scripter, key, token string)
 	_ = releaseOwned(ctx, c, key, token)
 }
 
-// compareAndExpire is D3's owner-checked renewal. If the key holds the token, the script sets its
-// life to ARGV[2] seconds and returns 1; else it returns 0. KEYS[1] is the lock, ARGV[1] the token,
-// ARGV[2] the lease in seconds.
+// compareAndExpire is D3's owner-checked renewal. If the key holds the token, the script sets the
+// key's life to ARGV[2] seconds and returns 1; else it returns 0.
+// KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in seconds.
 var compareAndExpire = newScript("compare-and-expire", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
@@ -115,17 +115,17 @@ const (
 	// mostRenewals is the size of D3's pool of threads.
 	mostRenewals = 10
 	// failedRenewal is the minimum duration of a failed renewal, about that of a refused
-	// connection. After many failures go-redis fails at once, without dialling. Without this
-	// minimum the loop would only burn CPU.
+	// connection. After many failures go-redis fails at once, without dialling. Without
+	// failedRenewal the loop would then only burn CPU.
 	failedRenewal = time.Millisecond
 	// oversleep is added to each sleep, because any real sleep ends a little late. On a virtual
-	// clock, when both have slept for round times, renewal and holder would otherwise wake at the
+	// clock, renewal and holder sleep for round times. Without oversleep both could wake at the
 	// same instant, in an undefined order.
 	oversleep = time.Nanosecond
 )
 
-// renewalThreads is D3's pool of threads. Further tasks queue in order, even for longer than the
-// lease that they renew. Tasks end soon after the client process.
+// renewalThreads is D3's pool of threads. If all threads are busy, further tasks queue in order,
+// even for longer than the leases that they are to renew. Tasks end soon after the client process.
 type renewalThreads struct {
 	mu    sync.Mutex
 	busy  int
@@ -180,8 +180,8 @@ func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 func (r *boundedRenewal) stop() { r.open.Store(false) }
 
 // run renews at once and then after each sleep of a whole lease. It checks the stop flag only
-// before a renewal, so the task of a released lock sleeps on. It ignores the reply: a key that is
-// lost, or another's, counts as renewed. An error skips both the count and the sleep, so the loop
+// before a renewal, so the task of a released lock sleeps on. It ignores the reply: a lost key, or
+// another client's key, counts as renewed. An error skips both the count and the sleep, so the loop
 // spins.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {
 	for n := 0; n < boundedRenewals && r.open.Load() && ctx.Err() == nil; {

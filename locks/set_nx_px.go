@@ -8,12 +8,13 @@ import (
 )
 
 // setNXPX is the standard lock on one node, in D0, D2 and D3: each attempt has a unique value, one
-// command sets key and expiry, and the release compares and deletes in one step. Only the limits of
-// every lease on one node remain, such as a holder that overruns or a node that forgets.
+// command sets key and expiry, and the release compares and deletes in one step. It has only the
+// limits of every lease on one node, such as a holder that overruns its lease or a node that
+// forgets the key.
 //
 // Unlock returns ErrNotHeld if the key is gone or has another's token. All three documents have the
-// same release script. The Unlock of D0 and the unLock of D3 ignore its result, as
-// set-nx-px-watchdog and set-nx-ex-bounded-renewal do; this recipe uses the result.
+// same release script. The Unlock of D0 and the unLock of D3 ignore the script's result, like
+// set-nx-px-watchdog and set-nx-ex-bounded-renewal. This recipe uses the result.
 type setNXPX struct {
 	client *Client
 	key    string

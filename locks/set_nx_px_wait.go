@@ -12,8 +12,8 @@ import (
 )
 
 // setNXPXWait is set-nx-px on a primary with replicas. The client holds the lock only if some
-// replicas have the key too (WAIT on the connection that set it). WAIT is no consensus: any replica
-// may be promoted, even one that did not acknowledge the key.
+// replicas have the key too (WAIT on the connection that sent the SET). WAIT is no consensus: any
+// replica may be promoted, even one that did not acknowledge the key.
 //
 // With too few acknowledgements TryLock releases the key and returns ErrBusy. Unlock returns
 // ErrNotHeld if the key is gone or has another's token.
@@ -72,8 +72,8 @@ func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // set sets the key and returns how many replicas have it. WAIT covers only the writes of its own
-// connection, so SET and WAIT share one. WAIT may take a tenth of the lease, so that enough of the
-// lease remains.
+// connection, so SET and WAIT share one connection. WAIT may take a tenth of the lease, so that
+// enough of the lease remains.
 func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, err error) {
 	master, err := masterOf(ctx, l.client.Nodes[0], l.key)
 	if err != nil {

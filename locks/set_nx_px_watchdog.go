@@ -13,12 +13,12 @@ import (
 // EXPIRE at every third of the lease. There are two flaws: the watchdog never checks the owner of
 // the key that it prolongs, and the watchdog ends silently at the first error or missing key.
 //
-// D0's Lock has one value and one stop channel. In this recipe each lease has its own, as if the
-// service made a Lock for each critical section. In set-nx-px-watchdog-reused all leases share one
-// Lock.
+// D0's Lock has one value and one stop channel. In this recipe each lease has its own value and
+// channel, as if the service made a new Lock for each critical section. In
+// set-nx-px-watchdog-reused all leases share one Lock.
 //
 // Unlock returns nil whatever the script replied, as in D0. So a holder whose key is gone, or
-// another's, hears of a success.
+// belongs to another client, hears of a success.
 type setNXPXWatchdog struct {
 	watchedMutex
 
@@ -55,11 +55,11 @@ var setNXPXWatchdogFlaws = flaws(
 	leaseOutlived(), hungHolder("D0: the watchdog"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// plainExpire declares that the watchdog prolongs whatever key is there. Under these faults a
-// complete run must find that it prolongs another's key.
+// plainExpire returns the flaws of a watchdog that prolongs whatever key is there. Under these
+// faults a complete run must find that the watchdog prolongs another's key.
 func plainExpire(faults ...string) []Flaw {
 	return flaws(
-		// Even without a fault this can happen, between the release and the watchdog's stop.
+		// Even without a fault, the watchdog may prolong another's key between release and stop.
 		may(anyFault, under(faults, "foreign-renewal", Bug,
 			"The plain EXPIRE does not compare the owner: after the key was lost, or if EXPIRE arrives late, it prolongs another's lock.",
 			"D0: the watchdog; the release beside it compares", "ownership")),

@@ -9,14 +9,14 @@ import (
 )
 
 // setNXPXWatchdogReused is D0's mutex with a watchdog, used again: each client keeps one Lock for
-// each key. The Lock is made with its only stop channel, and each Unlock closes that channel. So
-// every later lease finds the channel closed, and its watchdog ends before its first renewal. The
-// exception: if a tick is ready at the same time, the watchdog may draw a renewal. The second
-// Unlock panics.
+// each key. The Lock gets its only stop channel when it is made, and each Unlock closes that
+// channel. So every later lease finds the channel closed, and its watchdog ends before its first
+// renewal. (If a tick is ready at the same time, the watchdog draws whether it renews once.) The
+// second Unlock panics.
 //
 // D0 shows neither a constructor nor a use. D0's mutex never sets the channel, so only a
-// constructor can; D0's red lock sets the channel in each watchdog. Each attempt draws a value, as
-// D0's text and its red lock say.
+// constructor can set it; D0's red lock sets the channel in each watchdog. Each attempt draws a new
+// value, as D0's text and its red lock say.
 //
 // Unlock returns nil whatever the script replied.
 type setNXPXWatchdogReused struct {
@@ -51,8 +51,8 @@ var setNXPXWatchdogReusedFlaws = flaws(
 		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",
 		"D0: startWatchDog waits for l.watchDog, which the first Unlock closed", "exclusion", "resource")),
 	plainExpire("client-pause", "node-restart", "node-clock"),
-	// Some clock faults freeze their client too. If nobody renews the lease and the section
-	// overruns it, the section then ends too late.
+	// Some clock faults freeze their client too. If nobody renews the lease, the client's section
+	// may then end after the lease.
 	may(slices.Concat(slowClocks, slowNodes), leaseOutlived()),
 	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
 	// Most trials end by a panic before any key has kept others out until it expires.

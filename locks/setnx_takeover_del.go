@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxTakeoverDel is the idea that D1 rejects. The key holds the end of its holder's lease, in
+// setnxTakeoverDel is the idea that D1 rejects. The key holds the end of the holder's lease, in
 // milliseconds since 1970 by the holder's clock. A client that finds a past time deletes the key
 // and tries SETNX again. If two clients have both seen the past time, both delete: the second
 // deletes the first one's new key, and both get in.
 //
-// D1 names no EXPIRE here, so there is none. D1 does not say when the client reads its clock: the
-// recipe reads the clock for each SETNX and for the comparison. D1 shows four commands without a
-// loop, so the lock is no Poller.
+// D1 names no EXPIRE here, so there is none. D1 does not say when the client reads its clock; in
+// the recipe the client reads it for each SETNX and for the comparison. D1 shows four commands
+// without a loop, so the lock is no Poller.
 //
 // A takeover ignores the reply to its DEL. Unlock returns ErrNotHeld if its DEL replies 0.
 type setnxTakeoverDel struct {

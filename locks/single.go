@@ -45,8 +45,8 @@ func withState[S any](
 	}
 }
 
-// oneNodeClaims returns the claims of most recipes on one node. The lease time is ttl. Others get
-// in again after recovery, which is the lease time as the recipe rounds it.
+// oneNodeClaims returns the claims of most recipes on one node. The lease time is ttl. After a
+// crash, others get in again after recovery, which is the lease time as the recipe rounds it.
 func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
@@ -102,8 +102,8 @@ func done(reply *redis.Cmd, none error, what, key string) error {
 	return nil
 }
 
-// setIfAbsent sends SET key value with these options, which include NX. It returns nil if the key
-// was free and ErrBusy if not; after any other error the outcome is unknown.
+// setIfAbsent sends SET key value with the given options, which include NX. It returns nil if the
+// key was free and ErrBusy if not; after any other error the outcome is unknown.
 func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value any, options ...any) error {
 	args := append([]any{"SET", key, value}, options...)
 	err := c.Do(ctx, args...).Err()

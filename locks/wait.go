@@ -55,7 +55,7 @@ func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lea
 	return lease, fmt.Errorf("%w: no attempt is left", busy)
 }
 
-// polling makes a lock that embeds it a Poller.
+// polling makes any lock that embeds polling a Poller.
 type polling struct{}
 
 // Poll implements Poller.
@@ -63,8 +63,8 @@ func (polling) Poll(ctx context.Context, attempts Lock, interval time.Duration, 
 	return Poll(ctx, attempts, interval, maximum)
 }
 
-// pause waits for tick after an attempt whose error busy is ErrBusy. If ctx's end and tick are both
-// ready, ctx wins: an attempt with an ended context would turn busy into unknown.
+// pause waits for tick after an attempt that failed with busy, which is ErrBusy. If both ctx has
+// ended and tick is ready, ctx wins: an attempt with an ended context would turn busy into unknown.
 func pause(ctx context.Context, tick <-chan time.Time, busy error) error {
 	select {
 	case <-ctx.Done():

@@ -21,8 +21,8 @@ func startWatchdog(ctx context.Context, interval time.Duration, renew func(conte
 	return startWatchdogWith(ctx, interval, never, renew)
 }
 
-// startWatchdogWith is startWatchdog with tickWins, which decides if a tick and the stop are both
-// ready, as after a long renewal (see renewEvery).
+// startWatchdogWith is startWatchdog with tickWins. If a tick and the stop are both ready, as after
+// a long renewal, tickWins decides which one counts (see renewEvery).
 func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins func() bool, renew func(context.Context) bool) *watchdog {
 	w := &watchdog{quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -33,8 +33,8 @@ func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins fun
 }
 
 // renewEvery calls renew at every interval, the first time after one interval. It ends when quit is
-// closed, renew returns false or ctx ends. If both a tick and quit are ready, it asks tickWins: a
-// plain select would choose at random, and no seed could repeat that choice.
+// closed, renew returns false or ctx ends. If both a tick and quit are ready, renewEvery asks
+// tickWins. A plain select would choose at random, and no seed could repeat that choice.
 func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{}, tickWins func() bool, renew func(context.Context) bool) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -67,9 +67,9 @@ func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, ti
 // never is the tickWins of a watchdog that does not renew after its stop.
 func never() bool { return false }
 
-// evenOdds returns the tickWins of D0's watchdogs. If D0's select finds both a tick and the stop
-// ready, it chooses at random: one more renewal, or none. evenOdds draws from the client's random
-// source instead.
+// evenOdds returns the tickWins of D0's watchdogs. If both a tick and the stop are ready, D0's
+// select chooses at random: one more renewal, or none. evenOdds draws the choice from the client's
+// random source.
 func evenOdds(random io.Reader) func() bool {
 	return func() bool {
 		var b [1]byte
@@ -106,10 +106,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewalFailed declares that the watchdog ended or renewed too late, while its holder still
-// believes that it has the lock. By chance this flaw also shows under more faults: a node freezes,
-// dies or is replaced just when a renewal is due, a renewal's reply is lost, or connections are
-// reset for longer than a lease and the section outlasts the last renewal.
+// renewalFailed returns the flaws that show when the watchdog ended or renewed too late, while its
+// holder still believes that it has the lock. By chance they also show under other faults: a node
+// freezes, dies or is replaced just when a renewal is due; a renewal's reply is lost; connections
+// are reset for longer than a lease and the section outlasts the last renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

@@ -39,7 +39,7 @@ type attempt struct {
 	waited     time.Duration
 	// inside: the attempt's client already held the lock. behind: another client held the lock.
 	inside, behind bool
-	since          time.Duration // inside only: when the client got the lock
+	since          time.Duration // if inside: when the client had got the lock
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {

@@ -28,9 +28,9 @@ func chosen(test, run, skip string, faults []string) int {
 }
 
 // matches reports whether a pattern of -run or -skip matches a test, as package testing does. The
-// name is split into its elements. With whole, the pattern must not have more elements than the
-// name. An element that is no regular expression matches nothing: go test refuses such a pattern
-// anyway.
+// name is split into its elements. If whole is set, the pattern must not have more elements than
+// the name. An element that is no regular expression matches nothing: go test refuses such a
+// pattern anyway.
 func matches(pattern string, name []string, whole bool) bool {
 	for _, alternative := range splitOutside(pattern, '|') {
 		parts := splitOutside(alternative, '/')

@@ -46,7 +46,7 @@
 // a majority of nodes. The test first checks, without any fault, that the lock does what its
 // options say.
 //
-// Recipe turns a Subject into a recipe. Reports compare recipes with other locks, also on real
+// Recipe turns a Subject into a recipe. Reports compare this recipe with other locks, also on real
 // Redis: see the package lockstorm.
 //
 // # Redis clients
@@ -72,9 +72,8 @@
 // each subtest logs its limits, and the test explains each limit, with a trial to replay. With
 // -short about a third of the trials run. With -artifacts the test keeps the history and the
 // commands of the smallest failing trial. A fault that cannot strike the lock is skipped. The test
-// fails if it tried nothing:
-// -run chooses none of the faults, the budget left no time for a trial under any fault, or no trial was
-// decided.
+// fails if nothing was tested, for one of three reasons: -run chooses none of the faults, the
+// budget left no time for a trial under any fault, or no trial was decided.
 //
 // The code under test runs in other processes, so a panic in one of its goroutines is a finding.
 // For the same reason -cover and profiles do not see that code. With -race, a data race ends its

@@ -116,8 +116,9 @@ func blame(t trial.Result) trial.Flaw {
 	return t.Flaws[i]
 }
 
-// compareWorst orders trials for which the lock is to blame: the worse such flaw first, then the
-// trials that show that flaw as their own worst, then the smaller trial.
+// compareWorst orders trials for which the lock is to blame. The trial with the worse such flaw
+// comes first. Then comes a trial in which that flaw is the worst of all flaws, limits included.
+// Then comes the smaller trial.
 func compareWorst(a, b trial.Result) int {
 	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, blame(t)) }
 	return cmp.Or(

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Errors of an invalid Subject, and errors for operations that the lock does not have. traits reads
-// some of them from the history.
+// Errors of an invalid Subject, and errors for operations that the lock does not have. traitsOf
+// reads some of them from the history.
 var (
 	errNoSubject = errors.New("locktest: the Subject is nil: expected a function that makes the lock for one client")
 	errNoAcquire = errors.New("the Subject returned a nil Acquire and no error: expected the function that acquires the lock")

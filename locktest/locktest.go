@@ -47,8 +47,8 @@ type Held struct {
 	// time.Now or, with the option WallClock, of Client.Now. The zero time claims nothing.
 	Until func() time.Time
 	// Lost is closed when the lock learns that it lost its lease. The client then stops. A client
-	// that waits in another call, for example for a second lock, counts as told. A frozen client
-	// does not.
+	// that waits in another call, for example for a second lock, counts as informed. A frozen
+	// client does not.
 	Lost <-chan struct{}
 	// Fence is the fencing token, greater than that of all earlier grants; 0 = none. The guarded
 	// resource refuses a token that is smaller than one that it has seen.
@@ -96,7 +96,7 @@ func (c *Client) Readers(acquire Acquire) { c.read, c.reads = acquire, true }
 // Client.Addrs are from a documentation network (RFC 5737).
 const noPort = 66379
 
-// wrongAddress is part of the error of Client.Dial for an address that no node has.
+// wrongAddress is part of the error of Client.Dial for an address that is not in Client.Addrs.
 const wrongAddress = "expected one of Client.Addrs"
 
 // newClient returns the subject's view of a client process. Its addresses have invalid ports, so a

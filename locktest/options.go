@@ -30,12 +30,12 @@ type Options struct {
 	// Faults are names or globs of faults; empty = all faults that can strike the lock. "lockstorm
 	// list faults" and docs/faults.md describe the faults.
 	Faults []string
-	// Trials is the number of random trials per fault and workload, which Seed determines. They run
-	// in addition to the named trials, which strike at each command in turn. 0 = 2, negative =
+	// Trials is the number of random trials per fault and workload. Seed determines these trials.
+	// The named trials run in addition; they strike at each command in turn. 0 = 2, negative =
 	// none.
 	Trials int
-	// Seed of the random trials, at most trial.MaxSeed (2^53 - 1); 0 = 1. In Run the flag
-	// -lockstorm.seed takes precedence.
+	// Seed is the seed of the random trials, at most trial.MaxSeed (2^53 - 1); 0 = 1. In Run the
+	// flag -lockstorm.seed takes precedence.
 	Seed uint64
 	// Budget is the real time for trials; 0 = one minute. The result reports the trials that the
 	// budget cuts off. Shrinking takes up to a quarter of the budget in addition.

@@ -14,22 +14,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// Recipe makes a Subject a recipe with this id, for lockstorm.Main. The user's own lockstorm then
-// compares the lock that Run tests with other locks, on every testbed. The options say what the
-// lock promises and what is required of it. The command line sets the lease and how much is tried
+// Recipe turns a Subject into a recipe with this id, for lockstorm.Main. A lockstorm program with
+// this recipe compares the lock with other locks, on every testbed. The options say what the lock
+// promises and what is required of it. The command line sets the lease and how much is tried
 // (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
 //
 // At the program's start, Recipe runs one to three trials without any fault in this process. They
 // show which features the lock's leases have. A panic in a goroutine that the lock's code starts
-// ends the process. If nobody can acquire the lock in these trials, if a trial hangs (see Check),
-// or if the lock does not keep an option, every trial of the recipe fails with that error. While
-// Recipe runs, crypto/rand of the process is seeded, as in Check.
+// ends the process. Every trial of the recipe fails with an error if nobody can acquire the lock in
+// these first trials, if one of them hangs (see Check), or if the lock does not keep an option.
+// While Recipe runs, crypto/rand of the process is seeded, as in Check.
 func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	var o Options
 	for _, set := range options {
 		set(&o)
 	}
-	// The recipe's own name could collide with a built-in recipe here.
+	// Under the recipe's own id, the lock could collide with a built-in recipe.
 	l := lock{name: "locktest.Recipe " + id, make: subject, Options: o}
 	found, err := l.traits()
 	if err != nil {

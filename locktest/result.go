@@ -46,9 +46,10 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(parts, "\n\n"))
 }
 
-// untested returns why no trial was run and decided under any of the faults. The lack is "" if one
-// was, or if there are no faults. It sets fails if only more time was missing (byBudget too), or if
-// trials ran but were undecided. The fault-free probes do not count if there are other faults.
+// untested returns why no trial was run and decided under any fault. The lack is "" if some trial
+// was decided, or if there are no faults. fails and byBudget are true if only time was missing.
+// fails is also true if trials ran but were undecided. The fault-free probes do not count if there
+// are other faults.
 func (r *Result) untested() (lack string, fails, byBudget bool) {
 	var why, open []string
 	decided := false
@@ -128,8 +129,8 @@ type Violation struct {
 	// Story tells the trial in numbered steps, then the broken assumption, then what would have
 	// prevented the violation. Title sums the story up.
 	Title, Story string
-	// SameAs names the fault whose result already tells this flaw. Saved is the file of that
-	// fault's trial, if an earlier run saved it. A violation with SameAs is not shrunk.
+	// SameAs names the fault whose result already tells the story of this flaw. Saved is the file
+	// of that fault's trial, if an earlier run saved it. A violation with SameAs is not shrunk.
 	SameAs, Saved string
 	// Shrunk says how much smaller the trial became, or why it did not become smaller.
 	Shrunk string
@@ -156,7 +157,7 @@ func (f FaultResult) failure() string {
 	return strings.Join(parts, "\n")
 }
 
-// String tells the violation in several lines.
+// String describes the violation in several lines.
 func (v *Violation) String() string {
 	if v.SameAs != "" {
 		return v.again()
@@ -180,7 +181,7 @@ func (v *Violation) String() string {
 	return b.String()
 }
 
-// again tells, in one line, a violation that another fault's result tells in full.
+// again describes, in one line, a violation whose story another fault's result tells.
 func (v *Violation) again() string {
 	text := fmt.Sprintf("%s, in %d %s: the same as under %s", v.Flaws[0], v.Flaws[0].Trials, wording.Plural(v.Flaws[0].Trials, "trial"), v.SameAs)
 	if v.Saved != "" {

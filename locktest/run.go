@@ -194,8 +194,8 @@ func (r *runner) checkTested(result *Result, ran int) {
 	}
 }
 
-// context returns a context that ends before the test's deadline. It also limits the budget
-// accordingly.
+// context returns a context that ends shortly before the test's deadline. It limits the budget to
+// half of the time until then.
 func (r *runner) context() (context.Context, context.CancelFunc) {
 	end, ok := r.t.Deadline()
 	if !ok {
@@ -232,7 +232,8 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 	}
 }
 
-// advice saves a counterexample. It returns the file and the commands that run the trial again.
+// advice saves a counterexample. It returns a text with the file and with the commands that run the
+// trial again.
 func (r *runner) advice(t *testing.T, v *Violation) string {
 	if v == nil || v.SameAs != "" {
 		return ""
@@ -312,7 +313,8 @@ func callsOf(t *testing.T) int {
 
 func workerName(t *testing.T, call int) string { return fmt.Sprint(t.Name(), "#", call) }
 
-// claimed has a mutex for each test name: go test -count with t.Parallel runs a test beside itself.
+// claimed has a mutex for each test name, because go test -count with t.Parallel runs copies of a
+// test at once.
 var claimed = struct {
 	sync.Mutex
 	names map[string]*sync.Mutex

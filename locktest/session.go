@@ -32,13 +32,13 @@ type session struct {
 	left     int           // number of faults that are still to be tried
 	deadline time.Time     // the end of Options.Budget, for all trials
 	shrink   time.Duration // the time left for shrinking
-	told     []told        // violations that a result tells or will tell in full
+	told     []told        // violations whose story a result tells or will tell
 	attempts []attempt     // of the fault-free trial that shows the lock's traits
 	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
 }
 
-// told says where a violation is told in full.
+// told is a violation whose story is told: by the result of a fault, or by a saved trial.
 type told struct {
 	trial.Flaw
 	fault string
@@ -53,7 +53,7 @@ func (t told) String() string {
 	return t.fault + ", in " + t.saved
 }
 
-// tells returns where a violation is told in full.
+// tells returns the entry of s.told for this flaw, if there is one.
 func (s *session) tells(f trial.Flaw) (where told, ok bool) {
 	if i := slices.IndexFunc(s.told, func(t told) bool { return t.Same(f) }); i >= 0 {
 		return s.told[i], true
@@ -148,8 +148,8 @@ func (s *session) look(ctx context.Context) error {
 // cancelWorkload is the workload whose attempts to acquire a lock have contexts that end.
 const cancelWorkload = "cancel"
 
-// lookAs runs a fault-free trial of the lock as if the lock had the traits as. It returns the
-// traits that the lock turns out to have. An error says why nothing can be tested.
+// lookAs runs a fault-free trial that treats the lock as one with the given traits. It returns the
+// traits that the trial shows. An error says why nothing can be tested.
 func (s *session) lookAs(ctx context.Context, as traits, workload string) (found traits, err error) {
 	spec, err := campaign.PlanTrial(ctx, sim.New(), s.config(as.id(s.name)), as.id(s.name), "none", workload, 0)
 	if err != nil {
@@ -174,7 +174,8 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	case err != nil:
 		return found, fmt.Errorf("locktest: %w", err)
 	}
-	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // every trial would
+	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway {
+		// Every other trial would run away too.
 		return found, fmt.Errorf("locktest: without any fault, %s", ops[len(ops)-1].Error)
 	}
 	found, acquired, failed := traitsOf(record)

@@ -207,8 +207,8 @@ func (l *goZeroLock) Extend(ctx context.Context, lease locks.Lease) (locks.Lease
 	return lease, l.call("extend", lease, func(one *redis.RedisLock) (bool, error) { return one.AcquireCtx(ctx) })
 }
 
-// call makes a call on the object of a lease. The call returns false if the object does not hold
-// the lock.
+// call calls do on the RedisLock of a lease. do returns false if the RedisLock does not hold the
+// lock.
 func (l *goZeroLock) call(what string, lease locks.Lease, do func(*redis.RedisLock) (bool, error)) error {
 	l.mu.Lock()
 	one := l.held[lease.Token]

@@ -94,8 +94,8 @@ func (v valkeylockVariant) lock(c *locks.Client, key string, ttl time.Duration) 
 type valkeylockLock struct {
 	locker valkeylock.Locker
 	key    string
-	// process is the client process's context and the context of each acquisition: the library's
-	// lock ends with the context of its acquisition.
+	// process is the client process's context. It is also the context of each acquisition, because
+	// the library's lock ends with the context of its acquisition.
 	process context.Context
 
 	mu     sync.Mutex

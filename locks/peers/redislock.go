@@ -25,7 +25,7 @@ type redislockVariant struct {
 	options     func(ttl time.Duration) *redislock.Options
 	client      func(c *locks.Client) redislock.RedisClient
 	flaws       []locks.Flaw
-	blocks      bool // the lock waits with the library's own retries
+	blocks      bool // the lock waits by the library's own retries
 }
 
 const redislockSummary = "Lua: SET NX PX, or SET PX if it has the token · Lua: compare and delete · on demand Lua: compare and PEXPIRE"

@@ -94,8 +94,8 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 // attempt has its own Mutex, since a Mutex is not safe for concurrent use.
 //
 // Without a majority the library tries to release its grants and then returns an error. On several
-// nodes the lock is then not acquired, whatever happened on single nodes. On one node, after an
-// error of Redis it is unknown whether the node has granted the lock.
+// nodes the lock is then not acquired, whatever happened on single nodes. On one node, an error of
+// Redis leaves the outcome unknown: the node may have granted the lock.
 type redsyncLock struct {
 	sync    *redsync.Redsync
 	nodes   int
@@ -150,7 +150,7 @@ func (l redsyncTries) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, l.mutex(redsync.WithValue("")), (*redsync.Mutex).LockContext)
 }
 
-// acquired maps the result of an acquisition.
+// acquired calls lock on the Mutex and maps its result.
 func (l *redsyncLock) acquired(ctx context.Context, m *redsync.Mutex, lock func(*redsync.Mutex, context.Context) error) (locks.Lease, error) {
 	err := lock(m, ctx)
 	var silent *redsync.RedisError

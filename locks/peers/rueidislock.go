@@ -22,7 +22,7 @@ type rueidislockVariant struct {
 	suffix, what string
 	set          func(o *rueidislock.LockerOption)
 	flaws        []locks.Flaw
-	blocks       bool // the lock waits with the library's own waiting
+	blocks       bool // the lock waits in the library
 }
 
 var rueidislockVariants = []rueidislockVariant{
@@ -36,7 +36,7 @@ var rueidislockVariants = []rueidislockVariant{
 	{suffix: "-seldom", what: "KeyMajority 1, ExtendInterval 9/10 TTL", set: func(o *rueidislock.LockerOption) { o.ExtendInterval = o.KeyValidity * 9 / 10 }},
 }
 
-// lateLoss was measured for the variants that list it; the other variants run the same code.
+// lateLoss was measured for the variants that list it. The other variants run the same code.
 var lateLoss = measured("renewal-failed",
 	"The library waits for a renewal's answer until the new deadline, half a lease after the key has expired; the context lives that long.",
 	"https://pkg.go.dev/"+rueidislockPackage, []string{"delay"}, "exclusion")
@@ -132,8 +132,8 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library's context must outlive the acquisition. So the end of
-// ctx ends the library's context only while the lock is not yet held.
+// Lock implements locks.Blocker. The library's context must outlive the acquisition. So if ctx
+// ends, Lock ends the library's context only while the lock is not yet held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	life, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
@@ -149,7 +149,7 @@ func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.acquired(held, func() { giveUp(); end() }, nil)
 }
 
-// acquired maps the result of an acquisition.
+// acquired maps the result of an acquisition and keeps giveUp for the release.
 func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFunc, err error) (locks.Lease, error) {
 	switch {
 	case errors.Is(err, rueidislock.ErrNotLocked):

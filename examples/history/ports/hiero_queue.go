@@ -36,7 +36,7 @@ const (
 )
 
 // hieroLock is a lock with a queue, a list of waiting sessions. The oldest session is at the list's
-// tail, and only the oldest may take the lock.
+// tail. Only the oldest session may take the lock.
 type hieroLock struct {
 	heartbeats bool // waiting sessions have a heartbeat; other sessions remove the first session if it has none
 	rejoins    bool // a waiting session that was removed joins the queue again

@@ -25,7 +25,7 @@ var redismutexGetSet = bug.Bug{
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),
 }
 
-// mutex is a lock whose value is the end of its lease. If again is set and the key is gone after a
+// mutex is a lock whose key holds the end of the lease. If again is set and the key is gone after a
 // failed SETNX, the client sends SETNX again.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
 	var ends sync.Map // by token

@@ -29,8 +29,8 @@ var redisobjectsUnits = bug.Bug{
 	Left: true,
 }
 
-// untilEnd releases with DEL, but sends no DEL once leases times the TTL have passed since the
-// acquire, by the client's own clock.
+// untilEnd is a lock whose release sends DEL only within leases*TTL of the acquire, by the client's
+// own clock.
 func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
 	var ends sync.Map // by token
 	return lock{

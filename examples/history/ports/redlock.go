@@ -55,7 +55,7 @@ func connect(c *locktest.Client) (nodes []*redis.Client) {
 	return nodes
 }
 
-// right is the validity that Redlock describes.
+// right returns the validity time that Redlock prescribes.
 func right(ttl, elapsed time.Duration) time.Duration { return ttl - elapsed - drift(ttl) }
 
 // untold is a lock that does not tell its holder the end of the lease.

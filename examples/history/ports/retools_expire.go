@@ -28,10 +28,10 @@ var retoolsExpire = bug.Bug{
 	Left: true,
 }
 
-// byTimestamp is a lock whose value is the end of its lease by its owner's clock, as the
+// byTimestamp is a lock whose key holds the end of the lease by its owner's clock, as the
 // documentation of SETNX describes it. A client whose own clock says that the lease has ended
-// replaces the value by GETSET. The key also expires: after the lease, or, if absolute is set,
-// after as many seconds as have passed from 1970 to the lease's end.
+// replaces the value by GETSET. The key also expires. It does so after the lease or, if absolute is
+// set, after as many seconds as have passed from 1970 to the lease's end.
 func byTimestamp(rdb *redis.Client, now func() time.Time, absolute bool) lock {
 	var starts sync.Map // the grants, by token
 	expire := func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {

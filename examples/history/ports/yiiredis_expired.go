@@ -27,7 +27,7 @@ var yiiredisExpired = bug.Bug{
 	Left: true,
 }
 
-// arMutex is a lock whose value is the end of its lease. If replace is set, a client replaces an
+// arMutex is a lock whose key holds the end of the lease. If replace is set, a client replaces an
 // expired value by GETSET.
 func arMutex(rdb *redis.Client, now func() time.Time, replace bool) lock {
 	var ends sync.Map // by token

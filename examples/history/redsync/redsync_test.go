@@ -20,9 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// bugs has each bug of redsync by the version with the bug. The test is built with such a version
-// (go test
-// -modfile=v4.0.3.mod).
+// bugs has each bug of redsync by the version with the bug. The test is built with such a version,
+// as in go test -modfile=v4.0.3.mod.
 var bugs = map[string]bug.Bug{
 	"v4.0.3": {
 		Name:     "redsync-extend-always",
