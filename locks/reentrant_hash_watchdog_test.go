@@ -23,8 +23,7 @@ func timerOf(l Lock) *watchdog {
 	return nil
 }
 
-// renewing lists the recipes whose watchdog checks the owner. Each row has the command of a
-// renewal, in the unit of the key's life.
+// renewing lists the recipes whose watchdog checks the owner, each with the command of a renewal.
 var renewing = []struct {
 	recipe string
 	ttl    time.Duration

@@ -54,7 +54,7 @@ func (c cutting) Write(b []byte) (int, error) {
 // cutName is the client name of cutting connections on their node.
 const cutName = "cut"
 
-// cutBefore makes the client's connections cutting ones.
+// cutBefore makes the client use cutting connections.
 func cutBefore(t *testing.T, c *Client, word string) {
 	t.Helper()
 	o := *c.Nodes[0].(*redis.Client).Options()

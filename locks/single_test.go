@@ -121,8 +121,8 @@ func withToken(commands []string, token string) []string {
 	return replaced
 }
 
-// ownLives has the lives of keys for a lease of 1.5 s, for recipes whose key does not live for the
-// claimed recovery time.
+// ownLives has the lives of keys for a lease of 1.5 s. It lists the recipes whose keys do not live
+// for the claimed recovery time.
 var ownLives = map[string]time.Duration{"getset": 2 * time.Second, "setnx-takeover-del": 0}
 
 // lifeOf returns the life that a recipe's key gets for a lease of 1.5 s.
@@ -255,8 +255,8 @@ func topLevel(commands []string) int {
 	return n
 }
 
-// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown;
-// a silent recipe must return the error made instead.
+// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown.
+// A silent recipe must return the error made instead.
 func checkUnheard(t *testing.T, recipe string, err, made error) {
 	t.Helper()
 	if !slices.Contains(silent, recipe) {

@@ -126,7 +126,7 @@ func (n *virtualNode) run(name, key string, args []string) (any, error) {
 			return int64(0), nil
 		}
 		return int64(1), n.set(key, is.value, args[len(args)-1:], unit)
-	case "redisson-enter": // knows no re-entry
+	case "redisson-enter": // without re-entry
 		if lives {
 			return time.Until(is.until).Milliseconds(), nil
 		}

@@ -37,8 +37,8 @@ func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
 	tests := []struct {
 		name  string
 		end   func(w *watchdog, cancel func())
-		until int // the number of renewals by then
-		fails int // the number of the renewal that returns false
+		until int // the expected number of renewals
+		fails int // the number of the renewal that returns false; 0 = none
 	}{
 		{"stop", func(w *watchdog, _ func()) { w.stop(); w.stop() }, 3, 0},
 		{"the client process ends", func(_ *watchdog, cancel func()) { cancel() }, 3, 0},

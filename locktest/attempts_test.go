@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// acquires returns the record of a fault-free trial. Each op has a client, an operation, its type
-// and its time. entry makes an op with a time in seconds.
+// acquires returns the record of a fault-free trial with these ops. entry makes an op; its time is
+// in seconds.
 func acquires(ops ...history.Op) trial.Record {
 	return trial.Record{Evidence: history.Evidence{Ops: ops}}
 }

@@ -27,8 +27,8 @@ func check(t *testing.T, subject locktest.Subject, options ...locktest.Option) {
 	}
 }
 
-// canceled calls Check with a context that the lock itself ends. The end closes go-redis in the
-// middle of a handshake.
+// canceled calls Check with a context that the lock itself ends. The cancellation closes go-redis
+// in the middle of a handshake.
 func canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := locktest.Check(ctx, instead(func() { cancel() }), locktest.Options{Faults: []string{"none"}, Trials: -1})
@@ -44,7 +44,7 @@ func nilReaders(c *locktest.Client) (locktest.Acquire, error) {
 
 func panicky(*locktest.Client) (locktest.Acquire, error) { panic("the service has no configuration") }
 
-// instead returns a subject that is right, but calls do before each attempt.
+// instead returns the subject right with a call of do before each attempt.
 func instead(do func()) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -127,7 +127,7 @@ func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
 }
 
-// deniesRelease is right, but each release says that the lock was not held.
+// deniesRelease is a correct lock, except that each release says that the lock was not held.
 func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -143,7 +143,8 @@ func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// errorsAreBusy is right, but takes each error for a refusal. Its Redis client retries nothing.
+// errorsAreBusy is a correct lock, except that it takes each error for a refusal. Its Redis client
+// retries nothing.
 func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, MaxRetries: -1})
 	c.Cleanup(func() { _ = rdb.Close() })
@@ -159,7 +160,8 @@ func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// scriptForgotten is right until Redis forgets the script, which the lock loads only once.
+// scriptForgotten is a correct lock until Redis forgets its script: the lock loads the script only
+// once.
 func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	take := redis.NewScript(`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`)
@@ -183,7 +185,7 @@ func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// renewing is right, and renews its lease until the release.
+// renewing is a correct lock that renews its lease until the release.
 func renewing(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire, err := right(c)

@@ -42,7 +42,7 @@ func ExampleClient_Readers() {
 }
 
 // A Subject becomes a recipe for lockstorm.Main. Recipe has found out that the leases have a
-// deadline. So two holders under client-pause are not excused.
+// deadline. So a paused client is no excuse for two holders.
 func ExampleRecipe() {
 	recipe := locktest.Recipe("mine", until(-time.Second))
 	_, excused := recipe.Declares("exclusion", "lease-outlived", "client-pause")

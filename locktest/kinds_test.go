@@ -34,7 +34,7 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// readWrite is a right read-write lock: each reader has a lease of its own.
+// readWrite is a correct read-write lock: each reader has a lease of its own.
 func readWrite(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire := func(enter *redis.Script, leave func(ctx context.Context, key, token string) (int64, error)) locktest.Acquire {
@@ -161,7 +161,7 @@ func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	return released(compareAndDelete.Run(ctx, m.rdb, []string{key}, e.token).Int64())
 }
 
-// reentrant is a right reentrant lock.
+// reentrant is a correct reentrant lock.
 func reentrant(c *locktest.Client) (locktest.Acquire, error) {
 	m := &mine{rdb: connect(c), held: map[string]*entries{}}
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -195,7 +195,7 @@ func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// polled waits by trying again until its context ends.
+// polled is a lock that waits by trying again until its context ends.
 func polled(c *locktest.Client) (locktest.Acquire, error) {
 	try, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -213,7 +213,7 @@ func polled(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deaf is polled, but ignores its context.
+// deaf is polled, except that it ignores its context.
 func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := polled(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -230,9 +230,9 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// woken waits until a release is published. If careful is set, it also tries again after it has
-// subscribed, and then every thirtieth of the lease, because a lease may have ended without a
-// release.
+// woken is a lock that waits until a release is published. If careful is set, it also tries again
+// after it has subscribed, and then every thirtieth of the lease, because a lease may have ended
+// without a release.
 func woken(careful bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)

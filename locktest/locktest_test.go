@@ -56,8 +56,8 @@ func (p played) says(t *testing.T, texts ...string) {
 // words returns the text on one line, because line breaks depend on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// sampled are the scenes that -short plays, as with the race detector. Most of their code is
-// concurrent, or they show what the package is for.
+// sampled are the scenes that -short plays, as with the race detector. They run concurrent code, or
+// they show the package's purpose.
 var sampled = []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "varying", "fatalAcquire", "undialed"}
 
 // left reports whether -short leaves a scene out.

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// elsewhere dials by itself, an address where nobody listens.
+// elsewhere does not use Client.Dial: it dials an address where nobody listens.
 func elsewhere(*locktest.Client) (locktest.Acquire, error) {
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
@@ -23,7 +23,7 @@ func elsewhere(*locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// inMemory acquires the lock outside the simulation, as on a real Redis.
+// inMemory is a lock that no simulated node sees, like a lock on a real Redis.
 func inMemory(*locktest.Client) (locktest.Acquire, error) {
 	return func(context.Context, string, time.Duration) (locktest.Held, error) {
 		return locktest.Held{Release: func(context.Context) error { return nil }}, nil

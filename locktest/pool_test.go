@@ -26,7 +26,7 @@ func (p fakePool) Run(_ context.Context, t trial.Task, _ func(history.Command)) 
 	return p.run(t), nil
 }
 
-// The output tells once of a slow trial, before the trial is over.
+// Run reports a slow trial once, before the trial is over.
 func TestALongTrialIsTold(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes time.Duration

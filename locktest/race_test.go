@@ -17,10 +17,10 @@ func init() {
 	}
 }
 
-// Two goroutines count attempts without a mutex.
+// attempts is a counter that two goroutines change without a mutex.
 var attempts int
 
-// raced is right, but two goroutines count its attempts.
+// raced is a correct lock, except that two goroutines count its attempts.
 var raced = instead(func() {
 	done := make(chan bool)
 	go func() { attempts++; close(done) }()

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// untilByWallClock is right, and its deadline is an instant of the client's wall clock.
+// untilByWallClock is a correct lock with a deadline on the client's wall clock.
 func untilByWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

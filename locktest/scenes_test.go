@@ -143,7 +143,7 @@ var scenes = map[string]func(t *testing.T){
 // letIn is a flag that these tests declare themselves.
 var letIn = flag.Bool("let-in", false, "the lock of the scene flagged lets everybody in")
 
-// flagged is right, unless the flag -let-in is set.
+// flagged is a correct lock, unless the flag -let-in is set.
 func flagged(c *locktest.Client) (locktest.Acquire, error) {
 	if *letIn {
 		return everybody(c)
@@ -185,7 +185,7 @@ if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return redis.call('incr', KEYS[2])`)
 
-// fenced is right, and has a fencing token for each grant.
+// fenced is a correct lock with a fencing token for each grant.
 func fenced(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -206,7 +206,8 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// extended is right, and its lease can be extended: only by its owner, or by anybody.
+// extended is a lock with Held.Extend. If byOwner is set, only the owner can extend the lease and
+// the lock is correct; else anybody can.
 func extended(byOwner bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)
@@ -228,7 +229,7 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is right, and its deadline is later than the key's expiry by late.
+// until is the lock right with a deadline. The deadline is later than the key's expiry by late.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -250,7 +251,7 @@ type lease struct {
 func (l *lease) Release(ctx context.Context) error { return l.release(ctx) }
 func (l *lease) Until() time.Time                  { return l.end }
 
-// untilOfNoLease is right, but fills in Held without checking the error.
+// untilOfNoLease is a correct lock, but its adapter fills in Held without checking the error.
 func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	obtain := func(ctx context.Context, key string, ttl time.Duration) (*lease, error) {
@@ -267,7 +268,7 @@ func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// panics is right, but one of its goroutines panics at the fourth attempt.
+// panics is a correct lock, except that one of its goroutines panics at the fourth attempt.
 func panics(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	n := 0
@@ -279,7 +280,7 @@ func panics(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// pooled is right, but several goroutines compete for the only connection of its Redis client.
+// pooled is a correct lock. Several goroutines compete for the only connection of its Redis client.
 func pooled(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, PoolSize: 1})
 	c.Cleanup(func() { _ = rdb.Close() })
@@ -303,7 +304,7 @@ var turns = sync.OnceValue(func() chan int {
 	return c
 })
 
-// kept is right, but uses a channel of an earlier trial.
+// kept is a correct lock, except that it uses a channel of an earlier trial.
 func kept(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

@@ -78,9 +78,9 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// heartbeat is right if late is 0. It renews its lease at every third of the lease until the
-// release. It tells its holder that the lease is lost when the key may have expired, or later than
-// that by late.
+// heartbeat is a correct lock if late is 0. It renews its lease at every third of the lease until
+// the release. At the time when the key may have expired, plus late, it tells its holder that the
+// lease is lost.
 func heartbeat(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		// In the default mode, a handshake under delay would hold a mutex that Close waits for.
