@@ -34,7 +34,7 @@ func TestRecipesClaimThatTheyExtendIfTheirHandlesDo(t *testing.T) {
 	}
 }
 
-// extenders calls test with a lock of each recipe that extends.
+// extenders calls test with a lock of each recipe whose locks can extend a lease.
 func extenders(t *testing.T, test func(t *testing.T, c *Client, l Lock)) {
 	for _, r := range All() {
 		if r.Claims(time.Minute, nodesFor(r)).Extends {

@@ -11,7 +11,7 @@ type Known struct {
 	Renews bool
 	// Fenced: grants carry fencing tokens, and the guarded resource refuses older ones.
 	Fenced bool
-	// Reentrant: while it works, a holder acquires the lock again and asks Redis each time.
+	// Reentrant: a holder that works acquires the lock again, and asks Redis each time.
 	Reentrant bool
 }
 

@@ -56,8 +56,8 @@ var redlockNaiveFlaws = flaws(
 	rarely("ownership", "foreign-renewal", []string{"hung-work"}, under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership")),
-	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive. That may
-	// keep a client out, or keep the next client in.
+	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive. This may
+	// keep waiting clients out, or a holder in.
 	may(anyFault,
 		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
 			"Nothing stops the watchdogs of failed attempts: they pile up, and keep alive for ever the keys of crashed holders and keys whose release was lost.",
