@@ -103,8 +103,8 @@ return redis.call("PEXPIRE", KEYS[1], ARGV[1])`)
 func (l *redissonRedlock) TryLock(ctx context.Context) (Lease, error) { return l.tryFor(ctx, 0) }
 
 // Lock implements Blocker. Each attempt draws its waiting time, as the library's lock does: from
-// half a lease to a whole lease. If the lease is longer than 1.5 s per node, the draw begins at 1.5
-// s per node.
+// half a lease to a whole lease. If the lease is longer than 1.5 s per node, the waiting time is at
+// least 1.5 s per node.
 func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 	least := time.Duration(len(l.client.Nodes)) * 1500 * time.Millisecond
 	if l.ttl <= least {

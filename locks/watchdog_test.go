@@ -128,8 +128,8 @@ func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
 	}
 }
 
-// failing makes the client's commands or scripts of that name fail before they are sent, if which
-// returns true for their number, from 1.
+// failing makes some of the client's commands or scripts of that name fail before the client sends
+// them. which selects them by their number, from 1.
 func failing(c *Client, name string, which func(n int) bool) {
 	var n atomic.Int64
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {

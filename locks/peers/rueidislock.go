@@ -132,8 +132,8 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library's context must outlive the acquisition. So if ctx
-// ends, Lock ends the library's context only while the lock is not yet held.
+// Lock implements locks.Blocker. The library's context must outlive the acquisition. So the end of
+// ctx cancels the library's context only until the lock is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	life, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
