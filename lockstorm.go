@@ -1,11 +1,11 @@
-// Package lockstorm builds a lockstorm program that knows locks of one's own:
+// Package lockstorm builds a lockstorm program that knows a user's own locks:
 //
 //	func main() {
 //		lockstorm.Main(locktest.Recipe("paylock", adapter.Lock)) // the Subject that locktest.Run tests
 //	}
 //
-// The program has all commands of lockstorm: list, run, replay, shrink, report and check
-// work on these locks, with the built-in recipes beside them, on every testbed.
+// The program has all commands of lockstorm. The commands list, run, replay, shrink, report and
+// check work on the user's locks and on the built-in recipes, on every testbed.
 package lockstorm
 
 import (
@@ -13,15 +13,14 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Main executes the command line of this process as lockstorm does, with these recipes
-// beside the built-in ones, and ends the process: it does not return. The program starts
-// itself again for worker and client processes, so main must call Main with the same recipes
-// each time, before anything that should happen once only.
+// Main executes the command line of this process as lockstorm does, with these recipes beside the
+// built-in ones. It does not return: it ends the process. The program starts itself again for
+// worker and client processes. So main must call Main with the same recipes each time, before any
+// action that should happen only once.
 //
-// A recipe of locktest.Recipe is complete. One that is written by hand needs an ID, letters
-// and digits that no other recipe has, and New. Without Topology it is locks.Single; without
-// Claims it claims that its lease ends on its own after the TTL; with nil Flaws it declares
-// the limits of any lease (locks.Limits), so that lockstorm run --expect names whatever else
-// shows. Document may stay empty. A recipe that cannot be used ends the process with exit
-// code 254 and a line on stderr.
+// A recipe from locktest.Recipe is complete. A recipe written by hand needs New and an ID that no
+// other recipe has (letters, digits and . _ + -). The default Topology is locks.Single. The default
+// Claims say that a lease ends on its own after the TTL. Nil Flaws declare the limits of any lease
+// (locks.Limits), so lockstorm run --expect names every other violation. Document may stay empty.
+// If a recipe cannot be used, the process ends with exit code 254 and a line on stderr.
 func Main(recipes ...locks.Recipe) { cli.Main(recipes...) }

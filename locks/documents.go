@@ -6,7 +6,7 @@ import "slices"
 type Document struct {
 	ID    string // "D0"
 	Title string
-	Gives string // the locks it describes
+	Gives string // the locks that the document describes
 }
 
 var documents = []Document{
@@ -19,5 +19,5 @@ var documents = []Document{
 	{"K", "M. Kleppmann, How to do distributed locking (2016)", "fencing tokens"},
 }
 
-// Documents returns the sources of the recipes, in order of their IDs.
+// Documents returns the sources of the recipes in a fixed order.
 func Documents() []Document { return slices.Clone(documents) }

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// A recipe makes locks for one client process. Here its Redis is in memory; any
-// go-redis client will do.
+// A recipe makes locks for one client process. This example uses an in-memory Redis; any go-redis
+// client will do.
 func Example() {
 	server, err := miniredis.Run()
 	if err != nil {
@@ -54,7 +54,7 @@ func Example() {
 	fmt.Println("c1 is refused:", errors.Is(err, locks.ErrBusy))
 	fmt.Println("c0 unlocks:", mine.Unlock(ctx, lease))
 
-	// Wait asks again until the lock is free.
+	// Wait tries again until the lock is free.
 	_, err = locks.Wait(ctx, theirs, 10*time.Millisecond)
 	fmt.Println("c1 locks:", err)
 	// Output:
@@ -64,7 +64,8 @@ func Example() {
 	// c1 locks: <nil>
 }
 
-// A recipe's flaws are data: a caller can ask what a recipe may show, and under which faults.
+// A recipe's flaws are data: a caller can ask which flaws a recipe may show, and under which
+// faults.
 func ExampleRecipe_Declares() {
 	recipe, _ := locks.ByID("set-nx-ex")
 	flaw, declared := recipe.Declares("ownership", "foreign-delete", "delay")

@@ -10,11 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// existsSet is D3's first idea: check whether the key is there, and set it if not.
-// Between check and SET another client may check too, so two get in without any fault.
-// The key never expires, so a holder that does not delete it blocks everybody for ever.
+// existsSet is D3's first idea: check whether the key exists, and set it if not. Between the check
+// and the SET another client may check too, so two clients get in without any fault. The key never
+// expires, so a holder that does not delete it blocks everybody for ever.
 //
-// A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
+// Unlock returns ErrNotHeld if DEL replies 0: somebody else removed the key.
 type existsSet struct {
 	node redis.UniversalClient
 	key  string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// nodesFor is how many nodes a test gives a recipe.
+// nodesFor returns how many nodes a test gives a recipe.
 func nodesFor(r Recipe) int {
 	if r.Topology == Independent {
 		return fiveNodes
@@ -14,7 +14,8 @@ func nodesFor(r Recipe) int {
 	return 1
 }
 
-// modesOf are the handles of one lock that clients take.
+// modesOf returns the handles of a lock: the read and the write handle of a read-write lock, else
+// the lock itself.
 func modesOf(l Lock) []Lock {
 	if rw, ok := l.(RWLocker); ok {
 		return []Lock{rw.Read(), rw.Write()}
@@ -33,7 +34,7 @@ func TestRecipesClaimThatTheyExtendIfTheirHandlesDo(t *testing.T) {
 	}
 }
 
-// extenders calls test with a lock of each recipe that extends.
+// extenders calls test with a lock of each recipe whose locks can extend a lease.
 func extenders(t *testing.T, test func(t *testing.T, c *Client, l Lock)) {
 	for _, r := range All() {
 		if r.Claims(time.Minute, nodesFor(r)).Extends {

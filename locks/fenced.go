@@ -11,14 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed locking",
-// 2016): the script that grants the lock also counts grants, and the guarded resource
-// refuses a count older than one it has seen. So a holder that is frozen past its lease
-// does no harm. The count is itself in Redis: a node that loses it grants old fencing
-// tokens again.
+// fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed locking", 2016):
+// the script that grants the lock also counts grants, and the guarded resource refuses a count
+// lower than one that it has seen. So a holder that is frozen past its lease does no harm. The
+// count is a Redis key: a node that loses the key hands out old fencing tokens again.
 //
-// The counter never expires: it is no lock, and nobody waits for it. Unlock returns
-// ErrNotHeld if it finds no key or another's token.
+// The counter never expires: it is not a lock, and nobody waits for it. Unlock returns ErrNotHeld
+// if the lock's key is gone or has another client's token.
 type fenced struct {
 	client *Client
 	key    string
@@ -45,13 +44,14 @@ func init() {
 }
 
 var fencedFlaws = flaws(
-	// An older fence is refused: exclusion is violated, but the resource is safe.
+	// The resource refuses older fences, so these flaws violate the oracle exclusion but not the
+	// oracle resource.
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
-	// The resource refuses the low fences of a counter that starts anew. But a counter that
-	// missed a single grant gives two holders the same fence.
+	// If the counter starts anew, its fences are low and the resource refuses them. But if the
+	// counter missed a single grant, two holders get the same fence.
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource accepts both.",
 		redisFailed, "resource")),
@@ -60,18 +60,18 @@ var fencedFlaws = flaws(
 		"A late writer whose fence was handed out again is not refused.", kleppmann, "resource")),
 )
 
-// setAndCount takes the lock if it is free and returns the number of this grant, the
-// fencing token; else nil.
-// KEYS[1] the lock, KEYS[2] its counter, in the same slot of a cluster, ARGV[1] the
-// token, ARGV[2] milliseconds.
+// setAndCount takes a free lock and returns the number of this grant, which is the fencing token.
+// It returns nil if the lock is taken.
+// KEYS[1] is the lock, KEYS[2] its counter in the same cluster slot, ARGV[1] the token, ARGV[2] the
+// TTL in milliseconds.
 var setAndCount = newScript("set-and-count", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
 return nil`)
 
-// TryLock implements Lock. If the grant arrives after the end of its lease, TryLock
-// releases it and returns ErrBusy: only this client could have relied on it.
+// TryLock implements Lock. If the grant arrives after the end of its lease, TryLock releases the
+// lock and returns ErrBusy. ErrBusy is then certain: only this client could have used the grant.
 func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -97,8 +97,8 @@ func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Extend implements Extender. The fence stays the same. If the answer comes after the end
-// of the new lease, the outcome is unknown.
+// Extend implements Extender. The fence stays the same. If the reply arrives after the end of the
+// new lease, the outcome is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
 	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {

@@ -13,8 +13,8 @@ const (
 // flaws joins groups of flaws.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
-// under declares one flaw per oracle with the same properties. The flaws must be found
-// under each of the faults, the most telling first.
+// under declares one flaw for each oracle; all other properties are equal. Every complete run must
+// find the flaws under each of the faults. The first fault shows the flaws best.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -32,8 +32,8 @@ func may(faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// rarely returns the flaws. The flaw with that oracle and cause need not show under these
-// faults: whether they strike in the right place depends on the seed.
+// rarely returns the group with one change: the flaw with that oracle and cause may, but need not,
+// show under these faults. The seed decides whether the faults strike in the right place.
 func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	all := slices.Clone(flaws(group...))
 	for i, f := range all {
@@ -44,46 +44,47 @@ func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// mixed is the fault of flaws that need several faults. It combines faults at random, so that
-// a run without such a flaw is no discrepancy.
+// mixed is the fault of flaws that need several faults at once. It combines faults at random, so a
+// run without such a flaw is no discrepancy.
 const mixed = "chaos"
 
-// anyFault lists all faults but the mix, for flaws that need no fault.
+// anyFault lists all faults except mixed, for flaws that need no fault.
 var anyFault = []string{"none", "client-crash", "client-pause", "slow-work", "hung-work", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction", slotMigration}
 
 // slotMigration is the only fault that needs a Redis Cluster.
 const slotMigration = "slot-migration"
 
-// strandingFaults leave a key behind that nobody will release: the holder is gone, the
-// grant's reply or the release is lost, a request runs after its sender has given up, or
-// the release goes to a node without the key.
+// strandingFaults leave a key behind that nobody will release: the holder is gone, the grant's
+// reply or the release is lost, a request runs after its sender has given up, or the release goes
+// to a node without the key.
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
 	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
 
-// lostReplies are faults that lose a reply, or hold it back for too long, while the node
-// answers the next command.
+// lostReplies are faults that lose or greatly delay a reply, while the node answers the next
+// command.
 var lostReplies = []string{"lost-reply", "delay", "reset"}
 
-// losingFaults make a node forget an acknowledged key, or serve beside one that
-// has it.
+// losingFaults make a node forget an acknowledged key, or let such a node serve clients while
+// another node still has the key.
 var losingFaults = []string{"node-restart", "failover", "eviction", "split-brain"}
 
 func without(faults []string, these ...string) []string {
 	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
-// leaseOutlived: the key expires, and the lease has no deadline. Only a frozen client
-// outlives its lease: a critical section takes a fraction of the lease, and so does a
-// client's wait for a reply.
+// leaseOutlived returns the flaws that show when a client without a deadline outlives its lease:
+// the key expires and the client is not told. Only a frozen client outlives its lease. A critical
+// section takes a fraction of the lease, and so does a client's wait for a reply.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
-// workOutlived: the work takes longer than a lease that nobody renews. A holder whose work
-// hangs believes for ever; if it hangs between two writes, that also shows in the resource.
+// workOutlived returns the flaws that show when the work takes longer than a lease that nobody
+// renews. A holder whose work hangs believes for ever that it holds the lock. If the work hangs
+// between two writes, the resource oracle sees the violation too.
 func workOutlived(document string) []Flaw {
 	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing that it holds the lock, while the key expires and another gets in."
 	return flaws(
@@ -92,34 +93,38 @@ func workOutlived(document string) []Flaw {
 	)
 }
 
-// hungHolder: a watchdog lives on beside work that hangs, and renews for ever.
+// hungHolder returns the flaw that shows when a holder's work hangs: the watchdog renews the lease
+// for ever.
 func hungHolder(document string) []Flaw {
 	return under([]string{"hung-work"}, "hung-holder", Limit,
 		"A watchdog cannot tell work that hangs from work that is slow: it keeps the lease of a holder that never comes back, and everybody else out, for ever.",
 		document+"; D3: work that blocks for ever keeps the lock", "liveness")
 }
 
-// slowNodes are faults that can make a client outlive its lease if it was already late
-// within the lease.
+// slowNodes are faults that can make a client outlive its lease, if the client has already used up
+// much of the lease.
 var slowNodes = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. The deadline ends
-// the holder's belief, but not a touch that has begun. A holder whose clock is set back may
-// pass a second check, and touch.
+// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. After the deadline the
+// holder no longer believes that it holds the lock, but a write to the resource that has begun
+// still goes on. A holder whose clock is set back may pass a second check and write to the
+// resource.
 func deadlineLookedAtTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
 		kleppmann, "resource"))
 }
 
-// deadlineMoved: a holder's wall clock, by which its deadline counts, is set back.
+// deadlineMoved returns the flaws that show when a holder's wall clock, which decides its deadline,
+// is set back.
 func deadlineMoved(oracles ...string) []Flaw {
 	return under([]string{"client-skew"}, "client-clock", Limit,
 		"A frozen holder whose wall clock is set back sees no deadline pass and runs no timer: after the key has expired it still believes that it holds the lock, until it thaws.",
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
-// serverLostKey: a node, or the replica that replaces it, loses an acknowledged key.
+// serverLostKey returns the flaws that show when a node, or the replica that replaces it, loses an
+// acknowledged key.
 func serverLostKey(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -129,21 +134,23 @@ func serverLostKey(oracles ...string) []Flaw {
 		redisFailed, oracles...)
 }
 
-// extendedByOldPrimary: only a client that extends its lease sees this.
+// extendedByOldPrimary returns the flaw that shows when there are two primaries and the old one
+// extends a lease. Only a client that extends its lease shows this flaw.
 func extendedByOldPrimary() []Flaw {
 	return may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
 		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
 		redisFailed, "extension"))
 }
 
-// quorumLostKey: independent nodes lose an acknowledged key.
+// quorumLostKey returns the flaws that show when independent nodes lose an acknowledged key.
 func quorumLostKey(faults ...string) []Flaw {
 	return under(faults, "server-lost-key", Limit,
 		"Nodes that restarted without their data, or evicted the key, vote again: if the holder's majority had no node to spare, another majority grants the lock beside it.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
-// serverClock: a node's wall clock jumps forward, so the key expires early.
+// serverClock returns the flaws that show when a node's wall clock jumps forward: the key expires
+// early.
 func serverClock(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -153,30 +160,31 @@ func serverClock(oracles ...string) []Flaw {
 		redisClock, oracles...)
 }
 
-// prolongedKey: a node's clock is set back, so a key that nobody releases lives longer. The
-// flaw needs two faults at once.
+// prolongedKey returns the flaw that shows when a node's clock is set back: a key that nobody
+// releases lives longer. The flaw needs two faults at once.
 func prolongedKey() []Flaw {
 	return under([]string{mixed}, "server-clock", Limit,
 		"If a node's wall clock is set back after a key was set, and the key's holder is gone, the key keeps others out for that much longer.",
 		redisClock, "liveness")
 }
 
-// staleTime: the lock's key holds a time of its owner's clock, and the owner does not
-// release it. The flaw needs two faults at once.
+// staleTime returns the flaw that shows when the lock's key holds a time of its owner's clock and
+// the owner does not release the key. The flaw needs two faults at once.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"A dead holder whose clock was far ahead left a time in the key, which keeps others out until their own clocks show it; Redis could have counted the time.",
 		document+": clients' clocks must agree", "liveness"))
 }
 
-// orphanedKey: a key that expires and that nobody releases. A client that is frozen before
-// it learns of its grant also keeps others out needlessly.
+// orphanedKey returns the flaw that shows when nobody releases a key: the key keeps others out
+// until it expires. A client that is frozen before it learns of its grant also keeps others out
+// needlessly.
 func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are faults that set a client's clock. If the client is also frozen, it may never
-// learn of its grant.
+// slowClocks are faults that set a client's clock. A client that is also frozen may never learn of
+// its grant.
 var slowClocks = []string{"client-skew"}
 
 func orphanedUnder(faults []string) []Flaw {
@@ -185,12 +193,12 @@ func orphanedUnder(faults []string) []Flaw {
 		`redis.io, "Distributed Locks with Redis": liveness rests on keys that expire`, "liveness")
 }
 
-// foreignDelete: a DEL that does not check whose key it removes.
+// foreignDelete returns the flaws of a DEL that does not check the key's owner.
 func foreignDelete(why, source string, faults ...string) []Flaw {
 	return under(faults, "foreign-delete", Bug, why, source, "ownership", "exclusion", "resource")
 }
 
-// bareDelete: a bare DEL of a key that expires has both foreignDelete and lateDelete.
+// bareDelete returns the flaws of a bare DEL of a key that expires: foreignDelete and lateDelete.
 func bareDelete(document string) []Flaw {
 	return flaws(
 		may([]string{"node-pause", "split-brain"}, foreignDelete(
@@ -200,14 +208,14 @@ func bareDelete(document string) []Flaw {
 	)
 }
 
-// lateDelete: a release that cannot distinguish two leases of the same client.
+// lateDelete returns the flaws of a release that cannot distinguish two leases of the same client.
 func lateDelete(document string) []Flaw {
 	return under([]string{"delay"}, "late-command", Bug,
 		"A release that arrives after its client gave up on it and holds the lock again removes the new lease and lets another in.",
 		document, "exclusion", "resource")
 }
 
-// noExpiry: a key that never expires and that nobody releases.
+// noExpiry returns the flaw that shows when nobody releases a key that never expires.
 func noExpiry(why, document string) []Flaw {
 	return under(append([]string{"hung-work"}, strandingFaults...), "no-expiry", Bug, why, document, "liveness")
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// getset is D1's first Java version: the key holds the time until which its holder may keep
-// it, by the holder's clock, plus a second. A client that finds a past time writes its own
-// with GETSET, and has won if the reply is still the time that it found. The key also
-// expires, unless EXPIRE is lost.
+// getset is D1's first Java version. The key holds the end of the holder's lease by the holder's
+// clock, plus a second. A client that finds a past time in the key writes its own time with GETSET.
+// The client has won if GETSET returns the time that the client found before. The key also expires,
+// unless EXPIRE is lost.
 //
-// The clock is read once, before the first command. So a client that is frozen just after
-// that writes a past time, and another takes the lock over at once. Clocks must agree
-// within the second. A loser's GETSET overwrites the winner's time and clears the key's
-// expiry. The bare DEL does not check the owner.
+// The client reads its clock once, before the first command. So a client that is frozen just after
+// the reading writes a past time, and another client takes the lock over at once. The clients'
+// clocks must agree to within the second. A loser's GETSET overwrites the winner's time and clears
+// the key's expiry. The bare DEL does not check the owner.
 //
-// If EXPIRE fails, the outcome is unknown: the key holds our time. A reply of 0 to the DEL
-// is ErrNotHeld.
+// If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
+// ErrNotHeld if DEL replies 0.
 type getset struct {
 	polling
 	node redis.UniversalClient
@@ -32,7 +32,7 @@ type getset struct {
 	ttl  time.Duration
 }
 
-// getsetMargin is D1's allowance in the stored time for clocks that disagree.
+// getsetMargin is D1's allowance for clocks that disagree; the stored time includes it.
 const getsetMargin = time.Second
 
 func init() {
@@ -61,12 +61,13 @@ var getsetFlaws = flaws(
 	may(append([]string{"client-pause", "client-skew"}, strandingFaults...), under([]string{"node-pause"}, "race", Bug,
 		"If two clients find the same time past, the second one's GETSET replaces the first one's time with its own, though it does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
-	// An EXPIRE that is delivered as soon as the next holder is in changes a life only if a
-	// millisecond has begun since the holder's own.
+	// An EXPIRE that arrives just after the next holder's grant changes the key's remaining life
+	// only if a new millisecond has begun since the next holder's own EXPIRE.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),
-	// Only a pause of twice the lease (run --sweep) outlasts the time in the key, too.
+	// The holder's pause outlasts the time in the key only if the pause is twice the lease (run
+	// --sweep).
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
 		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),
@@ -74,8 +75,8 @@ var getsetFlaws = flaws(
 		"D1, first version; "+redisOwner, "client-skew"),
 )
 
-// TryLock implements Lock. The lease has no token: the key holds a time, which others
-// may hold too. A key without a time is an error.
+// TryLock implements Lock. The lease has no token: the key holds a time, and another client may
+// write the same time. TryLock returns an error if the key's value is not a time.
 func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	now := l.now().UnixMilli()
 	until := encodeMillis(now + (wholeSeconds(l.ttl) + getsetMargin).Milliseconds())
@@ -89,7 +90,7 @@ func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
 }
 
-// takeOver replaces the time in the key by until if that time is before now.
+// takeOver replaces the time in the key by until if the time in the key is before now.
 func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	found, err := l.node.Do(ctx, "GET", l.key).Text()
 	if errors.Is(err, redis.Nil) { // released or expired since our SETNX
@@ -109,7 +110,7 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("take over %q: %w", l.key, err)
 	}
-	if err != nil || replaced != found { // another was faster; the key keeps our time
+	if err != nil || replaced != found { // another client was faster; the key keeps our time
 		return ErrBusy
 	}
 	return nil
@@ -120,8 +121,7 @@ func (l *getset) Unlock(ctx context.Context, _ Lease) error {
 	return del(ctx, l.node, l.key)
 }
 
-// encodeMillis encodes milliseconds since 1970 as D1 stores them: 8 bytes, the most
-// significant first.
+// encodeMillis encodes milliseconds since 1970 as D1 stores them: 8 bytes, big-endian.
 func encodeMillis(ms int64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(ms)))
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hook is called with every command that a client sends, except for handshakes: these are
-// sent while a command waits for its connection.
+// hook is called with every command that a client sends, except for handshakes: the client sends
+// these while a command waits for its connection.
 type hook func(cmd redis.Cmder, send func() error) error
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessPipelineHook calls the hook for each command, and sends all with the first. If one
-// reply is lost, the later ones are lost too; with EXEC's, those of the whole transaction.
+// ProcessPipelineHook calls the hook for each command, and sends all commands with the first. If
+// one reply is lost, the later replies are lost too. If EXEC's reply is lost, all replies of the
+// transaction are lost.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if slices.Contains(handshakes, strings.ToUpper(cmds[0].Name())) {
@@ -62,7 +63,7 @@ func loseReply(c *Client, n int) {
 	}))
 }
 
-// before calls do once, before the client's next command of that name is sent.
+// before calls do once, before the client sends its next command of that name.
 func before(c *Client, name string, do func()) {
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
 		if do != nil && strings.EqualFold(cmd.Name(), name) {

@@ -12,18 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// isLockingAfterLock is D3's class as its API invites to use it: lock returns false both when
-// the lock is busy and when no answer came, and isLocking(key, value) tells whether the key
-// has the caller's value. So the caller asks isLocking after every false, and a SET whose
-// reply was lost counts as held after all.
+// isLockingAfterLock is D3's class, used as its API invites. D3's lock returns false both if the
+// lock is busy and if no reply came. D3's isLocking(key, value) tells whether the key has the
+// caller's value. So the caller asks isLocking after every false, and a SET whose reply was lost
+// counts as held after all.
 //
-// This check is correct: the value is the attempt's own, and a GET that finds it proves the
-// grant. There are two flaws. First, lock counted no entry, so that unLock refuses without
-// asking Redis, and the key keeps everybody out until it expires. Second, if a SET arrives
-// after the GET, no client knows of its grant.
+// This check is correct: each attempt has its own value, so a GET that finds the value proves the
+// grant. There are two flaws. First, lock counted no entry: unLock refuses without asking Redis,
+// and the key keeps everybody out until it expires. Second, if a SET arrives after the GET, no
+// client knows of its grant.
 //
-// A lease has one entry: a grant that isLocking found cannot be re-entered. Without an entry
-// Unlock returns ErrRefused, otherwise nil, whatever Redis replied.
+// A lease has one entry: a grant that isLocking found cannot be re-entered. Unlock returns
+// ErrRefused without an entry. With an entry it returns nil, whatever Redis replied.
 type isLockingAfterLock struct{ localLock }
 
 func init() {
@@ -50,9 +50,9 @@ var isLockingAfterLockFlaws = flaws(
 	leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(),
 )
 
-// TryLock implements Lock. An error of the GET is unknown. If the SET got no answer and the GET
-// does not find the token, D3's caller has no lock, though the SET may still arrive:
-// ErrPresumed.
+// TryLock implements Lock. If the GET fails, the outcome is unknown. If the SET got no reply and
+// the GET does not find the token, D3's caller has no lock, but the SET may still arrive: then the
+// error is both ErrBusy and ErrPresumed.
 func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.localLock.TryLock(ctx)
 	if !errors.Is(err, ErrBusy) {
@@ -68,7 +68,7 @@ func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// isLocking reports whether the key has that value.
+// isLocking reports whether the key has the token as its value.
 func (a *localLocks) isLocking(ctx context.Context, key, token string) (bool, error) {
 	defer a.synchronized()()
 	value, err := a.client.Nodes[0].Do(ctx, "GET", key).Text()

@@ -2,30 +2,31 @@ package locks
 
 import "slices"
 
-// Known is what is known of a lock whose recipe declares no flaws. It decides which limits
-// its leases have.
+// Known holds the known properties of a lock whose recipe declares no flaws. Limits derives the
+// limits of the lock's leases from them.
 type Known struct {
-	// Deadlines: holders are told until when they hold the lock.
+	// Deadlines: the lock tells a holder the end of its lease.
 	Deadlines bool
 	// Renews: the lock promises that a lease lasts for as long as its holder works.
 	Renews bool
 	// Fenced: grants carry fencing tokens, and the guarded resource refuses older ones.
 	Fenced bool
-	// Reentrant: a holder acquires the lock again, and asks Redis for it, while it works.
+	// Reentrant: a holder that works acquires the lock again, and asks Redis each time.
 	Reentrant bool
 }
 
-// Limits returns what no lease of such a lock can prevent by itself: a client that is
-// frozen for longer than its lease, a node that forgets an acknowledged key, a clock that
-// jumps, a key without an owner that keeps others out until it expires, and a holder that
-// works for longer than a lease that nobody renews. A violation that Limits does not list
+// Limits returns the violations that no lease of such a lock can prevent by itself. They come from
+// a client that is frozen for longer than its lease, a node that forgets an acknowledged key, a
+// clock that jumps, a key without an owner that keeps others out until it expires, and a holder
+// that works for longer than a lease that nobody renews. A violation that Limits does not list
 // breaks a promise, or a property that the lock's own commands could have kept.
 //
-// A node's clock that is set back may be enough to keep others out for longer, if a lock keeps
-// the ends of its leases in values and leaves it to the next client to take what is over.
+// Some locks store the end of a lease in the key's value and let the next client take over an
+// expired lease. For these locks, a node's clock that is set back is enough to keep others out for
+// longer.
 //
-// All flaws are of kind Limit. They may show under the faults in Also, and need not show
-// under any.
+// All flaws are of kind Limit. They may show under the faults in Also, but need not show under any
+// fault.
 func Limits(k Known) []Flaw {
 	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), may([]string{"node-clock"}, prolongedKey()), lostRenewals(), extendedByOldPrimary()}
 	if k.Deadlines {
@@ -50,8 +51,8 @@ func Limits(k Known) []Flaw {
 	return limits
 }
 
-// OnlyLimits reports whether the lock is a user's whose recipe declares nothing beside limits
-// that may show, such as those of Limits.
+// OnlyLimits reports whether the lock is a user's own and its recipe declares only limits that need
+// not show, such as those of Limits.
 func (r Recipe) OnlyLimits() bool {
 	return r.Own && !slices.ContainsFunc(r.Flaws, func(f Flaw) bool { return f.Kind != Limit || len(f.Faults) > 0 })
 }
@@ -59,12 +60,12 @@ func (r Recipe) OnlyLimits() bool {
 // anyLock is the source of limits that need no document.
 const anyLock = "leases of any lock"
 
-// frozenOrStranded leave a key behind that nobody will release, or that its owner releases
+// frozenOrStranded are faults that leave a key behind: nobody releases it, or its owner releases it
 // late.
 var frozenOrStranded = append([]string{"client-pause"}, strandingFaults...)
 
-// reentryOutlived returns the limits of a re-entrant holder: inside its critical section it may
-// wait for a reply for longer than its lease.
+// reentryOutlived returns the limits of a re-entrant holder. Inside its critical section the holder
+// may wait for a reply for longer than its lease.
 func reentryOutlived() []Flaw {
 	return under([]string{"partition", "partition-requests", "partition-replies", "delay", "node-pause"},
 		"lease-outlived", Limit,
@@ -72,8 +73,8 @@ func reentryOutlived() []Flaw {
 		kleppmann, "exclusion", "resource")
 }
 
-// lostRenewals: nobody reaches the node for a whole lease. One lost renewal is no such
-// limit: the next one could keep the lease.
+// lostRenewals returns the limits of a holder that does not reach the node for a whole lease. A
+// single lost renewal is not a limit: the next renewal could keep the lease.
 func lostRenewals() []Flaw {
 	return under([]string{"client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "node-restart", "failover", "split-brain"},
 		"renewal-failed", Limit,
@@ -81,7 +82,7 @@ func lostRenewals() []Flaw {
 		kleppmann, "exclusion", "resource")
 }
 
-// lostCounter: the counter of fencing tokens is as mortal as the lock's key.
+// lostCounter returns the limits of fencing tokens: their counter can be lost like the lock's key.
 func lostCounter() []Flaw {
 	const why = "A node that forgets the counter hands out old fencing tokens again, which the resource cannot tell from new ones."
 	return flaws(

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxThenExpire is D1's script that makes SETNX and EXPIRE one step: true
-// (1 on the wire) if the key was free, false (nil) if not.
-// KEYS[1] the lock, ARGV[1] its value, ARGV[2] its life in seconds.
+// setnxThenExpire is D1's script that makes SETNX and EXPIRE one step. It returns true (1 on the
+// wire) if the key was free, else false (nil on the wire).
+// KEYS[1] is the lock, ARGV[1] its value, ARGV[2] its life in seconds.
 var setnxThenExpire = newScript("setnx-then-expire", `
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))
@@ -21,8 +21,8 @@ if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
 end
 return false`)
 
-// acquireBySetnxThenExpire runs setnxThenExpire for a life in seconds: nil if the key was
-// free, else ErrBusy or unknown.
+// acquireBySetnxThenExpire runs setnxThenExpire; life is in seconds. It returns nil if the key was
+// free and ErrBusy if not; after any other error the outcome is unknown.
 func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value, life any) error {
 	err := setnxThenExpire.Run(ctx, c, []string{key}, value, life).Err()
 	switch {
@@ -34,11 +34,11 @@ func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string,
 	return nil
 }
 
-// luaSetnxExpire is D1's second version: SETNX and EXPIRE in one script, so the
-// key always has its life. The bare DEL, sent or delivered after the key
-// expired, still removes another's lock.
+// luaSetnxExpire is D1's second version. One script runs SETNX and EXPIRE, so the key always has an
+// expiry. The bare DEL still removes another's lock if it is sent or delivered after the key
+// expired.
 //
-// A reply of 0 to the DEL is ErrNotHeld.
+// Unlock returns ErrNotHeld if DEL replies 0.
 type luaSetnxExpire struct {
 	polling
 	node redis.UniversalClient

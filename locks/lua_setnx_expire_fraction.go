@@ -10,14 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// luaSetnxExpireFraction is D1's second version with the wrong parameter that D1 trusts
-// development to exclude: the lease time has a fraction of a second. D1's tonumber accepts
-// "1.5", EXPIRE refuses it, and the script ends with an error. Redis does not undo the
-// SETNX before it: the key stays, without a life and without an owner, for ever.
+// luaSetnxExpireFraction is D1's second version with a wrong parameter: the lease time has a
+// fraction of a second. D1 says that development rules out such a parameter. D1's tonumber accepts
+// "1.5", EXPIRE refuses it, and the script ends with an error. Redis does not undo the SETNX before
+// EXPIRE: the key stays for ever, without an expiry and without an owner.
 //
-// The fraction is the recipe's reading: half a second on top of the whole seconds of the
-// lease, as a margin. So no attempt succeeds: TryLock returns the script's error, which is
-// unknown by its form, or ErrBusy once the key is there.
+// D1 names no fraction. The recipe adds half a second to the whole seconds of the lease. So no
+// attempt succeeds: TryLock returns the script's error, which means an unknown outcome, or ErrBusy
+// once the key exists.
 type luaSetnxExpireFraction struct {
 	polling
 	node redis.UniversalClient

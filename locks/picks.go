@@ -7,19 +7,19 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Pick is a recipe to choose, for a situation. Picks declare no bugs.
+// Pick is a recommended recipe for a situation. Picks declare no bugs.
 type Pick struct {
-	ID string // of the recipe
-	// Have says what one has to have; it completes "you have …".
+	ID string // the recipe's ID
+	// Have says what the user must have; it completes "you have …".
 	Have string
-	// If is the same as a condition, which completes "take it if …"; "" = none.
+	// If states Have as a condition; it completes "take it if …". "" = no condition.
 	If string
 	// Left says what the recipe does not prevent.
 	Left string
 }
 
-// Picks returns the recipes to choose, for each kind of lock the most generally useful
-// first. The README's table has the same rows.
+// Picks returns the recommended recipes, grouped by kind of lock; each group begins with the most
+// generally useful one. The README's table has the same rows.
 func Picks() []Pick {
 	return []Pick{
 		{ID: "fenced",
@@ -44,9 +44,10 @@ func Picks() []Pick {
 	}
 }
 
-// PicksLike returns the picks of the same kind as a recipe with these claims and this
-// topology, without the recipe itself: locks of readers and writers for such a lock; on
-// independent nodes if the recipe is on these; else on one node or its replicas.
+// PicksLike returns the picks for a recipe with this id, these claims and this topology, without
+// the recipe itself. For a read-write lock these are read-write locks. For another recipe on
+// independent nodes they are locks on independent nodes; else they are locks on one node, perhaps
+// with replicas.
 func PicksLike(id string, claims history.Claims, topology Topology) []Pick {
 	return slices.DeleteFunc(Picks(), func(p Pick) bool {
 		r, ok := ByID(p.ID)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// CheckClaims returns an error that names the first implausible field of the recipe's
-// claims for a lease time and a number of nodes. By such claims a failing lock might pass.
+// CheckClaims returns an error that names the first implausible field of the recipe's claims for a
+// lease time and a number of nodes. With such claims a failing lock might pass.
 func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 	c := r.Claims(ttl, nodes)
 	for _, wrong := range []struct {

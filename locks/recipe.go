@@ -15,24 +15,24 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Client is the recipes' view of one client process. All handles of the process share it.
+// Client is a recipe's view of one client process. All handles of the process share it.
 type Client struct {
-	// ID identifies the client process among all others ("c0"); recipes that
-	// need an owner id derive it from this and Token.
+	// ID identifies the client process among all others ("c0"). Recipes that need an owner id
+	// derive it from ID and Token.
 	ID string
-	// Nodes holds one connection pool per Redis node, in a fixed order: a
-	// *redis.Client, which follows the primary if Sentinel or an operator moves it. A
-	// cluster is one *redis.ClusterClient. Recipes for a single node use Nodes[0].
+	// Nodes holds one connection pool per Redis node, in a fixed order. A pool is a *redis.Client,
+	// which follows the primary if Sentinel or an operator moves it. A cluster is one
+	// *redis.ClusterClient. Recipes for a single node use Nodes[0].
 	Nodes []redis.UniversalClient
-	// Addrs are the nodes' addresses and Dial reaches them, for libraries that
-	// build their own clients.
+	// Addrs are the nodes' addresses. Dial connects to them. Both are for libraries that build
+	// their own clients.
 	Addrs []string
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the client's wall clock, which may be skewed. Never nil.
 	Now func() time.Time
 	// Rand is the source of tokens; safe for concurrent use. Never nil.
 	Rand io.Reader
-	// Context ends with the client process. Watchdogs use it, never the context of the
+	// Context ends with the client process. Watchdogs use this context, never the context of the
 	// acquiring call.
 	Context context.Context
 }
@@ -47,9 +47,9 @@ const (
 	Independent Topology = "independent" // N nodes that know nothing of each other
 )
 
-// Maker returns a client's handle on the lock named key. The ttl is the lease time; recipes
-// that count in whole seconds round it up. It returns an error for an empty key or a ttl
-// below 1 ms.
+// Maker returns a client's handle on the lock named key. The ttl is the lease time; recipes that
+// count in whole seconds round it up. A Maker returns an error for an empty key or a ttl below 1
+// ms.
 type Maker func(key string, ttl time.Duration) (Lock, error)
 
 // Kind distinguishes a recipe's own mistake from a limit of all such locks.
@@ -57,47 +57,47 @@ type Kind string
 
 // Kinds of flaws.
 const (
-	// Bug: breaks a claim of the document or library, or a property that the recipe's
-	// own commands could have kept.
+	// Bug: the flaw breaks a claim of the document or library, or a property that the recipe's own
+	// commands could have kept.
 	Bug Kind = "bug"
 	// Limit: no lease on this topology can prevent the violation by itself.
 	Limit Kind = "limit"
 )
 
-// Flaw is a declared weakness of a recipe, as data: strings are names in the
-// registries of oracles, causes and faults, checked by a test.
+// Flaw is a declared weakness of a recipe, as data. Oracle, Cause and the faults are names in the
+// registries; a test checks them.
 type Flaw struct {
 	Oracle string
 	Cause  string
 	Kind   Kind
-	Why    string // one sentence
+	Why    string // why the flaw exists, in one sentence
 	Source string // document and section, paper or Redis page
-	// Faults under which every complete run on a deterministic testbed must find the flaw.
-	// Why gives the argument.
+	// Faults must show the flaw: every complete run on a deterministic testbed finds the flaw under
+	// each of them.
 	Faults []string
-	// Also are faults under which the flaw may show by chance.
+	// Also lists faults under which the flaw may show by chance.
 	Also []string
 }
 
 // Recipe is one way to build a lock on Redis, as data plus a constructor.
 type Recipe struct {
 	ID string // "set-nx-px"
-	// Document is "D0, D2, D3", by Document.ID; of a library, the address of its
-	// documentation; "" = there is none.
+	// Document is a list of Document.IDs, such as "D0, D2, D3". For a library it is the address of
+	// the documentation; "" = there is no document.
 	Document string
-	// Library is the import path of the library that the recipe uses unmodified; "" = the
-	// recipe has its own code. A choice of "all" recipes leaves libraries out.
+	// Library is the import path of the library that the recipe uses unmodified; "" = the recipe
+	// has its own code. The choice "all" leaves out recipes with a Library.
 	Library string
-	// Own: the lock is a user's. Its standard workloads are also those that its claims ask
-	// for. lockstorm.Main and locktest.Recipe set it.
+	// Own: the lock is a user's. It runs the standard workloads and those that its claims require.
+	// lockstorm.Main and locktest.Recipe set Own.
 	Own      bool
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
 	// Claims returns what the recipe promises for a lease time and a number of nodes.
 	Claims func(ttl time.Duration, nodes int) history.Claims
 	Flaws  []Flaw
-	// Unrenewed is the id of the recipe that is most like this one but does not renew its
-	// lease, so that reports can compare the two; "" = there is none.
+	// Unrenewed is the id of the most similar recipe that does not renew its lease, so that reports
+	// can compare the two; "" = there is none.
 	Unrenewed string
 	// New binds the recipe to a client process. State that the recipe keeps per
 	// client, across keys, lives in the returned Maker.
@@ -112,8 +112,8 @@ func (r Recipe) Documents() []string {
 	return strings.Split(r.Document, ", ")
 }
 
-// Declares finds the flaw that the recipe declares for (oracle, cause) under a fault,
-// whether it must or may show there.
+// Declares returns the recipe's flaw for (oracle, cause) that must or may show under the fault, and
+// whether there is one.
 func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	i := slices.IndexFunc(r.Flaws, func(f Flaw) bool {
 		return f.Oracle == oracle && f.Cause == cause && (slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault))
@@ -124,14 +124,14 @@ func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	return r.Flaws[i], true
 }
 
-// registry has the recipes by id. Its functions may be called concurrently.
+// registry holds the recipes by id. Its functions are safe for concurrent use.
 var registry = struct {
 	sync.RWMutex
 	recipes map[string]Recipe
 }{recipes: map[string]Recipe{}}
 
-// Register adds a recipe; each recipe's file calls it from init. It panics if two recipes
-// have the same id.
+// Register adds a recipe. Each recipe's file calls Register from init. Register panics if two
+// recipes have the same id.
 func Register(r Recipe) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -141,7 +141,7 @@ func Register(r Recipe) {
 	registry.recipes[r.ID] = r
 }
 
-// Unregister removes the recipe with this id, if there is one. No trial of it may be
+// Unregister removes the recipe with this id, if there is one. No trial of the recipe may be
 // running.
 func Unregister(id string) {
 	registry.Lock()

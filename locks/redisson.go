@@ -13,16 +13,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a
-// watchdog, and waiters that are woken by publish/subscribe. Where D3 and the library
-// differ, the recipe follows the library: it renews at a third of the lease (D3: every 30
-// s, a whole lease: see redisson-renews-each-lease), and a partial release PEXPIREs (D3:
-// "returns directly"). The lease time here is the library's lockWatchdogTimeout, 30 s by
-// default; redisson-lease has the explicit lease time, which disables the watchdog.
+// redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a watchdog, and
+// waiters that are woken by publish/subscribe. Where D3 and the library differ, the recipe follows
+// the library. The library renews at a third of the lease; D3 renews every 30 s, a whole lease (see
+// redisson-renews-each-lease). In the library a partial release runs PEXPIRE; in D3 it "returns
+// directly". The recipe's lease time is the library's lockWatchdogTimeout, 30 s by default.
+// redisson-lease has the explicit lease time, which disables the watchdog.
 //
-// The flaws: a failover loses the key, the holder is not told that renewal failed, an entry
-// that is retried after a lost reply counts twice, and a waiter that misses a wake-up waits
-// for the rest of the holder's lease.
+// There are four flaws: a failover loses the key; the holder is not told that a renewal failed; an
+// entry that is retried after a lost reply counts twice; a waiter that misses a wake-up waits for
+// the rest of the holder's lease.
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type redisson struct {
@@ -31,9 +31,9 @@ type redisson struct {
 	owner    string
 	ttl      time.Duration
 	every    time.Duration     // between two renewals
-	timeout  time.Duration     // of an attempt's command; 0 = the client's
-	process  context.Context   // the client process's
-	renewals *redissonRenewals // nil: the lease time is explicit, and nothing renews it
+	timeout  time.Duration     // limits the command of one attempt; 0 = the client's limit
+	process  context.Context   // the client process's context
+	renewals *redissonRenewals // nil: the lease time is explicit and nothing renews the lease
 }
 
 func init() {
@@ -67,16 +67,16 @@ var redissonFlaws = flaws(
 	leaseOutlived(), hungHolder("D3, of Redisson"), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// keysInMovingSlot: the release names two keys.
+// keysInMovingSlot returns the flaw of a release that names two keys.
 func keysInMovingSlot() []Flaw {
 	return under([]string{slotMigration}, "orphaned-key", Limit,
 		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses a command on several keys if one of them is missing (TRYAGAIN), and the entry stays.",
 		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness")
 }
 
-// redissonEnter enters if the lock is free or the owner's, and returns nil. Otherwise it
-// returns the lock's remaining life in milliseconds. KEYS[1] the lock, ARGV[1] the owner,
-// ARGV[2] milliseconds.
+// redissonEnter adds an entry and returns nil if the lock is free or the owner's. Otherwise it
+// returns the remaining life of the lock in milliseconds.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonEnter = newScript("redisson-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
@@ -85,9 +85,9 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
 end
 return redis.call("PTTL", KEYS[1])`)
 
-// redissonLeave leaves once: nil if the owner has not entered, 0 if it stays
-// in, 1 if that was its last entry and waiters were told.
-// KEYS[1] the lock, KEYS[2] its channel, ARGV[1] the owner, ARGV[2] milliseconds.
+// redissonLeave removes one entry. It returns nil if the owner has no entry, 0 if the owner still
+// has entries, and 1 if this was the last entry and the waiters were told.
+// KEYS[1] is the lock, KEYS[2] its channel, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonLeave = newScript("redisson-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   return nil
@@ -101,15 +101,15 @@ redis.call("PUBLISH", KEYS[2], 0)
 return 1`)
 
 // redissonRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
-// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonRenew = newScript("redisson-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 end
 return 0`)
 
-// TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
-// the library tells its log, not the holder.
+// TryLock implements Lock. The lease's token is the owner's id. LostC is nil: the library logs a
+// loss and does not tell the holder.
 func (l *redisson) TryLock(ctx context.Context) (Lease, error) {
 	lease, _, err := l.enter(ctx)
 	return lease, err
@@ -136,12 +136,12 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 	return lease, time.Duration(pttl) * time.Millisecond, ErrBusy
 }
 
-// Lock implements Blocker. A waiter sleeps until the next release is published or the
-// reported remaining life is over; a waiter that misses the message sleeps that long.
+// Lock implements Blocker. A waiter sleeps until a release is published or the reported remaining
+// life of the key is over. A waiter that misses the message sleeps for that whole life.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
 
-// lockWithin is Lock with a limit to the waiting, after which it returns ErrBusy; negative =
-// none. No command is cut short by it.
+// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means
+// no limit. The limit interrupts no command.
 func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Lease, error) {
 	start := time.Now()
 	lease, _, err := l.enter(ctx)
@@ -154,7 +154,7 @@ func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Leas
 	}
 	released := l.node.Subscribe(ctx, l.channel())
 	defer func() { _ = released.Close() }() // an error of unsubscribing does not matter
-	// The wait has a command's read timeout; Receive alone would wait for ever.
+	// This receive has a command's read timeout. Receive alone would wait for ever.
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
@@ -173,9 +173,9 @@ func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Leas
 	return lease, fmt.Errorf("%w: not within %v", ErrBusy, patience)
 }
 
-// awaitRelease returns nil when a release was published, or after wait; a negative wait is
-// unlimited, as in the library, for a key that never expires. It polls for the end of ctx:
-// a goroutine for a message channel would interfere with Close.
+// awaitRelease returns nil when a release was published, or after wait. A negative wait is
+// unlimited, as in the library: such a key never expires. awaitRelease polls ctx, because a
+// goroutine that serves a message channel would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {
@@ -203,7 +203,7 @@ func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wai
 	}
 }
 
-// Unlock implements Lock: it leaves once. After the last entry the renewal ends, whatever
+// Unlock implements Lock: it removes one entry. After the last entry the renewal ends, whatever
 // Redis answers.
 func (l *redisson) Unlock(ctx context.Context, _ Lease) error {
 	if l.renewals != nil {
@@ -221,16 +221,16 @@ func (l *redisson) Unlock(ctx context.Context, _ Lease) error {
 
 func (l *redisson) channel() string { return "redisson_lock__channel:{" + l.key + "}" }
 
-// The library sends a renewal up to four times: 3 s for an answer, 1.5 s of
-// rest, at a lease of 30 s; both scale with the lease.
+// The library sends a renewal up to four times. At a lease of 30 s it waits 3 s for a reply and
+// then rests 1.5 s. Here both times scale with the lease.
 const (
 	redissonAttempts = 4
 	redissonTimeout  = 10 // divisor of the lease
 	redissonRest     = 20 // divisor of the lease
 )
 
-// renew prolongs the hold. It returns false, which ends the renewal, if the owner no longer
-// has the lock or no attempt got an answer.
+// renew prolongs the hold. It returns false, which ends the renewal, if the owner no longer has the
+// lock or no attempt got a reply.
 func (l *redisson) renew(process context.Context) bool {
 	for range redissonAttempts {
 		renewed, err := l.renewOnce(process)
@@ -250,8 +250,8 @@ func (l *redisson) renewOnce(ctx context.Context) (bool, error) {
 	return redissonRenew.Run(ctx, l.node, []string{l.key}, l.owner, milliseconds(l.ttl)).Bool()
 }
 
-// redissonRenewals are the library's "expiration renewal map": for each lock of one
-// owner, the known entries and their shared watchdog.
+// redissonRenewals is the library's "expiration renewal map" of one owner. For each lock it holds
+// the number of known entries and their shared watchdog.
 type redissonRenewals struct {
 	owner string
 
@@ -281,7 +281,7 @@ func (r *redissonRenewals) enter(process context.Context, key string, interval t
 	renewal.entries++
 }
 
-// leave counts one entry less, and stops the watchdog after the last.
+// leave counts one entry less, and stops the watchdog after the last entry.
 func (r *redissonRenewals) leave(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

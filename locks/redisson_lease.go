@@ -6,11 +6,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redisson-lease is redisson with an explicit lease time, as in lock(leaseTime, unit): D3
-// says that the lock is taken for just that long. There is no watchdog: the key is gone
-// after the lease, counted from the last entry or partial release, whether the work is done
-// or not. The library reports neither the loss nor a deadline, so the recipe claims no
-// deadline.
+// redisson-lease is redisson with an explicit lease time, as in lock(leaseTime, unit). D3 says that
+// the client holds the lock for just that time. There is no watchdog: the key expires one lease
+// after the last entry or partial release, whether the work is done or not. The library reports
+// neither the loss nor a deadline, so the recipe claims no deadline.
 func init() {
 	Register(Recipe{
 		ID:       "redisson-lease",

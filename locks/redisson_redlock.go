@@ -14,22 +14,23 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redissonRedlock is org.redisson.RedissonRedLock, to which D3 points: a multi-lock over one
-// RLock on each of N independent nodes, of which N-(N/2+1) may fail. D3 leaves its code to
-// the reader, so the recipe follows the library (RedissonMultiLock, RedissonRedLock at
-// 66863978, blocking forms), in the variant with an explicit lease time, since RedLock is
-// about leases that end: TryLock is tryLock(0, lease), Lock is lock(lease). Waiting, the
-// library asks one node after another, each for at most an N-th of the waiting time and for a
-// preliminary lease of twice the waiting time; it begins anew when too many nodes have failed,
-// and once it has a majority it sets the lease of all that it got anew.
+// redissonRedlock is org.redisson.RedissonRedLock, which D3 names: a multi-lock over N RLocks, one
+// on each of N independent nodes. N-(N/2+1) of the nodes may fail. D3 does not show the library's
+// code, so the recipe follows the library (RedissonMultiLock, RedissonRedLock at 66863978, blocking
+// forms). The recipe uses an explicit lease time, since RedLock is about leases that end: TryLock
+// is tryLock(0, lease), Lock is lock(lease).
 //
-// The flaws: the library never compares the elapsed time with a lease, so that a majority may
-// have expired before it is complete; its PEXPIRE neither asks whose key it is nor hears that
-// there is none; and one owner id for every lease lets late commands count. There is no
-// deadline, as the library knows none.
+// In lock(lease) the library asks one node after another. Each node gets at most an N-th of the
+// waiting time, and grants a preliminary lease of twice the waiting time. If too many nodes fail,
+// the library starts again. Once it has a majority, it sets the lease of all its grants anew.
 //
-// The library's 3 s for an answer and 1.5 s of rest before it connects again scale with the
-// lease, as in redisson. The recipe claims no re-entry, which each RLock counts for itself.
+// There are three flaws. The library never compares the elapsed time with a lease, so the first
+// grants of a majority may have expired before the last one arrives. Its PEXPIRE neither checks the
+// key's owner nor notices a missing key. One owner id serves all leases, so late commands take
+// effect on a later lease. The lease has no deadline, because the library has none.
+//
+// The library waits 3 s for a reply and rests 1.5 s before it connects again. Both times scale with
+// the lease, as in redisson. The recipe claims no re-entry: each RLock counts its own entries.
 //
 // A release always succeeds: the library ignores the results.
 type redissonRedlock struct {
@@ -47,7 +48,7 @@ func init() {
 		Summary:  "redisson's Lua on each node in turn with a lease of twice the waiting time, held by N/2+1, then Lua: PEXPIRE on those · redisson's Lua on all nodes, results ignored",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			// A client that crashes half-way leaves leases of twice the waiting time.
+			// A client that crashes half-way leaves preliminary leases of twice the waiting time.
 			claims := oneNodeClaims("redisson-redlock", ttl, 2*wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonExpire)
 			claims.Quorum = nodes/2 + 1
 			return claims
@@ -81,7 +82,7 @@ func newRedissonRedlockState(c *Client) (redissonRedlockState, error) {
 	return redissonRedlockState{owner, &lockedRand{r: rand.New(rand.NewChaCha8(seed))}}, nil
 }
 
-// lockedRand is a source of waiting times for all handles of a client.
+// lockedRand draws waiting times for all handles of a client.
 type lockedRand struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -93,16 +94,17 @@ func (l *lockedRand) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(l.r.Int64N(max(1, int64(to-from))))
 }
 
-// redissonExpire is the library's expire: 1, or 0 if there is no key.
-// KEYS[1] the lock, ARGV[1] milliseconds.
+// redissonExpire is the library's expire. It returns 1, or 0 if there is no key.
+// KEYS[1] is the lock, ARGV[1] the lease in milliseconds.
 var redissonExpire = newScript("redisson-expire", `
 return redis.call("PEXPIRE", KEYS[1], ARGV[1])`)
 
 // TryLock implements Lock: one round without waiting.
 func (l *redissonRedlock) TryLock(ctx context.Context) (Lease, error) { return l.tryFor(ctx, 0) }
 
-// Lock implements Blocker. Each attempt draws its waiting time, as in the library's lock: half
-// a lease to a whole one, or more than 1.5 s a node for a longer lease.
+// Lock implements Blocker. Each attempt draws its waiting time, as the library's lock does: from
+// half a lease to a whole lease. If the lease is longer than 1.5 s per node, the waiting time is at
+// least 1.5 s per node.
 func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 	least := time.Duration(len(l.client.Nodes)) * 1500 * time.Millisecond
 	if l.ttl <= least {
@@ -114,16 +116,16 @@ func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		// The caller's context need not end with the client process, and a round that merely
-		// found the lock busy need not have met its end.
+		// The caller's context may outlive the client process. A round that only found the lock
+		// busy may not have noticed that one of the two contexts ended.
 		if err := cmp.Or(ctx.Err(), l.client.Context.Err()); err != nil {
 			return lease, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
 	}
 }
 
-// tryFor is the library's tryLock(wait, lease). If ctx ends meanwhile, its error is
-// returned, and what was acquired is released.
+// tryFor is the library's tryLock(wait, lease). If ctx ends meanwhile, tryFor releases all acquired
+// locks and returns ctx's error.
 func (l *redissonRedlock) tryFor(ctx context.Context, wait time.Duration) (Lease, error) {
 	preliminary := l.ttl
 	if wait > 0 {
@@ -166,7 +168,7 @@ func (l *redissonRedlock) tryFor(ctx context.Context, wait time.Duration) (Lease
 	return lease, l.setLease(ctx, acquired)
 }
 
-// rlocks returns the library's RLock of each node, for a lease time.
+// rlocks returns the library's RLock of each node, with this lease time.
 func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 	all := make([]*redisson, len(l.client.Nodes))
 	for i, node := range l.client.Nodes {
@@ -175,8 +177,8 @@ func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 	return all
 }
 
-// ask is the library's tryLock of one RLock, which waits for a busy one if wait is positive. It
-// releases a lock whose answer does not come in time, but not one whose connection breaks.
+// ask is the library's tryLock of one RLock. If wait is positive, ask waits for a busy lock. If the
+// reply comes too late, ask releases the lock. If the connection breaks, ask does not release it.
 func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Duration) bool {
 	var err error
 	if wait > 0 {
@@ -197,9 +199,9 @@ func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Dur
 	return false
 }
 
-// setLease gives all acquired locks the lease time anew, counted from now, without asking
-// whose they are by now. An error of any is unknown, as in the library, which then releases
-// nothing.
+// setLease starts the lease of all acquired locks anew, from now, without checking the keys'
+// owners. If any node fails, the outcome is unknown. setLease then releases nothing, like the
+// library.
 func (l *redissonRedlock) setLease(ctx context.Context, acquired []*redisson) error {
 	err := l.onAll(ctx, acquired, func(ctx context.Context, lock *redisson) error {
 		return redissonExpire.Run(ctx, lock.node, []string{l.key}, milliseconds(l.ttl)).Err()
@@ -210,16 +212,16 @@ func (l *redissonRedlock) setLease(ctx context.Context, acquired []*redisson) er
 	return nil
 }
 
-// release is the library's unlockInner: it releases at once, waits, and ignores the results,
-// also the end of ctx.
+// release is the library's unlockInner: it releases all locks at once and waits for the replies. It
+// ignores the results and the end of ctx.
 func (l *redissonRedlock) release(ctx context.Context, held []*redisson) {
 	_ = l.onAll(context.WithoutCancel(ctx), held, func(ctx context.Context, lock *redisson) error {
 		return lock.Unlock(ctx, Lease{})
 	})
 }
 
-// onAll calls do for all locks at once, each for at most a tenth of the lease, waits, and
-// returns their errors, joined in the order of the locks.
+// onAll calls do for all locks at once and waits for all calls. All calls end after at most a tenth
+// of the lease. The returned errors are joined in the order of the locks.
 func (l *redissonRedlock) onAll(ctx context.Context, all []*redisson, do func(ctx context.Context, lock *redisson) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/redissonTimeout)
 	defer cancel()

@@ -24,16 +24,17 @@ func init() {
 	})
 }
 
-// newRedissonRenewsEachLease makes Redisson's RLock with the watchdog as D3 words it: "every
-// 30 s" it looks whether the lock was released and prolongs it, with a default lease of 30 s.
+// newRedissonRenewsEachLease makes Redisson's RLock with the watchdog as D3 words it. With a
+// default lease of 30 s, the watchdog checks "every 30 s" whether the lock was released. If it was
+// not, the watchdog prolongs the lock.
 //
-// The flaw: every renewal races the key's expiry. The client sends the first renewal a whole
-// lease after it got the grant's reply. By then, the key's lease is over by one round trip.
-// Redis counts in milliseconds, so a renewal may still come in time if the round trip is
-// shorter than that. A key that is gone is not renewed: the script answers 0, and the watchdog
-// ends. The library renews after a third of a lease, which is right.
+// The flaw: every renewal races the key's expiry. The client sends the first renewal a whole lease
+// after it got the grant's reply. By then, the key's lease has been over for one round trip. Redis
+// counts in milliseconds, so a renewal may still come in time if the round trip is shorter than a
+// millisecond. A missing key is not renewed: the script answers 0, and the watchdog ends. The
+// library is right: it renews after a third of a lease.
 //
-// docs/measurements.md compares the two.
+// docs/measurements.md compares redisson with this recipe.
 func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
 	return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, every: ttl, process: c.Context, renewals: r}, nil
 }

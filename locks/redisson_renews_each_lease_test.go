@@ -10,7 +10,7 @@ import (
 func TestRedissonRenewsAtAThirdOfItsLeaseAndAsD3SaysAtTheWhole(t *testing.T) {
 	for recipe, want := range map[string][]time.Duration{
 		"redisson": {10 * time.Second, 20 * time.Second, 30 * time.Second, 40 * time.Second},
-		// The key is gone: the renewal finds no entry, and is the last.
+		// The key is gone: the first renewal finds no entry and is the last one.
 		"redisson-renews-each-lease": {30 * time.Second},
 	} {
 		t.Run(recipe, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// waiting runs l.Lock until the test asks for its result.
+// waiting runs l.Lock in the background. The test gets the result by calling result.
 func waiting(t *testing.T, ctx context.Context, l Lock) (result func() error) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -25,7 +25,7 @@ func waiting(t *testing.T, ctx context.Context, l Lock) (result func() error) {
 	}
 }
 
-// subscribed waits until somebody listens on the lock's channel.
+// subscribed waits until a client subscribes to the lock's channel.
 func subscribed(t *testing.T, c *Client) {
 	t.Helper()
 	eventually(t, "a waiter subscribed", func() bool {

@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold the lock
-// if a majority granted it within the lease, and claim it for the lease, counted from
-// before the first request. The flaws: elapsed time is the difference of two readings
-// of a wall clock, clock drift is not subtracted, a node that restarts empty votes
-// twice, and a deadline guards the belief of a frozen client, not the resource.
+// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold the lock if a
+// majority granted it within the lease, and claim the lock for one lease from the time before the
+// first request. There are four flaws: elapsed time is the difference of two readings of a wall
+// clock; clock drift is not subtracted; a node that restarts empty votes twice; a deadline ends the
+// belief of a frozen client, but does not protect the resource.
 //
-// Unlock returns ErrNotHeld if too many nodes lacked the key for a majority to have had it.
+// Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
 type redlock struct {
 	client *Client
 	key    string
@@ -28,9 +28,9 @@ type redlock struct {
 
 func init() { Register(RedlockWaiting(redlockPatience)) }
 
-// RedlockWaiting returns the recipe redlock for clients that wait for one node for patience
-// of the lease time. It is not registered: the registered recipe waits as D3 proposes. The
-// patience must be positive.
+// RedlockWaiting returns the recipe redlock with another patience. For a lease time, the function
+// patience returns how long a client waits for one node; it must return a positive duration. The
+// returned recipe is not registered. The registered recipe waits as D3 proposes.
 func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
 	return Recipe{
 		ID:       "redlock",
@@ -57,25 +57,25 @@ var redlockFlaws = flaws(
 	orphanedQuorum(),
 )
 
-// orphanedQuorum is orphanedKey on a majority of nodes. A failed attempt also releases
-// grants whose reply was lost, unless the release overtakes the request.
+// orphanedQuorum is orphanedKey on a majority of nodes. A failed attempt also releases grants whose
+// reply was lost, unless the release overtakes the request.
 func orphanedQuorum() []Flaw {
 	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockPatience returns how long the client waits for one node: the upper end of D3's 5
-// to 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases, since
-// network and scheduling delays do not either: a slow node would count as dead, and its
-// grant would stay behind. But five dead nodes must cost at most a quarter of the lease:
-// TTL/20.
+// redlockPatience returns how long the client waits for one node: the upper end of D3's 5 to 50 ms
+// at a lease of 10 s, which is TTL/200. The patience stays at 50 ms for shorter leases, since
+// network and scheduling delays do not shrink either: a slow node would count as dead, and its
+// grant would stay behind. But five dead nodes must cost at most a quarter of the lease, so the
+// patience is at most TTL/20.
 func redlockPatience(ttl time.Duration) time.Duration {
 	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
-// TryLock implements Lock. If the attempt fails, it releases the key on every node. ErrBusy
-// means that too few nodes granted the lock or that they took too long. Only this client
-// decides that, so ErrBusy is certain. If ctx ended meanwhile, its error is returned.
+// TryLock implements Lock. A failed attempt releases the key on every node. ErrBusy means that too
+// few nodes granted the lock or that they took too long. Only this client decides that, so ErrBusy
+// is certain. If ctx ended meanwhile, TryLock returns ctx's error.
 func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -101,15 +101,15 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, life)
 }
 
-// ask asks one node, for at most the patience.
+// ask sends SET to one node and waits at most l.patience.
 func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, life int64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
 }
 
-// Unlock implements Lock. ErrNotHeld: too many nodes lacked the key for a majority to have
-// had it.
+// Unlock implements Lock. ErrNotHeld: so many nodes lacked the key that no majority can have had
+// it.
 func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	majority := len(l.client.Nodes)/2 + 1
 	deleted, failed := l.giveBack(ctx, lease.Token)
@@ -122,9 +122,9 @@ func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	return fmt.Errorf("release %q on %d of %d nodes: %w", l.key, deleted, len(l.client.Nodes), errors.Join(failed...))
 }
 
-// giveBack releases the key on every node, even one that seems not to have granted it: the
-// reply may have been lost. It ignores the end of ctx, so that no key stays behind; the
-// patience limits it.
+// giveBack releases the key on every node, even on a node that seems not to have granted it: the
+// reply may have been lost. giveBack ignores the end of ctx, so that no key stays behind. Each
+// node's release takes at most l.patience.
 func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
 	for _, node := range l.client.Nodes {
 		err := l.release(context.WithoutCancel(ctx), node, token)
@@ -138,7 +138,7 @@ func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, fail
 	return deleted, failed
 }
 
-// release releases the key on one node, within the patience.
+// release releases the key on one node and waits at most l.patience.
 func (l *redlock) release(ctx context.Context, node redis.UniversalClient, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

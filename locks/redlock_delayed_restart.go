@@ -7,9 +7,9 @@ import (
 )
 
 // redlock-delayed-restart is redlock-drift on nodes that stay away for one lease after they
-// restarted without their data (redis.io, "Distributed Locks with Redis": "Performance,
-// Crash Recovery and fsync"): all their earlier grants have expired when they vote again.
-// The client is redlock-drift's; the operator keeps the promise, Claims.Away.
+// restarted without their data (redis.io, "Distributed Locks with Redis": "Performance, Crash
+// Recovery and fsync"): all their earlier grants have expired when they vote again. The client is
+// redlock-drift's. The operator must keep the promise Claims.Away.
 //
 // Eviction is an unnoticed loss of data: it still makes a node vote twice.
 func init() {

@@ -11,12 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlockDrift is RedLock as the Redis page describes it ("Distributed Locks with Redis"):
-// redlock, but elapsed time is monotonic, and the possible clock drift during the lease is
-// subtracted. What remains: a node that restarts empty votes twice, nodes expire keys by
-// their wall clocks, and a deadline guards the belief of a frozen client, not the resource.
+// redlockDrift is RedLock as the Redis page describes it ("Distributed Locks with Redis"). It
+// differs from redlock in two ways: elapsed time is monotonic, and the possible clock drift during
+// the lease is subtracted. Three flaws remain: a node that restarts empty votes twice; nodes expire
+// keys by their wall clocks; a deadline ends the belief of a frozen client, but does not protect
+// the resource.
 //
-// Unlock returns ErrNotHeld if too many nodes lacked the key for a majority to have had it.
+// Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
 type redlockDrift struct{ redlock }
 
 func init() {
@@ -48,8 +49,8 @@ func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
 	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}}, nil
 }
 
-// redlockClockDrift returns the clock drift that the Redis page's implementations subtract:
-// a hundredth of the lease, and 2 ms for the precision of Redis's expiry.
+// redlockClockDrift returns the clock drift that the implementations listed on the Redis page
+// subtract: a hundredth of the lease, and 2 ms for the precision of Redis's expiry.
 func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
 // TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases
@@ -76,9 +77,9 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), time.Since(start), l.ttl)
 }
 
-// Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"): the
-// lease goes on if a majority of nodes prolonged it within the validity time. ErrNotHeld:
-// too many nodes lacked the key for a majority to have had it.
+// Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"): the lease goes
+// on if a majority of nodes prolonged it within the validity time. ErrNotHeld: so many nodes lacked
+// the key that no majority can have had it.
 func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start, extended := time.Now(), 0
 	var failed []error
@@ -103,7 +104,7 @@ func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	return lease, nil
 }
 
-// prolong extends the lease on one node, within the patience.
+// prolong extends the lease on one node and waits at most l.patience.
 func (l *redlockDrift) prolong(ctx context.Context, node redis.UniversalClient, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

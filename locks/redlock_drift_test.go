@@ -28,7 +28,7 @@ func TestRedlockDriftIsHeldByAMajorityUntilTheDriftIsOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A hundredth of the lease and 2 ms.
+				// The lease of one minute less the drift: a hundredth of the lease and 2 ms.
 				if least, most := before.Add(59398*time.Millisecond), time.Now().Add(59398*time.Millisecond); lease.Deadline.Before(least) || lease.Deadline.After(most) {
 					t.Errorf("deadline %v, want %v to %v", lease.Deadline, least, most)
 				}

@@ -11,24 +11,24 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlockNaive is D0's "red lock": ask all nodes at once, wait for all of them, hold
-// the lock if a majority granted it. The flaws: nodes have no time limit, so one that
-// hangs delays everybody; there is no validity time, so a grant may have expired before
-// it is known; the watchdogs, one per grant, start before the quorum is known and share
-// one stop channel that each overwrites, so those of failed or released attempts go on
-// renewing, without checking whose key it is.
+// redlockNaive is D0's "red lock": ask all nodes at once, wait for all of them, hold the lock if a
+// majority granted it. There are three flaws. First, nodes have no time limit, so a node that hangs
+// delays everybody. Second, there is no validity time, so a grant may have expired before the
+// client knows of it. Third, each grant has a watchdog, which starts before the quorum is known.
+// The watchdogs share one stop channel, and each watchdog overwrites it. So the watchdogs of failed
+// or released attempts go on renewing, without checking the key's owner.
 //
-// The object is used again, and each acquisition makes stop channels of its own.
+// A client uses one object for all its acquisitions; each acquisition makes new stop channels.
 //
-// A release always succeeds: its results are not awaited. A second one in a row panics.
+// A release always succeeds: it does not wait for its results. A second release in a row panics.
 type redlockNaive struct {
 	client *Client
 	key    string
 	ttl    time.Duration
 
 	mu   sync.Mutex
-	held []redis.UniversalClient // the nodes of the latest quorum; a release keeps them
-	stop chan struct{}           // of the latest watchdog
+	held []redis.UniversalClient // the nodes of the latest quorum; a release does not clear them
+	stop chan struct{}           // the latest watchdog's channel
 }
 
 func init() {
@@ -56,8 +56,8 @@ var redlockNaiveFlaws = flaws(
 	rarely("ownership", "foreign-renewal", []string{"hung-work"}, under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership")),
-	// Watchdogs of all clients run on all nodes: under any fault they may keep keys
-	// alive, and so clients out or in.
+	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive. This may
+	// keep waiting clients out, or a holder in.
 	may(anyFault,
 		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
 			"Nothing stops the watchdogs of failed attempts: they pile up, and keep alive for ever the keys of crashed holders and keys whose release was lost.",
@@ -71,7 +71,7 @@ var redlockNaiveFlaws = flaws(
 		under([]string{mixed}, "renewal-failed", Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 			"D0, red lock", "exclusion", "resource"),
 	),
-	// Replies that are lost by chance show it too, if they are those of a majority.
+	// Replies that are lost by chance show the flaw too, if a majority's replies are lost.
 	may(append([]string{"client-pause"}, without(strandingFaults, "client-crash", "failover", "split-brain")...),
 		under([]string{"lost-reply", "partition-replies"}, "false-answer", Bug,
 			"An error counts as a refusal, and only nodes that answered yes are cleaned up: an attempt whose replies are lost is told that the lock is busy, while its own keys stand on a majority and keep everybody out.",
@@ -100,8 +100,8 @@ func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// askAll asks all nodes at once and waits for all answers. Each grant starts its watchdog
-// at once; an error counts as a refusal.
+// askAll asks all nodes at once and waits for all replies. Each grant starts its watchdog at once.
+// An error counts as a refusal.
 func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redis.UniversalClient) {
 	var (
 		wg      sync.WaitGroup
@@ -124,17 +124,17 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redi
 	return granted
 }
 
-// cleanUp takes back one grant of a failed attempt. Only nodes that answered yes are
-// cleaned up: a request in flight may still take the key afterwards.
+// cleanUp takes back one grant of a failed attempt. Only the nodes that answered yes are cleaned
+// up. So a request in flight may still take the key on another node afterwards.
 func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
 	_ = releaseOwned(ctx, node, l.key, token)
 }
 
-// watch is one watchdog. It overwrites the shared stop channel and reads it anew in
-// every round. Until its first tick it waits on its own channel, so it misses a release
-// that closes the latest one.
+// watch is one watchdog. It overwrites the shared stop channel. In every round it reads the shared
+// channel anew. During a round it waits on the channel that it has read. So it misses a release
+// that closes a later watchdog's channel.
 func (l *redlockNaive) watch() {
 	l.mu.Lock()
 	l.stop = make(chan struct{})
@@ -157,7 +157,7 @@ func (l *redlockNaive) watch() {
 	}
 }
 
-// renew prolongs the key on one node, even if another client owns it by now. It ignores
+// renew prolongs the key on one node, even if another client owns the key by now. It ignores
 // errors.
 func (l *redlockNaive) renew(node redis.UniversalClient) {
 	ctx, cancel := context.WithTimeout(l.client.Context, 2*l.ttl/3)
@@ -165,10 +165,10 @@ func (l *redlockNaive) renew(node redis.UniversalClient) {
 	_ = expire(ctx, node, l.key, l.ttl)
 }
 
-// Unlock implements Lock. It waits for nothing and always succeeds: the releases run on
-// the caller's context and are lost if that ends. It stops the latest watchdog; the
-// others stop in their next round, unless an attempt has made a new channel by then. It
-// panics if no watchdog has begun since the last release: there is no channel to close.
+// Unlock implements Lock. It waits for nothing and always succeeds. The releases run on the
+// caller's context and are lost if that context ends. Unlock stops the latest watchdog. The other
+// watchdogs stop in their next round, unless an attempt has made a new channel by then. Unlock
+// panics if no watchdog has started since the last release, because the channel is already closed.
 func (l *redlockNaive) Unlock(ctx context.Context, lease Lease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

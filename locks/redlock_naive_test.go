@@ -61,8 +61,8 @@ func TestNaiveRedlockWaitsForTheSlowestNode(t *testing.T) {
 		_, err := l.TryLock(t.Context())
 		done <- err
 	}()
-	// Four nodes grant the lock at once, but the attempt waits for the fifth answer. The
-	// keys expire meanwhile.
+	// Four nodes grant the lock at once, but the attempt waits for the fifth reply. The keys expire
+	// meanwhile.
 	eventually(t, "four nodes granted it", func() bool { return !slices.Contains(values(t, &Client{Nodes: c.Nodes[1:]}), "") })
 	eventually(t, "their keys expired", func() bool {
 		return slices.Equal(values(t, &Client{Nodes: c.Nodes[1:]}), make([]string, fiveNodes-1))
@@ -90,7 +90,7 @@ func TestNaiveRedlocksWatchdogsOfAFailedAttemptRenewAnothersLock(t *testing.T) {
 	if _, err := l.TryLock(t.Context()); !errors.Is(err, ErrBusy) {
 		t.Fatalf("attempt against a majority: %v", err)
 	}
-	for range 3 { // nothing stops them: they come again and again
+	for range 3 { // nothing stops the watchdogs: they renew again and again
 		shorten(t, c, "k", 30*time.Second)
 		eventually(t, "the other's key was given the life of ours", func() bool { return life(t, c, "k") <= time.Second })
 	}

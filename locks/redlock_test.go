@@ -19,7 +19,7 @@ const fiveNodes = 5
 // redlockLease is long, so that a slow machine does not look like a dead node.
 const redlockLease = time.Minute
 
-// foreign lets another hold the key on the first n nodes.
+// foreign makes another owner hold the key on the first n nodes.
 func foreign(t *testing.T, c *Client, n int) {
 	t.Helper()
 	for _, node := range c.Nodes[:n] {
@@ -29,7 +29,7 @@ func foreign(t *testing.T, c *Client, n int) {
 	}
 }
 
-// values is what the key holds on each node; "" = nothing.
+// values returns the key's value on each node; "" = no key.
 func values(t *testing.T, c *Client) []string {
 	t.Helper()
 	all := make([]string, len(c.Nodes))
@@ -107,7 +107,7 @@ func TestRedlockGivesBackOnEveryNodeWhateverItAnswered(t *testing.T) {
 func TestRedlockClaimsUntilTheLeaseCountedFromBeforeTheFirstRequest(t *testing.T) {
 	tests := []struct {
 		name    string
-		elapsed time.Duration // by the client's wall clock, while it asks
+		elapsed time.Duration // by the client's wall clock, during the requests
 		held    bool
 	}{
 		{"at once", 0, true},
@@ -220,7 +220,7 @@ func TestRedlockGivesBackEvenIfItsContextEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	readings := 0
 	c.Now = func() time.Time {
-		if readings++; readings == 2 { // after the nodes were asked
+		if readings++; readings == 2 { // after the requests to the nodes
 			cancel()
 		}
 		return time.UnixMilli(1_000_000).Add(time.Duration(readings) * time.Minute)

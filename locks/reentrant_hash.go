@@ -11,10 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantHash is D2's reentrant lock: a hash whose one field is the owner's id and
-// whose value is the owner's number of entries, all in Lua. The flaw: nothing tells a
-// new entry from a repeated one. After a lost reply and a retry, n releases are one too
-// few.
+// reentrantHash is D2's reentrant lock: a hash with one field, all in Lua. The field's name is the
+// owner's id, and the field's value is the owner's number of entries. The flaw: nothing tells a new
+// entry from a repeated one. If a client repeats an entry after a lost reply, its n releases are
+// one too few.
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
@@ -42,15 +42,15 @@ func init() {
 	})
 }
 
-// entriesWithoutRenewal returns the flaws of a lock that counts an owner's entries and that
-// nothing renews.
+// entriesWithoutRenewal returns the flaws of a lock that counts an owner's entries and that nobody
+// renews.
 func entriesWithoutRenewal(document string) []Flaw {
 	return flaws(
 		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
 			kleppmann, "exclusion")),
-		// A delayed command is delivered as soon as another client is in; by then, that
-		// holder may have touched the resource.
+		// A delayed command arrives as soon as another client has the lock. By then, that other
+		// client may have written to the resource.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
 			kleppmann, "resource")),
@@ -58,8 +58,8 @@ func entriesWithoutRenewal(document string) []Flaw {
 	)
 }
 
-// ownerFlaws returns the flaws of a lock that counts an owner's entries and whose owner has
-// the same identity for all its leases.
+// ownerFlaws returns the flaws of a lock that counts an owner's entries and whose owner has the
+// same identity for all its leases.
 func ownerFlaws(document string) []Flaw {
 	return flaws(
 		under([]string{"delay"}, "late-command", Bug,
@@ -69,15 +69,15 @@ func ownerFlaws(document string) []Flaw {
 	)
 }
 
-// orphanedEntry is orphanedKey of a lock that counts entries.
+// orphanedEntry is orphanedKey for a lock that counts entries.
 func orphanedEntry(document string, faults []string) []Flaw {
 	return under(faults, "orphaned-key", Limit,
 		"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
 		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
-// ownerID returns an owner id for a Maker of a client process: all the Maker's handles are
-// one owner, unlike the threads of a JVM.
+// ownerID returns an owner id for a Maker of a client process. All handles of the Maker belong to
+// this one owner. (In a JVM, each thread is an owner.)
 func ownerID(c *Client) (string, error) {
 	token, err := c.Token()
 	if err != nil {
@@ -86,8 +86,8 @@ func ownerID(c *Client) (string, error) {
 	return c.ID + ":" + token, nil
 }
 
-// hashEnter enters if the lock is free or the owner's. It returns 1 if so, else 0.
-// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
+// hashEnter adds an entry and returns 1 if the lock is free or the owner's. Else it returns 0.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in seconds.
 var hashEnter = newScript("hash-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
@@ -96,9 +96,9 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
 end
 return 0`)
 
-// hashLeave leaves once: nil if the owner has not entered, 0 if it stays in, 1
-// if that was its last entry and the lock is gone.
-// KEYS[1] the lock, ARGV[1] the owner.
+// hashLeave removes one entry. It returns nil if the owner has no entry, 0 if the owner still has
+// entries, and 1 if this was the last entry and the lock is deleted.
+// KEYS[1] is the lock, ARGV[1] the owner.
 var hashLeave = newScript("hash-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   return nil
@@ -109,20 +109,20 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
 end
 return 0`)
 
-// TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
-// the owner is never told.
+// TryLock implements Lock. The lease's token is the owner's id. LostC is nil: nothing reports the
+// loss of the lock to the owner.
 func (l *reentrantHash) TryLock(ctx context.Context) (Lease, error) {
 	reply := hashEnter.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl))
 	return Lease{Token: l.owner}, acquired(reply, l.key)
 }
 
-// Unlock implements Lock: it leaves once.
+// Unlock implements Lock: it removes one entry.
 func (l *reentrantHash) Unlock(ctx context.Context, _ Lease) error {
 	_, err := l.leave(ctx)
 	return err
 }
 
-// leave leaves once and reports whether that freed the lock.
+// leave removes one entry and reports whether that freed the lock.
 func (l *reentrantHash) leave(ctx context.Context) (last bool, err error) {
 	freed, err := hashLeave.Run(ctx, l.node, []string{l.key}, l.owner).Int64()
 	switch {

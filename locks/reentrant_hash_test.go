@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// reentrantOnHash are the recipes that count an owner's entries in a hash.
+// reentrantOnHash lists the recipes that count an owner's entries in a hash.
 var reentrantOnHash = []string{"reentrant-hash", "reentrant-hash-watchdog", "redisson", "redisson-lease"}
 
-// entries is the owner's count in the lock "k"; 0 if it has none.
+// entries returns the owner's count in the lock "k"; 0 if the owner has no entry.
 func entries(t *testing.T, c *Client, owner string) int {
 	t.Helper()
 	n, err := c.Nodes[0].Do(t.Context(), "HSTRLEN", "k", owner).Int()
@@ -27,7 +27,7 @@ func TestNAcquiresNeedNReleases(t *testing.T) {
 	for _, recipe := range reentrantOnHash {
 		t.Run(recipe, func(t *testing.T) {
 			c := newClient(t, 0)
-			mine := handles(t, recipe, c, time.Minute, 2) // of one owner
+			mine := handles(t, recipe, c, time.Minute, 2) // both belong to one owner
 			other := newLock(t, recipe, newClient(t, 1), time.Minute)
 			var lease Lease
 			for n := 1; n <= 3; n++ {

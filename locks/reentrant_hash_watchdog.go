@@ -9,17 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantHashWatchdog is D2's "automatic renewal 1.0": reentrant-hash and a timer
-// that prolongs the hash as long as it has the owner's field. If the timer cannot reach
-// Redis for a whole lease, the holder loses the lock. The flaw: a field left behind
-// while its process lives (an entry counted twice, a release that got lost) is renewed
-// for ever.
+// reentrantHashWatchdog is D2's "automatic renewal 1.0": reentrant-hash with a timer. The timer
+// prolongs the hash as long as the hash has the owner's field. If the timer cannot reach Redis for
+// a whole lease, the holder loses the lock. The flaw: if an entry is counted twice or a release is
+// lost, the field stays behind, and the timer renews it for as long as the process lives.
 //
 // D2's owner is a thread: the entries of one owner come one after another. Unlock returns
 // ErrNotHeld if it does not find the owner's field.
 type reentrantHashWatchdog struct {
 	*reentrantHash
-	process context.Context // the client process's
+	process context.Context // the client process's context
 	timers  *hashTimers
 }
 
@@ -55,12 +54,12 @@ var reentrantHashWatchdogFlaws = flaws(
 		"A field that its owner does not count on any more, because it was counted twice after a lost reply or its release was lost, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// A client that lost a reply tries again, enters the lock once more and then renews
-	// it. So only a client that is gone, or cut off, leaves a key that expires.
+	// A client that lost a reply tries again, enters the lock once more and then renews it. So the
+	// key of a client expires only if the client is gone or cut off.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
-// hashTimers are the running watchdogs of one owner, one per lock.
+// hashTimers holds the running watchdogs of one owner, one per lock.
 type hashTimers struct {
 	owner string
 
@@ -74,7 +73,7 @@ func newHashTimers(c *Client) (*hashTimers, error) {
 }
 
 // hashRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
-// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
+// KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in seconds.
 var hashRenew = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
@@ -95,8 +94,8 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// renew ends the timer only when the field is gone; after an error it tries again at
-// the next tick. It waits for an answer until then.
+// renew returns false, which ends the timer, only if the field is gone. After an error the timer
+// tries again at the next tick. renew waits for a reply until the next tick.
 func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()
@@ -104,8 +103,8 @@ func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	return err != nil || renewed == 1
 }
 
-// Unlock implements Lock: it leaves once. The timer ends only if the reply says that the
-// owner has left.
+// Unlock implements Lock: it removes one entry. The timer ends only if the reply says that the
+// owner has no entry left.
 func (l *reentrantHashWatchdog) Unlock(ctx context.Context, _ Lease) error {
 	last, err := l.leave(ctx)
 	if !last && !errors.Is(err, ErrNotHeld) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// timerOf is the running watchdog of a reentrant-hash-watchdog or redisson lock.
+// timerOf returns the running watchdog of a reentrant-hash-watchdog or redisson lock.
 func timerOf(l Lock) *watchdog {
 	switch l := l.(type) {
 	case *reentrantHashWatchdog:
@@ -23,12 +23,11 @@ func timerOf(l Lock) *watchdog {
 	return nil
 }
 
-// renewing are the recipes whose watchdog checks the owner, with the unit of their keys'
-// lives.
+// renewing lists the recipes whose watchdog checks the owner, each with the command of a renewal.
 var renewing = []struct {
 	recipe string
 	ttl    time.Duration
-	wire   string // a renewal
+	wire   string // the command of a renewal
 }{
 	{"reentrant-hash-watchdog", 600 * time.Millisecond, "EVALSHA hash-renew 1 k $token 1"},
 	{"redisson", 600 * time.Millisecond, "EVALSHA redisson-renew 1 k $token 600"},

@@ -7,12 +7,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantLocal is D3's reentrant lock in Java: Redis knows one token, and the owner's
-// own memory counts its entries. The flaw: re-entry never asks Redis. After the key has
-// expired, the owner "re-enters" a lock that another holds.
+// reentrantLocal is D3's reentrant lock in Java: Redis has one token, and the owner's own memory
+// counts its entries. The flaw: re-entry never asks Redis. After the key has expired, the owner
+// "re-enters" a lock that another holds.
 //
-// TryLock returns ErrBusy after an error too (ErrPresumed). Unlock returns ErrRefused without
-// an entry, and else nil, whatever Redis replied.
+// TryLock returns ErrBusy after an error too (then also ErrPresumed). Unlock returns ErrRefused
+// without an entry. With an entry it returns nil, whatever Redis replied.
 type reentrantLocal struct{ localLock }
 
 func init() {
@@ -37,15 +37,15 @@ var reentrantLocalFlaws = flaws(
 	reenteredUnasked("client-pause", "slow-work"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// reenteredUnasked: the owner re-enters what another holds. Under outlasting faults its lease
-// is over by then.
+// reenteredUnasked returns the flaws of an owner that re-enters a lock that another holds. Under
+// the faults in outlasting, the owner's lease is over by the time of the re-entry.
 func reenteredUnasked(outlasting ...string) []Flaw {
 	return flaws(
 		under(outlasting, "lease-outlived", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-		// While there are two primaries, no hold is certain enough to prove a re-entry wrong.
-		// Just after they have become one, another client's hold may be.
+		// While there are two primaries, no hold is certain enough to prove a re-entry wrong. But
+		// just after the second primary has appeared, another client's hold may be certain enough.
 		may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
@@ -55,33 +55,33 @@ func reenteredUnasked(outlasting ...string) []Flaw {
 	)
 }
 
-// localLock is a handle on one of a client process's locks.
+// localLock is a handle on one lock of a client process.
 type localLock struct {
 	*localLocks
 	key    string
 	ttl    time.Duration
-	renews bool // the first entry begins to renew
+	renews bool // the first entry starts the renewal
 }
 
-// TryLock implements Lock. LostC is nil: the owner is never told.
+// TryLock implements Lock. LostC is nil: nothing reports the loss of the lock to the owner.
 func (l localLock) TryLock(ctx context.Context) (Lease, error) {
 	return l.lock(ctx, l.key, l.ttl, l.renews)
 }
 
-// Unlock implements Lock. Without an entry it is refused, even if Redis still has the
-// owner's key (a grant whose reply was lost).
+// Unlock implements Lock. Without an entry it returns ErrRefused, even if Redis still has the
+// owner's key (after a grant whose reply was lost).
 func (l localLock) Unlock(ctx context.Context, lease Lease) error {
 	return l.unLock(ctx, l.key, lease.Token)
 }
 
-// localLocks is D3's RedisDistributedLock: all locks of one client process, which is one
-// owner. As its methods are synchronized, only one call runs at a time, for whichever key,
-// and the others wait for as long as Redis takes to answer it.
+// localLocks is D3's RedisDistributedLock: all locks of one client process, which is one owner. Its
+// methods are synchronized: only one call runs at a time, whatever its key. All other calls wait
+// until Redis has answered the running call.
 type localLocks struct {
 	client  *Client
 	renewal *boundedRenewal
-	// calls has room for the one call that may run. A waiting call is not interrupted. It is no
-	// sync.Mutex, because a virtual clock does not advance while a goroutine waits for one.
+	// calls has room for the one call that may run. Nothing interrupts a waiting call. A sync.Mutex
+	// would not do, because a virtual clock stands still while a goroutine waits for a Mutex.
 	calls chan struct{}
 	holds map[string]localHold // by key
 }
@@ -93,17 +93,17 @@ func newLocalLocks(c *Client) (*localLocks, error) {
 
 type localHold struct {
 	count int
-	token string // given to Redis at the first entry
+	token string // sent to Redis at the first entry
 }
 
-// synchronized begins a call. The caller calls end when it is done.
+// synchronized begins a call. The caller calls end when the call is done.
 func (a *localLocks) synchronized() (end func()) {
 	a.calls <- struct{}{}
 	return func() { <-a.calls }
 }
 
-// lock adds an entry if this process holds the lock already. Otherwise it acquires the lock
-// in Redis and, if renew is set, starts to renew it.
+// lock adds an entry if this process already holds the lock. Otherwise it acquires the lock in
+// Redis and, if renew is set, starts the renewal.
 func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, renew bool) (Lease, error) {
 	defer a.synchronized()()
 	if hold, ok := a.holds[key]; ok {
@@ -125,8 +125,8 @@ func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, re
 	return Lease{Token: token}, nil
 }
 
-// unLock counts one entry less. The last entry is removed before the release is sent, and
-// regardless of its result. Its release stops all renewals of the client process.
+// unLock counts one entry less. At the last entry it first removes the hold and then sends the
+// release. It ignores the release's result. This release stops all renewals of the client process.
 func (a *localLocks) unLock(ctx context.Context, key, token string) error {
 	defer a.synchronized()()
 	hold, ok := a.holds[key]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// handles makes n handles on the lock "k", of one client process.
+// handles makes n handles on the lock "k" for one client process.
 func handles(t *testing.T, recipe string, c *Client, ttl time.Duration, n int) []Lock {
 	t.Helper()
 	r, _ := ByID(recipe)

@@ -82,8 +82,8 @@ func TestTheEleventhRenewalWaitsForAThreadAndItsLockExpires(t *testing.T) {
 
 func TestAReleasedRenewalKeepsItsThreadWhileItSleeps(t *testing.T) {
 	for name, tt := range map[string]struct {
-		again bool            // the eleventh lock is still held as the others wake
-		want  []time.Duration // when it was renewed
+		again bool            // the client still holds the eleventh lock when the other renewals wake
+		want  []time.Duration // when the eleventh lock was renewed
 	}{
 		"the flag is up again when they wake: they go on":   {true, []time.Duration{4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second}},
 		"the flag is down when they wake: they end, as all": {false, nil},
@@ -144,7 +144,7 @@ func TestASlowCallForOneKeyHoldsUpTheCallsForAllOthers(t *testing.T) {
 		if got := time.Since(n.start); got != 3*time.Second {
 			t.Errorf("the other lock was acquired after %v, want 3s", got)
 		}
-		// Re-entry needs no Redis, and waits all the same.
+		// Re-entry needs no Redis, but it waits too.
 		go func() { _ = all[0].Unlock(t.Context(), Lease{}) }()
 		synctest.Wait()
 		if again := acquire(t, all[1]); again.Token != other.Token || time.Since(n.start) != 6*time.Second {

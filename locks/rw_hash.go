@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHash is the write lock of D4's read-write lock for a cluster: one hash with the
-// time of the latest reader and that of the writer, by the clients' own clocks. The
-// flaws: a second reader overwrites the first's time, so its release lets a writer in
-// beside the first; the clients' clocks decide whose entry still counts; and clients
-// that enter in the same millisecond are the same owner.
+// rwHash is the write lock of D4's read-write lock for a cluster. One hash holds the time of the
+// latest reader and the time of the writer, by the clients' own clocks. There are three flaws. A
+// second reader overwrites the first reader's time, so its release lets a writer in beside the
+// first reader. The clients' clocks decide whose entry still counts. Clients that enter in the same
+// millisecond are the same owner.
 //
-// The release returns nothing, so ErrNotHeld never occurs.
+// The release script returns nothing, so Unlock never returns ErrNotHeld.
 type rwHash struct {
 	client *Client
 	key    string
@@ -51,7 +51,7 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead overwrites the time of another writer, although that time is not past.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// Clients enter in the same millisecond by chance, under any fault or none.
+	// Under any fault or none, two clients may enter in the same millisecond by chance.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
@@ -61,15 +61,15 @@ var rwHashFlaws = flaws(
 	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A reader that overwrites the time of another reader, whose work hangs, prolongs the other's lease.",
 		"D4, cluster version: one field for all readers", "ownership")),
-	// The key lives ten times as long as a lease: only a jump of minutes matters.
+	// The key lives ten times as long as a lease, so only a jump of minutes matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),
 	orphanedUnder(strandingFaults), staleTime("D4, cluster version"),
 )
 
-// D4's lives are 1 s for a read, 3 s for a write and 10 s for the key. Here a read's life
-// is the lease time, and the others scale with it.
+// In D4 a read lives 1 s, a write 3 s and the key 10 s. Here a read lives one lease time, and the
+// other lives are multiples of it.
 const (
 	rwHashWriteLife = 3
 	rwHashKeyLife   = 10
@@ -78,10 +78,10 @@ const (
 // rwHashReader is the read lock.
 type rwHashReader struct{ *rwHash }
 
-// hashRead lets a reader in unless a writer's time is younger than its life: 1,
-// else 0.
-// KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
-// [2] a write's life, [3] the key's life.
+// hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time of the last
+// ARGV[2] ms.
+// KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
+// life, [3] the key's life.
 var hashRead = newScript("hash-read", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then
@@ -91,10 +91,10 @@ redis.call("HSET", KEYS[1], "read", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time
-// of the last ARGV[2] ms, or a reader's of the last ARGV[4] ms.
-// KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
-// [2] a write's life, [3] the key's life, [4] a read's life.
+// hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time of
+// the last ARGV[2] ms, or a reader's time of the last ARGV[4] ms.
+// KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
+// life, [3] the key's life, [4] a read's life.
 var hashWrite = newScript("hash-write", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then
@@ -108,9 +108,9 @@ redis.call("HSET", KEYS[1], "write", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashForget removes the caller's time, if nobody has overwritten it. It returns nothing,
-// so the caller does not learn the result. KEYS[1] the lock, ARGV[1] the field, ARGV[2] the
-// caller's milliseconds.
+// hashForget removes the caller's time, if nobody has overwritten it. It returns nothing, so the
+// caller does not learn the result.
+// KEYS[1] is the lock, ARGV[1] the field, ARGV[2] the caller's time in milliseconds.
 var hashForget = newScript("hash-forget", `
 if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
   redis.call("HDEL", KEYS[1], ARGV[1])
@@ -122,8 +122,7 @@ func (l *rwHash) Read() Lock { return rwHashReader{l} }
 // Write implements RWLocker.
 func (l *rwHash) Write() Lock { return l }
 
-// TryLock implements Lock for the writer. The lease's token is the client's
-// time in milliseconds.
+// TryLock implements Lock for the writer. The lease's token is the client's time in milliseconds.
 func (l *rwHash) TryLock(ctx context.Context) (Lease, error) {
 	return l.try(ctx, hashWrite, milliseconds(l.ttl))
 }
@@ -133,8 +132,7 @@ func (l *rwHash) Unlock(ctx context.Context, lease Lease) error {
 	return l.forget(ctx, "write", lease)
 }
 
-// TryLock implements Lock for a reader. The lease's token is the client's time
-// in milliseconds.
+// TryLock implements Lock for a reader. The lease's token is the client's time in milliseconds.
 func (l rwHashReader) TryLock(ctx context.Context) (Lease, error) {
 	return l.try(ctx, hashRead)
 }
@@ -144,7 +142,7 @@ func (l rwHashReader) Unlock(ctx context.Context, lease Lease) error {
 	return l.forget(ctx, "read", lease)
 }
 
-// try runs either script with the client's time.
+// try runs the given script, hashRead or hashWrite, with the client's time.
 func (l *rwHash) try(ctx context.Context, enter *script, more ...any) (Lease, error) {
 	now := l.client.Now().UnixMilli()
 	args := append([]any{now, milliseconds(rwHashWriteLife * l.ttl), milliseconds(rwHashKeyLife * l.ttl)}, more...)

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHashOwners is the write lock of a corrected rw-hash: one hash, in which each reader and
-// the writer have their own field with its own deadline by the server's clock. Clients
-// never overwrite or remove another's field, client clocks do not matter, and a crashed
-// client's field ends at its own deadline, however many clients follow.
+// rwHashOwners is the write lock of a corrected rw-hash. One hash has a field for each reader and
+// one for the writer. Each field has its own deadline by the server's clock. Clients never
+// overwrite or remove another client's field, and client clocks do not matter. A crashed client's
+// field ends at its own deadline, however many clients follow.
 //
 // Unlock returns ErrNotHeld if it does not find the caller's field.
 type rwHashOwners struct {
@@ -41,8 +41,8 @@ var rwHashOwnersFlaws = flaws(
 	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
-// readerMoved is deadlineMoved for readers. It shows only if a writer happens to get in
-// beside the frozen reader.
+// readerMoved is deadlineMoved for readers. It shows only if a writer happens to get in beside the
+// frozen reader.
 func readerMoved() []Flaw {
 	group := deadlineMoved("exclusion", "resource")
 	for i := range group {
@@ -54,11 +54,11 @@ func readerMoved() []Flaw {
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }
 
-// ownersEnter lets a reader in unless a writer is in, and a writer unless any client is in:
-// 1, else 0. A reader's field is its token, the writer's is "write"; each holds its
-// deadline, by this node's clock, and the token. A successful entry removes expired fields;
-// the hash lives as long as its youngest field. KEYS[1] the lock, ARGV[1] read or write,
-// ARGV[2] the token, ARGV[3] milliseconds.
+// ownersEnter returns 1 if it lets the caller in, else 0. It lets a reader in unless a writer is
+// in, and a writer unless any client is in. A reader's field is named by its token; the writer's
+// field is "write". Each field's value is the deadline, by this node's clock, and the token. A
+// successful entry removes expired fields. The hash lives as long as its youngest field.
+// KEYS[1] is the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var ownersEnter = newScript("owners-enter", `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -78,8 +78,8 @@ redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// ownersLeave removes the caller's field. It returns 1, or 0 if there was none.
-// KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token.
+// ownersLeave removes the caller's field. It returns 1, or 0 if the caller had no field.
+// KEYS[1] is the lock, ARGV[1] read or write, ARGV[2] the token.
 var ownersLeave = newScript("owners-leave", `
 local field = ARGV[1] == "write" and "write" or ARGV[2]
 local mine = redis.call("HGET", KEYS[1], field)

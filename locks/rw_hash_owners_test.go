@@ -80,9 +80,9 @@ func TestNoReadersReleaseLetsAWriterInBesideAnother(t *testing.T) {
 func TestADeadReaderIsOutWhenItsOwnTimeIsOver(t *testing.T) {
 	c := newClient(t, 0)
 	dead := newLock(t, "rw-hash-owners", c, 100*time.Millisecond).(RWLocker).Read()
-	read, write := rw(t, "rw-hash-owners", newClient(t, 1)) // 1.5 s
+	read, write := rw(t, "rw-hash-owners", newClient(t, 1)) // a lease of 1.5 s
 	acquire(t, dead)
-	lease := acquire(t, read) // which gives the hash a longer life
+	lease := acquire(t, read) // gives the hash a longer life
 	eventually(t, "the dead reader's time is over", func() bool {
 		held, err := read.TryLock(t.Context())
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// at makes a client's wall clock show so many milliseconds.
+// at sets a client's wall clock to *ms, in milliseconds since 1970.
 func at(c *Client, ms *int64) *Client {
 	c.Now = func() time.Time { return time.UnixMilli(*ms) }
 	return c
@@ -18,7 +18,7 @@ func TestRWHashOnTheWire(t *testing.T) {
 	ms := int64(1_000_000)
 	c := at(newClient(t, 0), &ms)
 	loadScripts(t, c, hashRead, hashWrite, hashForget)
-	read, write := rw(t, "rw-hash", c) // 1.5 s: a read lives that long, a write 4.5 s, the key 15 s
+	read, write := rw(t, "rw-hash", c) // the lease is 1.5 s: a read lives 1.5 s, a write 4.5 s, the key 15 s
 	lease := Lease{Token: "1000000"}
 	steps := []struct {
 		name string
@@ -55,7 +55,7 @@ func TestRWHashClientClocksDecideWhoIsStillIn(t *testing.T) {
 	tests := []struct {
 		name          string
 		first, second func(read, write Lock) Lock
-		ahead         int64 // of the second's clock, in milliseconds
+		ahead         int64 // of the second client's clock, in milliseconds
 		want          error
 	}{
 		{"a read lives for its life", reader, writer, ttl, ErrBusy},

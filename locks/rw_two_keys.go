@@ -10,12 +10,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all
-// readers and one for the writer. The flaw needs no fault: nobody counts readers, so
-// the first to leave deletes the key of all and lets a writer in beside the others. Two
-// keys in one script are a CROSSSLOT error on Redis Cluster.
+// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all readers and
+// one for the writer. The flaw needs no fault: nobody counts readers, so the first reader to leave
+// deletes the key of all readers and lets a writer in beside the others. On Redis Cluster a script
+// with these two keys fails with CROSSSLOT.
 //
-// A reply of 0 to the DEL is ErrNotHeld: the key expired, or another reader deleted it.
+// Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another reader deleted it.
 type rwTwoKeys struct {
 	node              redis.UniversalClient
 	readKey, writeKey string
@@ -59,9 +59,9 @@ var rwTwoKeysFlaws = flaws(
 // rwTwoKeysReader is the read lock.
 type rwTwoKeysReader struct{ *rwTwoKeys }
 
-// twoKeysRead lets a reader in unless there is a writer. It returns 1 if so, else 0. Each
-// reader sets the readers' key with a new expiry. KEYS[1] the readers, KEYS[2] the writer,
-// ARGV[1] seconds.
+// twoKeysRead lets a reader in and returns 1. It returns 0 if there is a writer. Each reader sets
+// the readers' key with a new expiry.
+// KEYS[1] is the readers' key, KEYS[2] the writer's, ARGV[1] the lease in seconds.
 var twoKeysRead = newScript("two-keys-read", `
 if redis.call("EXISTS", KEYS[2]) == 1 then
   return 0
@@ -69,8 +69,8 @@ end
 redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
 return 1`)
 
-// twoKeysWrite lets a writer in unless there are readers or a writer. It returns 1 if so, else 0.
-// KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
+// twoKeysWrite lets a writer in and returns 1. It returns 0 if there are readers or a writer.
+// KEYS[1] is the readers' key, KEYS[2] the writer's, ARGV[1] the lease in seconds.
 var twoKeysWrite = newScript("two-keys-write", `
 if redis.call("EXISTS", KEYS[1]) == 1 then
   return 0
@@ -101,13 +101,13 @@ func (l rwTwoKeysReader) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, l.try(ctx, twoKeysRead)
 }
 
-// Unlock implements Lock for a reader. ErrNotHeld: another reader deleted the key, or
-// it expired.
+// Unlock implements Lock for a reader. ErrNotHeld: another reader deleted the key, or the key
+// expired.
 func (l rwTwoKeysReader) Unlock(ctx context.Context, _ Lease) error {
 	return del(ctx, l.node, l.readKey)
 }
 
-// try runs either script.
+// try runs the given script, twoKeysRead or twoKeysWrite.
 func (l *rwTwoKeys) try(ctx context.Context, enter *script) error {
 	entered, err := enter.Run(ctx, l.node, []string{l.readKey, l.writeKey}, seconds(l.ttl)).Int64()
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rw makes client i's handles on the read-write lock "k".
+// rw makes client c's handles on the read-write lock "k".
 func rw(t *testing.T, recipe string, c *Client) (read, write Lock) {
 	t.Helper()
 	l := newLock(t, recipe, c, 1500*time.Millisecond).(RWLocker)

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 )
 
-// servers are the redis-servers that this package's tests share. They are
-// started when a test first asks for them and emptied after each test.
+// servers are the redis-servers that this package's tests share. A server starts when a test first
+// needs it, and is emptied after each test.
 var servers struct {
 	sync.Mutex
 	running []*redisserver.Server
@@ -57,15 +57,15 @@ func nodeAddrs(t testing.TB, n int) []string {
 	return addrs
 }
 
-// newClient returns client process i of the test, on one node. Tests that use
-// it must not run in parallel: they share the node.
+// newClient returns client process i of the test, on one node. Tests that call it must not run in
+// parallel, because they share the node.
 func newClient(t testing.TB, i int) *Client {
 	t.Helper()
 	return newClientOn(t, i, 1)
 }
 
-// newClientOn is newClient on n independent nodes. The client's context ends
-// with the test; then its connections are closed and the nodes emptied.
+// newClientOn is newClient on n independent nodes. The client's context ends with the test. Then
+// the client's connections are closed and the nodes are emptied.
 func newClientOn(t testing.TB, i, n int) *Client {
 	t.Helper()
 	c := &Client{
@@ -95,8 +95,8 @@ func newClientOn(t testing.TB, i, n int) *Client {
 	return c
 }
 
-// connect returns a client with the settings of a testbed's clients: it sends only what the
-// recipe asks for.
+// connect returns a client with the settings of a testbed's clients: it sends only the commands of
+// the recipe.
 func connect(addr string) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
@@ -127,13 +127,13 @@ func newLock(t testing.TB, recipe string, c *Client, ttl time.Duration) Lock {
 	return l
 }
 
-// handshakes are commands of the client library itself.
+// handshakes lists the commands that the client library sends by itself.
 var handshakes = []string{"HELLO", "CLIENT", "PING", "AUTH", "SELECT", "COMMAND"}
 
-// seen returns the commands of all clients that the first node executed while do ran. Each is
-// its list of arguments, with the command in upper case; handshakes are left out. A script
-// has its name ("EVALSHA compare-and-delete 1 k t"), even if the reply was NOSCRIPT. Commands
-// that it called follow, prefixed with "lua".
+// seen returns the commands of all clients that the first node executed while do ran. Each command
+// is its list of arguments, with the command's name in upper case. Handshakes are left out. A
+// script appears by its name ("EVALSHA compare-and-delete 1 k t"), even if the reply was NOSCRIPT.
+// The commands that a script called follow it, with the prefix "lua".
 func seen(t testing.TB, do func()) [][]string {
 	t.Helper()
 	return seenOn(t, 0, do)
@@ -182,8 +182,8 @@ func seenOn(t testing.TB, n int, do func()) [][]string {
 	return nil
 }
 
-// monitored parses a line of MONITOR's output:
-// +1700000000.123456 [0 127.0.0.1:6000] "SET" "k" "v", or [0 lua] from a script.
+// monitored parses a line of MONITOR's output: +1700000000.123456 [0 127.0.0.1:6000] "SET" "k" "v".
+// A script's command has [0 lua].
 func monitored(line string) ([]string, error) {
 	_, rest, ok := strings.Cut(line, " [")
 	source, rest, ok2 := strings.Cut(rest, "] ")
@@ -215,8 +215,8 @@ func monitored(line string) ([]string, error) {
 	return args, nil
 }
 
-// scriptName returns the name under which a recipe declares the script with this source or
-// SHA1. For an unknown script it returns its argument.
+// scriptName returns the name under which a recipe declares the script with this source or SHA1.
+// For an unknown script it returns its argument.
 func scriptName(script string) string {
 	sha := redis.NewScript(script).Hash()
 	for _, r := range All() {
@@ -239,8 +239,8 @@ func wire(commands [][]string) []string {
 	return lines
 }
 
-// loadScripts loads a recipe's scripts on the node, so that the result of seen does not
-// depend on earlier tests.
+// loadScripts loads a recipe's scripts on the node, so that the result of seen does not depend on
+// earlier tests.
 func loadScripts(t testing.TB, c *Client, scripts ...*script) {
 	t.Helper()
 	for _, node := range c.Nodes {
@@ -252,7 +252,7 @@ func loadScripts(t testing.TB, c *Client, scripts ...*script) {
 	}
 }
 
-// expireNow lets the key's life end at once, as if its TTL had passed.
+// expireNow lets the key expire at once, as if its TTL had passed.
 func expireNow(t testing.TB, c *Client, key string) {
 	t.Helper()
 	for _, node := range c.Nodes {
@@ -262,8 +262,8 @@ func expireNow(t testing.TB, c *Client, key string) {
 	}
 }
 
-// life returns the key's remaining life on the first node, as PTTL says:
-// -1ns if it has none, -2ns if there is no key.
+// life returns the key's remaining life on the first node, as PTTL reports it: -1ns if the key has
+// no expiry, -2ns if there is no key.
 func life(t testing.TB, c *Client, key string) time.Duration {
 	t.Helper()
 	ttl, err := c.Nodes[0].PTTL(t.Context(), key).Result()

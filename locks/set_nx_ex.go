@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEX is D3's SET with EX and NX: key and expiry in one command. All holders write
-// the same value and release with a bare DEL: sent or delivered after the key expired,
-// it removes another's lock.
+// setNXEX is D3's SET with EX and NX: one command sets key and expiry. All holders write the same
+// value and release with a bare DEL. A DEL that is sent or delivered after the key expired removes
+// another's lock.
 //
-// A reply of 0 to the DEL is ErrNotHeld.
+// Unlock returns ErrNotHeld if DEL replies 0.
 type setNXEX struct {
 	node redis.UniversalClient
 	key  string

@@ -12,14 +12,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEXBoundedRenewal is D3's Java lock with a renewal thread. The thread sleeps a
-// whole lease between renewals, so each but the first races the key's expiry; it ends
-// after four, though the lock is held; one flag per client stops it, so that releasing one
-// lock ends the renewal of all others; and there are ten threads for all renewals of a
-// client, released ones included as long as they sleep.
+// setNXEXBoundedRenewal is D3's Java lock with a renewal thread. It has four flaws. The thread
+// sleeps a whole lease between renewals, so each renewal but the first races the key's expiry. The
+// thread ends after four renewals, even if the lock is still held. Each client has one stop flag,
+// so the release of one lock ends the renewal of all others. Each client has ten renewal threads,
+// and the thread of a released lock stays occupied while it sleeps.
 //
-// As in D3, which logs errors, TryLock returns ErrBusy after one too (ErrPresumed), and Unlock
-// always nil: nobody reads its reply.
+// D3 only logs errors. So TryLock returns ErrBusy after an error too (then also ErrPresumed), and
+// Unlock always returns nil.
 type setNXEXBoundedRenewal struct {
 	client  *Client
 	key     string
@@ -50,7 +50,8 @@ var setNXEXBoundedRenewalFlaws = flaws(
 	boundedRenewalFails(), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// boundedRenewalFails: D3's renewal is late, ends early, or goes on for a lease that is over.
+// boundedRenewalFails returns the flaws of D3's renewal: it comes late, ends early, or continues
+// after the lease is over.
 func boundedRenewalFails() []Flaw {
 	return flaws(
 		renewalFailed(Bug,
@@ -76,15 +77,16 @@ func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock: it stops all renewals of the client and releases.
+// Unlock implements Lock: it stops all renewals of the client, then releases the lock.
 func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 	l.renewal.stop()
 	releaseRegardless(ctx, l.client.Nodes[0], l.key, lease.Token)
 	return nil
 }
 
-// setOrBusy is D3's SET key token EX s NX: nil or ErrBusy. D3 logs an error and says that
-// the lock was not acquired, although the command may have run: ErrPresumed.
+// setOrBusy is D3's SET key token EX s NX. It returns nil or ErrBusy. After an error D3 logs the
+// error and says that the lock was not acquired, although the command may have run. In that case
+// the returned error is both ErrBusy and ErrPresumed.
 func setOrBusy(ctx context.Context, c redis.UniversalClient, key, token string, ttl time.Duration) error {
 	err := setIfAbsent(ctx, c, key, token, "EX", seconds(ttl), "NX")
 	if err != nil && !errors.Is(err, ErrBusy) {
@@ -93,15 +95,14 @@ func setOrBusy(ctx context.Context, c redis.UniversalClient, key, token string, 
 	return err
 }
 
-// releaseRegardless is D3's release: it compares and deletes, and neither the reply nor an
-// error matters.
+// releaseRegardless is D3's release: it compares and deletes, and ignores both reply and error.
 func releaseRegardless(ctx context.Context, c redis.Scripter, key, token string) {
 	_ = releaseOwned(ctx, c, key, token)
 }
 
-// compareAndExpire is D3's owner-checked renewal: 1 if the key held the token
-// and lives on for ARGV[2] seconds, 0 if it did not.
-// KEYS[1] the lock, ARGV[1] the token, ARGV[2] seconds.
+// compareAndExpire is D3's owner-checked renewal. If the key holds the token, the script sets the
+// key's life to ARGV[2] seconds and returns 1; else it returns 0.
+// KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in seconds.
 var compareAndExpire = newScript("compare-and-expire", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
@@ -114,17 +115,17 @@ const (
 	// mostRenewals is the size of D3's pool of threads.
 	mostRenewals = 10
 	// failedRenewal is the minimum duration of a failed renewal, about that of a refused
-	// connection. After many failures go-redis fails at once, without dialling: the spin
-	// would then only burn CPU.
+	// connection. After many failures go-redis fails at once, without dialling. Without
+	// failedRenewal the loop would then only burn CPU.
 	failedRenewal = time.Millisecond
-	// oversleep is how much later than asked a sleep ends, as any sleep does. On a virtual
-	// clock, renewal and holder would otherwise wake at one instant, in an undefined order,
-	// when both have slept for round times.
+	// oversleep is added to each sleep, because any real sleep ends a little late. On a virtual
+	// clock, renewal and holder sleep for round times. Without oversleep both could wake at the
+	// same instant, in an undefined order.
 	oversleep = time.Nanosecond
 )
 
-// renewalThreads is D3's pool of threads: further tasks queue, in order, even for longer
-// than the lease that they are to renew. Tasks end soon after the client process.
+// renewalThreads is D3's pool of threads. If all threads are busy, further tasks queue in order,
+// even for longer than the leases that they are to renew. Tasks end soon after the client process.
 type renewalThreads struct {
 	mu    sync.Mutex
 	busy  int
@@ -146,7 +147,8 @@ func (p *renewalThreads) submit(task func()) {
 	}()
 }
 
-// next takes the next task from the queue; without one, nil, the thread is free.
+// next takes the next task from the queue. If the queue is empty, it frees the thread and returns
+// nil.
 func (p *renewalThreads) next() (task func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,16 +163,15 @@ func (p *renewalThreads) next() (task func()) {
 // boundedRenewal is D3's renewal of all locks of one client process.
 type boundedRenewal struct {
 	client *Client
-	// open is the only stop flag, for all keys: every acquisition sets it, every release
-	// clears it.
+	// open is the only stop flag, for all keys: every acquisition sets it, every release clears it.
 	open    atomic.Bool
 	threads renewalThreads
 }
 
 func newBoundedRenewal(c *Client) (*boundedRenewal, error) { return &boundedRenewal{client: c}, nil }
 
-// start renews key in the background, as soon as there is a thread for it, until four
-// renewals, the stop flag or the client's end.
+// start renews key in the background, as soon as a thread is free. The renewal ends after four
+// renewals, when the stop flag is cleared, or with the client process.
 func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 	r.open.Store(true)
 	r.threads.submit(func() { r.run(r.client.Context, r.client.Nodes[0], key, token, ttl) })
@@ -178,10 +179,10 @@ func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 
 func (r *boundedRenewal) stop() { r.open.Store(false) }
 
-// run renews at once and then after each sleep of a whole lease. It looks at the stop flag
-// before each renewal only: a released renewal sleeps on. It ignores the reply: a key that
-// is lost, or another's, counts as renewed. An error skips both the count and the
-// sleep, so the loop spins.
+// run renews at once and then after each sleep of a whole lease. It checks the stop flag only
+// before a renewal, so the task of a released lock sleeps on. It ignores the reply: a lost key, or
+// another client's key, counts as renewed. An error skips both the count and the sleep, so the loop
+// spins.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {
 	for n := 0; n < boundedRenewals && r.open.Load() && ctx.Err() == nil; {
 		pause := failedRenewal

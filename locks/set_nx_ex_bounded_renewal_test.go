@@ -49,7 +49,7 @@ func TestBoundedRenewalLeavesAnothersKeyAlone(t *testing.T) {
 	}
 }
 
-// diaryOf answers scripts, and records their times by the bubble's clock and their keys.
+// diaryOf answers scripts. It records each script's key and its time by the bubble's clock.
 type diaryOf struct {
 	redis.Scripter
 	start time.Time

@@ -11,12 +11,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEXGetDel is D3's "password" before Lua: the value is the attempt's own, and the
-// client reads and compares it before it deletes. Between the GET and the DEL the key may
-// expire and another client may set it.
+// setNXEXGetDel is D3's "password" before Lua: each attempt has its own value, and the client reads
+// and compares the value before it deletes the key. Between the GET and the DEL the key may expire
+// and another client may set it.
 //
-// Unlock returns ErrNotHeld if the GET finds no key or another's value, or the DEL finds no
-// key.
+// Unlock returns ErrNotHeld if the GET finds no key or another's value, or if the DEL finds no key.
 type setNXEXGetDel struct {
 	client *Client
 	key    string

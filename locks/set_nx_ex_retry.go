@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEXRetry is D3's lock with every command sent through D3's RedisUtil, whose execute
-// repeats a call once after a connection error. The flaw: a SET NX that ran and whose reply
-// was lost refuses its own repetition. The client hears that the lock is busy, does not
-// release, and its own key keeps everybody out, itself included, until it expires. The
-// token would have told: a GET shows whose key it is.
+// setNXEXRetry is D3's lock with every command sent through D3's RedisUtil, whose execute repeats a
+// call once after a connection error. The flaw: if a SET NX ran but its reply was lost, its
+// repetition is refused. The client hears that the lock is busy and does not release. The client's
+// own key keeps everybody out, the client included, until it expires. A GET could have shown the
+// client that the key holds its own token.
 //
-// A release that is repeated may find the key gone because its first sending removed it:
-// ErrNotHeld is right either way.
+// A repeated release may find no key because the first sending removed the key. ErrNotHeld is right
+// in that case too.
 type setNXEXRetry struct {
 	client *Client
 	key    string
@@ -50,14 +50,14 @@ var setNXEXRetryFlaws = flaws(
 	leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(),
 )
 
-// TryLock implements Lock. ErrBusy is what Redis answered last. After a repetition the key may
-// be this attempt's own: ErrPresumed.
+// TryLock implements Lock. ErrBusy is Redis's last answer. After a repetition the key may be this
+// attempt's own, so the error is also ErrPresumed.
 func (l *setNXEXRetry) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
 		return Lease{}, err
 	}
-	var lost error // of the first call
+	var lost error // the error of the first call
 	return Lease{Token: token}, execute(ctx, func() error {
 		err := setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX")
 		if lost != nil && errors.Is(err, ErrBusy) {
@@ -73,8 +73,8 @@ func (l *setNXEXRetry) Unlock(ctx context.Context, lease Lease) error {
 	return execute(ctx, func() error { return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token) })
 }
 
-// execute is RedisUtil.execute: it calls, and after a connection error calls once more. A
-// connection that cannot be made is no such error: D3 takes it from the pool before.
+// execute is RedisUtil.execute: it calls once, and once more after a connection error. A failed
+// dial does not count as a connection error, because D3 takes the connection from the pool before.
 func execute(ctx context.Context, call func() error) error {
 	err := call()
 	if connectionLost(err) && ctx.Err() == nil {

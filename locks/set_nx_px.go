@@ -7,14 +7,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPX is the standard lock on one node, in D0, D2 and D3: a unique value for each
-// attempt, key and expiry in one command, and a release that compares and deletes in
-// one step. What remains are limits of every lease on one node: a holder that overruns,
-// a node that forgets.
+// setNXPX is the standard lock on one node, in D0, D2 and D3: each attempt has a unique value, one
+// command sets key and expiry, and the release compares and deletes in one step. It has only the
+// limits of every lease on one node, such as a holder that overruns its lease or a node that
+// forgets the key.
 //
-// Unlock returns ErrNotHeld if it finds no key or another's token: it keeps the result of
-// the script, which is the same in all three documents. The Unlock of D0 and the unLock of
-// D3 drop it, as set-nx-px-watchdog and set-nx-ex-bounded-renewal do.
+// Unlock returns ErrNotHeld if the key is gone or has another's token. All three documents have the
+// same release script. The Unlock of D0 and the unLock of D3 ignore the script's result, like
+// set-nx-px-watchdog and set-nx-ex-bounded-renewal. This recipe uses the result.
 type setNXPX struct {
 	client *Client
 	key    string

@@ -11,12 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWait is set-nx-px on a primary with replicas. The client holds the lock only if
-// some replicas have the key too (WAIT on the connection that set it). This is no
-// agreement: any replica may be promoted, even one that did not acknowledge.
+// setNXPXWait is set-nx-px on a primary with replicas. The client holds the lock only if some
+// replicas have the key too (WAIT on the connection that sent the SET). WAIT is no consensus: any
+// replica may be promoted, even one that did not acknowledge the key.
 //
-// With too few acknowledgements TryLock releases the key and returns ErrBusy. Unlock
-// returns ErrNotHeld if it finds no key or another's token.
+// With too few acknowledgements TryLock releases the key and returns ErrBusy. Unlock returns
+// ErrNotHeld if the key is gone or has another's token.
 type setNXPXWait struct {
 	client *Client
 	key    string
@@ -46,8 +46,8 @@ var setNXPXWaitFlaws = flaws(
 		`redis.io, WAIT: "WAIT does not make Redis a strongly consistent store"`, "exclusion", "resource")),
 )
 
-// acknowledgements is the number of replicas that must have the key: fewer than exist, so
-// that clients can do without one.
+// acknowledgements is the number of replicas that must have the key. It is lower than the number of
+// replicas, so that clients can work while one replica is down.
 const acknowledgements = 1
 
 // TryLock implements Lock.
@@ -71,9 +71,9 @@ func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
 	return lease, fmt.Errorf("%w: %d replicas acknowledged it in %v", ErrBusy, replicas, time.Since(start))
 }
 
-// set sets the key and returns how many replicas have it. WAIT covers its own connection's
-// writes, so both use one. WAIT may take a tenth of the lease, so that enough of the lease
-// is left.
+// set sets the key and returns how many replicas have it. WAIT covers only the writes of its own
+// connection, so SET and WAIT share one connection. WAIT may take a tenth of the lease, so that
+// enough of the lease remains.
 func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, err error) {
 	master, err := masterOf(ctx, l.client.Nodes[0], l.key)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 )
 
-// replica makes a redis-server follow the first node until the test ends.
+// replica starts a redis-server that follows the first node until the test ends.
 func replica(t *testing.T, c *Client) *redisserver.Server {
 	t.Helper()
 	host, port, _ := strings.Cut(c.Addrs[0], ":")
@@ -29,7 +29,7 @@ func TestSetNXPXWaitOnTheWire(t *testing.T) {
 	loadScripts(t, c, compareAndDelete)
 	a, b := newLock(t, "set-nx-px-wait", c, time.Minute), newLock(t, "set-nx-px-wait", newClient(t, 1), time.Minute)
 	var lease Lease
-	var token string // of the step's own attempt
+	var token string // of the current step's attempt; "" if the step makes none
 	steps := []struct {
 		name string
 		do   func() error

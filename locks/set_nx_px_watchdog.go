@@ -9,16 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while it is held a plain
-// EXPIRE at every third of the lease. The flaws: the watchdog never checks whose key it
-// prolongs, and it ends silently at the first error or missing key.
+// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while the lock is held a plain
+// EXPIRE at every third of the lease. There are two flaws: the watchdog never checks the owner of
+// the key that it prolongs, and the watchdog ends silently at the first error or missing key.
 //
-// Each lease has a stop channel of its own, as if the service made a Lock for each critical
-// section: D0's Lock has one value and one channel. set-nx-px-watchdog-reused is the Lock
-// that is used again.
+// D0's Lock has one value and one stop channel. In this recipe each lease has its own value and
+// channel, as if the service made a new Lock for each critical section. In
+// set-nx-px-watchdog-reused all leases share one Lock.
 //
-// Unlock returns nil whatever the script replied, as in D0: the holder of a key that is
-// gone, or another's, hears of a success.
+// Unlock returns nil whatever the script replied, as in D0. So a holder whose key is gone, or
+// belongs to another client, hears of a success.
 type setNXPXWatchdog struct {
 	watchedMutex
 
@@ -55,11 +55,11 @@ var setNXPXWatchdogFlaws = flaws(
 	leaseOutlived(), hungHolder("D0: the watchdog"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// plainExpire: the watchdog prolongs whatever key is there. Under these faults it must be
-// found to prolong another's.
+// plainExpire returns the flaws of a watchdog that prolongs whatever key is there. Under these
+// faults a complete run must find that the watchdog prolongs another's key.
 func plainExpire(faults ...string) []Flaw {
 	return flaws(
-		// This can happen even without a fault, between the release and the watchdog's stop.
+		// Even without a fault, the watchdog may prolong another's key between release and stop.
 		may(anyFault, under(faults, "foreign-renewal", Bug,
 			"The plain EXPIRE does not compare the owner: after the key was lost, or if EXPIRE arrives late, it prolongs another's lock.",
 			"D0: the watchdog; the release beside it compares", "ownership")),
@@ -81,8 +81,8 @@ func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock. The watchdog is stopped after the release, whatever its
-// result: in between it may renew another's key.
+// Unlock implements Lock. It stops the watchdog after the release, whatever the release's result.
+// Before the stop the watchdog may renew another's key.
 func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
 	err := l.release(ctx, lease)
 	l.mu.Lock()
@@ -101,7 +101,7 @@ type watchedMutex struct {
 	ttl    time.Duration
 }
 
-// acquire makes one attempt, with a value of its own.
+// acquire makes one attempt, with a new value.
 func (l *watchedMutex) acquire(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *watchedMutex) acquire(ctx context.Context) (Lease, error) {
 	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
 }
 
-// renew prolongs the key, even if another client owns it by now. The first error or missing
+// renew prolongs the key, even if another client owns the key by now. The first error or missing
 // key ends the watchdog.
 func (l *watchedMutex) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*l.ttl/3)
@@ -119,7 +119,7 @@ func (l *watchedMutex) renew(ctx context.Context) bool {
 	return err == nil && renewed == 1
 }
 
-// release compares and deletes. Only an error is one: D0 does not read the reply.
+// release compares and deletes. It returns only errors: D0 does not read the reply.
 func (l *watchedMutex) release(ctx context.Context, lease Lease) error {
 	err := compareAndDelete.Run(ctx, l.client.Nodes[0], []string{l.key}, lease.Token).Err()
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWatchdogReused is D0's mutex with a watchdog, used again: each client keeps one
-// Lock for each key. Its only stop channel is made with it, and each Unlock closes it. So
-// the watchdog of every later lease finds the channel closed and ends before its first
-// renewal, unless it draws a renewal at a tick that is ready too; and the second Unlock
-// panics.
+// setNXPXWatchdogReused is D0's mutex with a watchdog, used again: each client keeps one Lock for
+// each key. The Lock gets its only stop channel when it is made, and each Unlock closes that
+// channel. So every later lease finds the channel closed, and its watchdog ends before its first
+// renewal. (If a tick is ready at the same time, the watchdog draws whether it renews once.) The
+// second Unlock panics.
 //
-// D0 shows neither a constructor nor a use. Its mutex sets the channel nowhere (its red lock
-// does, in each watchdog), so that nothing but a constructor can. Values are drawn for each
-// attempt, as D0's text and its red lock say.
+// D0 shows neither a constructor nor a use. D0's mutex never sets the channel, so only a
+// constructor can set it; D0's red lock sets the channel in each watchdog. Each attempt draws a new
+// value, as D0's text and its red lock say.
 //
 // Unlock returns nil whatever the script replied.
 type setNXPXWatchdogReused struct {
@@ -51,11 +51,11 @@ var setNXPXWatchdogReusedFlaws = flaws(
 		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",
 		"D0: startWatchDog waits for l.watchDog, which the first Unlock closed", "exclusion", "resource")),
 	plainExpire("client-pause", "node-restart", "node-clock"),
-	// Some faults of a clock freeze its client too. A section that overruns the lease, and
-	// that nothing renews, is then over too late.
+	// Some clock faults freeze their client too. If nobody renews the lease, the client's section
+	// may then end after the lease.
 	may(slices.Concat(slowClocks, slowNodes), leaseOutlived()),
 	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
-	// Most trials end by a panic before a key has kept others out until it expires.
+	// Most trials end by a panic before any key has kept others out until it expires.
 	may(strandingFaults, orphanedUnder([]string{"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause"})),
 )
 
@@ -69,7 +69,8 @@ func (l *setNXPXWatchdogReused) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock. The second call panics, after its release: the channel is closed.
+// Unlock implements Lock. The second call releases and then panics, because the channel is already
+// closed.
 func (l *setNXPXWatchdogReused) Unlock(ctx context.Context, lease Lease) error {
 	err := l.release(ctx, lease)
 	close(l.stop)

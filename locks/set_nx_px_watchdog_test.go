@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// dogOf is the watchdog of a lease.
+// dogOf returns the watchdog of a lease.
 func dogOf(l Lock, lease Lease) *watchdog {
 	w := l.(*setNXPXWatchdog)
 	w.mu.Lock()

@@ -9,11 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxLock is D3's SETNX lock: one atomic command decides who gets in, but the key
-// never expires. A holder that crashes, a SETNX whose reply is lost and a DEL that is
-// lost all block everybody for ever.
+// setnxLock is D3's SETNX lock: one atomic command decides who gets in, but the key never expires.
+// A holder that crashes, a SETNX whose reply is lost and a lost DEL each block everybody for ever.
 //
-// A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
+// Unlock returns ErrNotHeld if DEL replies 0: somebody else removed the key.
 type setnxLock struct {
 	node redis.UniversalClient
 	key  string

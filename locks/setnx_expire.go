@@ -9,13 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxExpire is the lock of D1 and D3 that gives the key its life with a
-// second command. A client that crashes or loses its connection between the two
-// leaves a key that never expires; and the bare DEL, sent or delivered after the
-// key expired, removes another's lock.
+// setnxExpire is the lock of D1 and D3 that sets the key's expiry with a second command. A client
+// that crashes or loses its connection between the two commands leaves a key that never expires. A
+// bare DEL that is sent or delivered after the key expired removes another's lock.
 //
-// If EXPIRE fails, the outcome is unknown, although SETNX has succeeded: the key exists,
-// but the client does not rely on it. A reply of 0 to the DEL is ErrNotHeld.
+// If EXPIRE fails, the outcome is unknown, although SETNX has succeeded: the key exists, but the
+// client does not rely on it. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpire struct {
 	polling
 	node redis.UniversalClient
@@ -38,7 +37,7 @@ func init() {
 					"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a TTL.",
 					"D1, D3: two commands are not one", "liveness")),
 			bareDelete("D1, D3"),
-			// If a node dies, the connection dies too, and EXPIRE is not sent.
+			// If a node dies, the connection dies too, and the client does not send EXPIRE.
 			may([]string{"node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "eviction"}, "foreign-renewal", Bug,
 				"EXPIRE does not compare the owner: if another's late DEL, or the node, removed the key right after SETNX, EXPIRE sets the TTL of the next holder's key.",
 				"D1, D3: two commands are not one", "ownership")),

@@ -9,13 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxExpireMulti is an idea that D3 rejects: SETNX and EXPIRE in a transaction. Redis runs
-// both or neither, but a transaction has no if: EXPIRE also runs when SETNX answered 0. Each
-// attempt at a busy lock prolongs the holder's key, or that of a dead holder, for as long as
-// anybody polls.
+// setnxExpireMulti is an idea that D3 rejects: SETNX and EXPIRE in a transaction. Redis runs both
+// or neither, but a transaction has no if: EXPIRE also runs when SETNX answered 0. Each attempt at
+// a busy lock prolongs the key of a living or dead holder, for as long as anybody polls.
 //
-// If the reply of EXEC is lost, the outcome is unknown. A reply of 0 to the DEL is
-// ErrNotHeld.
+// If the reply of EXEC is lost, the outcome is unknown. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpireMulti struct {
 	node redis.UniversalClient
 	key  string

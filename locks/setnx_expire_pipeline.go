@@ -9,14 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxExpirePipeline is an idea that D1 rejects: SETNX and EXPIRE go out in one pipeline,
-// so that the client cannot crash between them. But EXPIRE is sent whatever SETNX will
-// answer: each attempt at a busy lock prolongs the holder's key, or that of a dead holder,
-// for as long as anybody polls. A pipeline is not atomic either: Redis may get only SETNX
-// from a connection that is lost half-way, and serves others between the two.
+// setnxExpirePipeline is an idea that D1 rejects: the client sends SETNX and EXPIRE in one
+// pipeline, so it cannot crash between them. But it sends EXPIRE before it knows the reply of
+// SETNX. So each attempt at a busy lock prolongs the key of a living or dead holder, for as long as
+// anybody polls. A pipeline is not atomic either: if the connection breaks half-way, Redis may get
+// only SETNX, and Redis may serve other clients between the two commands.
 //
-// The reply of SETNX alone decides: 0 is ErrBusy whatever became of EXPIRE, and after 1 an
-// error of EXPIRE is unknown. A reply of 0 to the DEL is ErrNotHeld.
+// Only the reply of SETNX decides. If it is 0, TryLock returns ErrBusy whatever EXPIRE replied. If
+// it is 1 and EXPIRE fails, the outcome is unknown. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpirePipeline struct {
 	polling
 	node redis.UniversalClient
@@ -45,9 +45,9 @@ func init() {
 	})
 }
 
-// unconditionalExpire returns the flaws of a lock whose every attempt sends EXPIRE. While
-// anybody polls, no key expires: neither a crashed client's, nor a frozen holder's, whom
-// that happens to save. Whatever overruns a lease elsewhere is therefore rare here.
+// unconditionalExpire returns the flaws of a lock whose every attempt sends EXPIRE. While anybody
+// polls, no key expires: neither a crashed client's key nor a frozen holder's key. By chance this
+// saves the frozen holder. So leases are overrun more rarely than in other locks.
 func unconditionalExpire(document string) []Flaw {
 	return flaws(
 		under(anyFault, "foreign-renewal", Bug,
@@ -76,8 +76,8 @@ func (l *setnxExpirePipeline) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, setnxAndExpire(ctx, l.node.Pipeline(), l.key, l.ttl)
 }
 
-// setnxAndExpire sends SETNX and EXPIRE together, the latter whatever the former answers:
-// nil if the key was free, else ErrBusy or unknown.
+// setnxAndExpire sends SETNX and EXPIRE together, so EXPIRE runs whatever SETNX replies. It returns
+// nil if the key was free and ErrBusy if not; after any other error the outcome is unknown.
 func setnxAndExpire(ctx context.Context, together redis.Pipeliner, key string, ttl time.Duration) error {
 	won := together.Do(ctx, "SETNX", key, 1)
 	timed := together.Do(ctx, "EXPIRE", key, seconds(ttl))

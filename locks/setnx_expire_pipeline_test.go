@@ -35,8 +35,8 @@ func TestAttemptsAtABusyLockProlongTheHoldersKey(t *testing.T) {
 	}
 }
 
-// cutting is a connection that breaks during its first write that contains the word. The
-// bytes before the word still arrive.
+// cutting is a connection that breaks during its first write that contains the word. The bytes
+// before the word still arrive.
 type cutting struct {
 	net.Conn
 	word string
@@ -51,10 +51,10 @@ func (c cutting) Write(b []byte) (int, error) {
 	return n, errors.Join(errConnectionLost, err, c.Conn.Close())
 }
 
-// cutName is the name of cutting connections on their node.
+// cutName is the client name of cutting connections on their node.
 const cutName = "cut"
 
-// cutBefore makes the client's connections cutting ones.
+// cutBefore makes the client use cutting connections.
 func cutBefore(t *testing.T, c *Client, word string) {
 	t.Helper()
 	o := *c.Nodes[0].(*redis.Client).Options()
@@ -76,7 +76,7 @@ func TestAConnectionLostBeforeExpire(t *testing.T) {
 			if _, err := newLock(t, recipe, c, time.Minute).TryLock(t.Context()); !errors.Is(err, errConnectionLost) {
 				t.Errorf("got %v, want the connection's error", err)
 			}
-			// The node drops the connection after it has read all that arrived.
+			// The node drops the connection after it has read everything that arrived.
 			eventually(t, "the node has dropped the connection", func() bool {
 				clients, err := reader.Nodes[0].ClientList(t.Context()).Result()
 				if err != nil {

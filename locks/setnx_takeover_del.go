@@ -11,16 +11,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxTakeoverDel is the idea that D1 rejects: the key holds the time until which its
-// holder may keep it, in milliseconds since 1970 by the holder's clock; a client that finds
-// a past time deletes the key and tries SETNX again. Two clients that have both seen the
-// past time both delete: the second deletes the first one's new key, and both get in. D1
-// names no EXPIRE here, so there is none, and it does not say when the clock is read: we
-// read it for each SETNX and for the comparison. D1 shows four commands and no loop around
-// them: the lock is no Poller.
+// setnxTakeoverDel is the idea that D1 rejects. The key holds the end of the holder's lease, in
+// milliseconds since 1970 by the holder's clock. A client that finds a past time deletes the key
+// and tries SETNX again. If two clients have both seen the past time, both delete: the second
+// deletes the first one's new key, and both get in.
 //
-// The reply to a takeover's DEL is ignored. On release, a reply of 0 to the DEL is
-// ErrNotHeld.
+// D1 names no EXPIRE here, so there is none. D1 does not say when the client reads its clock; in
+// the recipe the client reads it for each SETNX and for the comparison. D1 shows four commands
+// without a loop, so the lock is no Poller.
+//
+// A takeover ignores the reply to its DEL. Unlock returns ErrNotHeld if its DEL replies 0.
 type setnxTakeoverDel struct {
 	node redis.UniversalClient
 	now  func() time.Time
@@ -63,8 +63,8 @@ var takeoverFlaws = flaws(
 		"D1: clients' clocks must agree", "exclusion", "resource")),
 )
 
-// TryLock implements Lock. The lease has no token: the key holds a time, which others
-// may hold too. A key without a time is an error.
+// TryLock implements Lock. The lease has no token: the key holds a time, and another client may
+// write the same time. TryLock returns an error if the key's value is not a time.
 func (l *setnxTakeoverDel) TryLock(ctx context.Context) (Lease, error) {
 	if err := l.setnx(ctx); !errors.Is(err, ErrBusy) {
 		return Lease{}, err

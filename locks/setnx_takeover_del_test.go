@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// takeoverRivals leaves a key whose holder may keep it until 1 s after the fixed clock. It
-// returns two rivals whose clock is later than that.
+// takeoverRivals makes a holder that leaves a key with a lease until 1 s after the fixed clock. It
+// returns two rivals, and the first one's client. The rivals' clocks are ahead of the fixed clock
+// by later.
 func takeoverRivals(t *testing.T, later time.Duration) (ca *Client, a, b Lock) {
 	holder := newClient(t, 0)
 	holder.Now = fixedClock
@@ -36,7 +37,7 @@ func TestTakeoverDelTakesOverWhenTheStoredTimeIsPast(t *testing.T) {
 
 func TestTakeoverDelLetsTwoRivalsIn(t *testing.T) {
 	ca, a, b := takeoverRivals(t, 2*time.Second)
-	before(ca, "DEL", func() { acquire(t, b) }) // both have seen the past time
+	before(ca, "DEL", func() { acquire(t, b) }) // both rivals have seen the past time
 	acquire(t, a)
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onOneNode returns a Recipe.New for recipes that use only the first node and keep no state
-// across keys. Its Makers check their arguments.
+// onOneNode returns a Recipe.New for recipes that use only the first node and keep no state across
+// keys. The Makers check their arguments.
 func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		if len(c.Nodes) == 0 {
@@ -27,8 +27,8 @@ func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)
 	}
 }
 
-// withState is like onOneNode, for recipes with state per client process, across keys: it
-// calls state once for each Maker.
+// withState is onOneNode for recipes that keep state per client process, across keys. It calls
+// state once for each Maker.
 func withState[S any](
 	state func(*Client) (S, error), lock func(c *Client, state S, key string, ttl time.Duration) (Lock, error),
 ) func(*Client) (Maker, error) {
@@ -45,8 +45,8 @@ func withState[S any](
 	}
 }
 
-// oneNodeClaims returns the claims of most recipes on one node: the lease time ttl, and
-// recovery, the lease time as the recipe rounds it, after which others get in again.
+// oneNodeClaims returns the claims of most recipes on one node. The lease time is ttl. After a
+// crash, others get in again after recovery, which is the lease time as the recipe rounds it.
 func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
@@ -73,21 +73,24 @@ func wholeMilliseconds(ttl time.Duration) time.Duration {
 	return time.Duration(milliseconds(ttl)) * time.Millisecond
 }
 
-// The functions below send commands literally, through Do: go-redis's SetNX sends SET, and
-// its Expire and Set choose the units themselves.
+// The functions below send their commands literally, through Do, because go-redis's SetNX sends
+// SET, and its Expire and Set choose the units themselves.
 
-// setnx sends SETNX: nil if the key was free, else ErrBusy or unknown.
+// setnx sends SETNX. It returns nil if the key was free and ErrBusy if not; after any other error
+// the outcome is unknown.
 func setnx(ctx context.Context, c redis.UniversalClient, key string, value any) error {
 	return acquired(c.Do(ctx, "SETNX", key, value), key)
 }
 
-// acquired interprets the reply to an attempt to acquire: 0 is ErrBusy, an error unknown.
+// acquired interprets the reply to an attempt to acquire. A reply of 0 is ErrBusy; after an error
+// the outcome is unknown.
 func acquired(reply *redis.Cmd, key string) error { return done(reply, ErrBusy, "acquire", key) }
 
-// released interprets the reply to a release: 0 is ErrNotHeld, an error unknown.
+// released interprets the reply to a release. A reply of 0 is ErrNotHeld; after an error the
+// outcome is unknown.
 func released(reply *redis.Cmd, key string) error { return done(reply, ErrNotHeld, "release", key) }
 
-// done interprets a reply that counts changed keys: 0 is the error none.
+// done interprets a reply that counts changed keys. For a reply of 0 it returns the error none.
 func done(reply *redis.Cmd, none error, what, key string) error {
 	n, err := reply.Int64()
 	switch {
@@ -99,8 +102,8 @@ func done(reply *redis.Cmd, none error, what, key string) error {
 	return nil
 }
 
-// setIfAbsent sends SET key value with these options, which include NX: nil if the key
-// was free, else ErrBusy or unknown.
+// setIfAbsent sends SET key value with the given options, which include NX. It returns nil if the
+// key was free and ErrBusy if not; after any other error the outcome is unknown.
 func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value any, options ...any) error {
 	args := append([]any{"SET", key, value}, options...)
 	err := c.Do(ctx, args...).Err()
@@ -113,13 +116,13 @@ func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value
 	return nil
 }
 
-// expire sends EXPIRE in whole seconds and, as the documents do, ignores
-// whether the key was still there. An error is unknown.
+// expire sends EXPIRE in whole seconds. As the documents do, it ignores whether the key still
+// existed. After an error the outcome is unknown.
 func expire(ctx context.Context, c redis.UniversalClient, key string, ttl time.Duration) error {
 	return lifeSet(c.Do(ctx, "EXPIRE", key, seconds(ttl)), key)
 }
 
-// lifeSet interprets the reply to an EXPIRE: 0, the key was gone, is ignored.
+// lifeSet interprets the reply to an EXPIRE. It ignores a reply of 0 (the key was gone).
 func lifeSet(reply *redis.Cmd, key string) error {
 	if err := reply.Err(); err != nil {
 		return fmt.Errorf("set the life of %q: %w", key, err)
@@ -127,8 +130,8 @@ func lifeSet(reply *redis.Cmd, key string) error {
 	return nil
 }
 
-// del sends a bare DEL. The reply 0 says that nobody held the lock, so neither
-// did the caller: ErrNotHeld. The reply 1 does not say whose key it was.
+// del sends a bare DEL. If DEL replies 0, nobody held the lock, so del returns ErrNotHeld. If DEL
+// replies 1, it is unknown whose key DEL removed.
 func del(ctx context.Context, c redis.UniversalClient, key string) error {
 	return released(c.Do(ctx, "DEL", key), key)
 }

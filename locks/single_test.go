@@ -14,8 +14,8 @@ var clock = time.UnixMilli(1_000_000)
 
 func fixedClock() time.Time { return clock }
 
-// protocols has the commands of each recipe for a lease time of 1.5 s, by the fixed clock.
-// $token stands for the lease's token.
+// protocols has the commands of each recipe for a lease time of 1.5 s, by the fixed clock. $token
+// stands for the lease's token.
 var protocols = []struct {
 	recipe                 string
 	acquire, busy, release []string
@@ -68,11 +68,11 @@ var protocols = []struct {
 		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
 }
 
-// together are the recipes whose attempts send all commands in one write, whatever the
-// replies are.
+// together lists the recipes whose attempts send all commands in one write, whatever the replies
+// are.
 var together = []string{"setnx-expire-pipeline", "setnx-expire-multi"}
 
-// protocolClient is a client with the fixed clock on a node that knows the scripts.
+// protocolClient returns a client with the fixed clock, on a node that knows the scripts.
 func protocolClient(t *testing.T, i int) *Client {
 	c := newClient(t, i)
 	c.Now = fixedClock
@@ -121,11 +121,11 @@ func withToken(commands []string, token string) []string {
 	return replaced
 }
 
-// ownLives are the lives of keys for a lease of 1.5 s, where they differ from the recovery
-// time that the recipe claims.
+// ownLives has the lives of keys for a lease of 1.5 s. It lists the recipes whose keys do not live
+// for the claimed recovery time.
 var ownLives = map[string]time.Duration{"getset": 2 * time.Second, "setnx-takeover-del": 0}
 
-// lifeOf is the life that a recipe's key gets for a lease of 1.5 s.
+// lifeOf returns the life that a recipe's key gets for a lease of 1.5 s.
 func lifeOf(recipe string) time.Duration {
 	if own, ok := ownLives[recipe]; ok {
 		return own
@@ -134,7 +134,7 @@ func lifeOf(recipe string) time.Duration {
 	return r.Claims(1500*time.Millisecond, 1).Recovery
 }
 
-// checkLife checks that the key was just given this life; 0 = none.
+// checkLife checks that the key has just got this life; 0 = no expiry.
 func checkLife(t *testing.T, c *Client, want time.Duration) {
 	t.Helper()
 	got := life(t, c, "k")
@@ -150,8 +150,8 @@ func TestReleaseAfterTheKeyExpired(t *testing.T) {
 	tests := []struct {
 		recipe   string
 		gone     error // the release's result if nobody holds the lock
-		foreign  error // and if another holds it
-		survives bool  // the other's key
+		foreign  error // the release's result if another client holds the lock
+		survives bool  // the other client's key survives the release
 	}{
 		{"exists-set", ErrNotHeld, nil, false},
 		{"setnx", ErrNotHeld, nil, false},
@@ -190,7 +190,7 @@ func TestReleaseAfterTheKeyExpired(t *testing.T) {
 	}
 }
 
-// acquire takes a lock that is free.
+// acquire takes a free lock.
 func acquire(t *testing.T, l Lock) Lease {
 	t.Helper()
 	lease, err := l.TryLock(t.Context())
@@ -200,8 +200,8 @@ func acquire(t *testing.T, l Lock) Lease {
 	return lease
 }
 
-// silent are the recipes that log an error and go on: an acquire then says busy, a release
-// succeeds.
+// silent lists the recipes that log an error and go on. Their acquire then returns ErrBusy, and
+// their release succeeds.
 var silent = []string{"reentrant-local"}
 
 func TestALostReplyIsUnknownAndNothingIsSentAgain(t *testing.T) {
@@ -255,8 +255,8 @@ func topLevel(commands []string) int {
 	return n
 }
 
-// checkUnheard checks the error of an operation whose reply was lost. It must be unknown; for
-// silent recipes it must be made.
+// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown.
+// A silent recipe must return the error made instead.
 func checkUnheard(t *testing.T, recipe string, err, made error) {
 	t.Helper()
 	if !slices.Contains(silent, recipe) {

@@ -10,8 +10,8 @@ func TestALeaseClaimsWhatIsLeftOfItsValidity(t *testing.T) {
 	const validity = time.Second
 	tests := []struct {
 		name      string
-		asked     time.Duration // that it took to acquire the lock
-		stepped   time.Duration // by how much the wall clock was set meanwhile
+		asked     time.Duration // how long acquiring the lock took
+		stepped   time.Duration // the step of the wall clock meanwhile
 		claims    bool
 		remaining time.Duration
 	}{

@@ -13,12 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// virtualNode answers the commands of locks on one string, and of redisson's first entry, by
+// virtualNode answers the commands of locks on one string, and those of redisson's first entry, by
 // a bubble's clock. It needs no connection.
 type virtualNode struct {
 	start time.Time
-	// slow is how long a command takes; nil = no time. fails is a command's error; nil =
-	// none (see failing).
+	// slow returns how long a command takes; nil = no time. fails returns a command's error; nil =
+	// no error (see failing).
 	slow func(name, key string) time.Duration
 
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type virtualKey struct {
 	until time.Time
 }
 
-// virtualCommand is a command or a script by its name, its key, when it ran, and its reply.
+// virtualCommand is a command or a script: its name, its key, the time when it ran, and its reply.
 type virtualCommand struct {
 	name, key string
 	at        time.Duration
@@ -57,7 +57,7 @@ func virtualClient(t *testing.T, n *virtualNode) *Client {
 	node.AddHook(hook(func(cmd redis.Cmder, _ func() error) error {
 		err := n.answer(cmd.(*redis.Cmd))
 		if errors.Is(err, errNotVirtual) {
-			t.Error(err) // the recipe may take it for the connection's
+			t.Error(err) // the recipe may take the error for a connection's error
 		}
 		return err
 	}))
@@ -97,7 +97,7 @@ func (n *virtualNode) answer(cmd *redis.Cmd) error {
 	return err
 }
 
-// run executes a command; nil is the reply nil. The error is errNotVirtual, wrapped.
+// run executes a command. A nil result means a nil reply. An error wraps errNotVirtual.
 func (n *virtualNode) run(name, key string, args []string) (any, error) {
 	is, lives := n.keys[key]
 	lives = lives && time.Now().Before(is.until)
@@ -126,7 +126,7 @@ func (n *virtualNode) run(name, key string, args []string) (any, error) {
 			return int64(0), nil
 		}
 		return int64(1), n.set(key, is.value, args[len(args)-1:], unit)
-	case "redisson-enter": // as if nobody entered again
+	case "redisson-enter": // without re-entry
 		if lives {
 			return time.Until(is.until).Milliseconds(), nil
 		}
@@ -146,7 +146,7 @@ func (n *virtualNode) run(name, key string, args []string) (any, error) {
 	return nil, fmt.Errorf("%w: %s %s %q", errNotVirtual, name, key, args)
 }
 
-// set gives the key a value and a life; the first element of life is its length in units.
+// set gives the key a value and a life. The first element of life is the number of units.
 func (n *virtualNode) set(key, value string, life []string, unit time.Duration) error {
 	if len(life) == 0 {
 		return fmt.Errorf("%w: %s gets a life without a length", errNotVirtual, key)
@@ -172,7 +172,7 @@ func (n *virtualNode) count(name string) int {
 	return count
 }
 
-// times returns when the commands of that name for the key ran.
+// times returns when the commands of that name ran for the key.
 func (n *virtualNode) times(name, key string) (at []time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -184,7 +184,7 @@ func (n *virtualNode) times(name, key string) (at []time.Duration) {
 	return at
 }
 
-// holds returns the key's value; "" if it is not there.
+// holds returns the key's value; "" if the key does not exist.
 func (n *virtualNode) holds(key string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -194,8 +194,8 @@ func (n *virtualNode) holds(key string) string {
 	return ""
 }
 
-// A command without a life, a life that is no number, and an unknown command are errors.
-// Nothing of them is answered as if it had run.
+// A SET without a life, a life that is not a number, and an unknown command are errors. The node
+// answers none of them as if it had run.
 func TestTheVirtualNodeRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]any{{"XADD", "k", "*", "f", "v"}, {"SET", "k", "v"}, {"SET", "k", "v", "EX"}, {"SET", "k", "v", "PX", "soon"}} {
 		n := newVirtualNode()

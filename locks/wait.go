@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// Wait acquires a lock with D0's ticker loop: one attempt at once, another at
-// each tick of interval while the lock is busy. It returns at once when the
-// lock is held and on any error other than ErrBusy, which is then TryLock's own
-// result, lease included.
+// Wait acquires a lock with D0's ticker loop: one attempt at once, and another attempt at each tick
+// of interval while the lock is busy. When the lock is held, or after any error other than ErrBusy,
+// Wait returns TryLock's own result at once, lease included.
 //
-// When ctx ends between attempts, the result is the last attempt's, and the error is also
-// ctx's. For a Blocker, Wait calls Lock instead, and ignores interval.
+// When ctx ends between attempts, Wait returns the last attempt's lease, and an error that is both
+// the last attempt's and ctx's. For a Blocker, Wait calls Lock instead and ignores interval.
 func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 	if b, ok := l.(Blocker); ok {
 		return b.Lock(ctx)
@@ -34,12 +33,12 @@ func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 	}
 }
 
-// Poll acquires a lock by D1's bounded polling. Like D1's loop, it makes maximum-1 attempts
-// and sleeps for interval after each busy one, the last included. Success, or an error other
-// than ErrBusy, ends it at once with TryLock's result. When no attempt is left, it returns
-// the last attempt's result, or ErrBusy if there was none; when ctx ends in a sleep, the last
-// attempt's result with ctx's error. A Blocker is polled by TryLock too: Poll promises a
-// number of attempts.
+// Poll acquires a lock by D1's bounded polling. Like D1's loop, it makes maximum-1 attempts and
+// sleeps for interval after each busy attempt, the last one included. It returns TryLock's result
+// at once after success or an error other than ErrBusy. After the last attempt it returns that
+// attempt's result, or ErrBusy if there was no attempt. If ctx ends during a sleep, it returns the
+// last attempt's result with ctx's error. Poll also polls a Blocker by TryLock, because Poll
+// promises a number of attempts.
 func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lease, error) {
 	lease, busy := Lease{}, ErrBusy
 	for range maximum - 1 {
@@ -56,7 +55,7 @@ func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lea
 	return lease, fmt.Errorf("%w: no attempt is left", busy)
 }
 
-// polling makes a lock that embeds it a Poller.
+// polling makes any lock that embeds polling a Poller.
 type polling struct{}
 
 // Poll implements Poller.
@@ -64,8 +63,8 @@ func (polling) Poll(ctx context.Context, attempts Lock, interval time.Duration, 
 	return Poll(ctx, attempts, interval, maximum)
 }
 
-// pause waits for tick after an attempt with this error, which is ErrBusy. If both are ready,
-// ctx wins: an attempt with an ended context would turn busy into unknown.
+// pause waits for tick after an attempt that failed with busy, which is ErrBusy. If both ctx has
+// ended and tick is ready, ctx wins: an attempt with an ended context would turn busy into unknown.
 func pause(ctx context.Context, tick <-chan time.Time, busy error) error {
 	select {
 	case <-ctx.Done():

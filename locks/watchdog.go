@@ -14,16 +14,15 @@ type watchdog struct {
 	done chan struct{} // closed when the goroutine has ended
 }
 
-// startWatchdog calls renew at every interval, the first time after one
-// interval, until stop, until renew returns false, or until ctx ends. The ctx is
-// the client process's, never an acquiring call's: a lease outlives the call
-// that took it.
+// startWatchdog calls renew at every interval, the first time after one interval. It ends at stop,
+// when renew returns false, or when ctx ends. Pass the client process's context, never an acquiring
+// call's: a lease outlives the call that took it.
 func startWatchdog(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
 	return startWatchdogWith(ctx, interval, never, renew)
 }
 
-// startWatchdogWith is startWatchdog with a say in what happens if a tick and the stop are
-// both ready, as after a long renewal: see renewEvery.
+// startWatchdogWith is startWatchdog with tickWins. If a tick and the stop are both ready, as after
+// a long renewal, tickWins decides which one counts (see renewEvery).
 func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins func() bool, renew func(context.Context) bool) *watchdog {
 	w := &watchdog{quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -33,9 +32,9 @@ func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins fun
 	return w
 }
 
-// renewEvery calls renew at every interval, the first time after one interval, until quit
-// is closed, renew returns false or ctx ends. If both a tick and quit are ready, it asks
-// tickWins: a select would choose at random, and no seed would repeat that.
+// renewEvery calls renew at every interval, the first time after one interval. It ends when quit is
+// closed, renew returns false or ctx ends. If both a tick and quit are ready, renewEvery asks
+// tickWins. A plain select would choose at random, and no seed could repeat that choice.
 func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{}, tickWins func() bool, renew func(context.Context) bool) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -43,7 +42,7 @@ func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{
 	}
 }
 
-// ticked waits for a tick, true, or for the stop or ctx's end, false.
+// ticked returns true after a tick, and false after the stop or ctx's end.
 func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, tickWins func() bool) bool {
 	select {
 	case <-ctx.Done():
@@ -65,11 +64,12 @@ func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, ti
 	}
 }
 
-// never is tickWins of a watchdog that does not renew once it is stopped.
+// never is the tickWins of a watchdog that does not renew after its stop.
 func never() bool { return false }
 
-// evenOdds is tickWins of D0's watchdogs, whose select finds a tick and the stop ready and
-// chooses at random: one renewal more, or none. It draws from the client's random numbers.
+// evenOdds returns the tickWins of D0's watchdogs. If both a tick and the stop are ready, D0's
+// select chooses at random: one more renewal, or none. evenOdds draws the choice from the client's
+// random source.
 func evenOdds(random io.Reader) func() bool {
 	return func() bool {
 		var b [1]byte
@@ -78,8 +78,8 @@ func evenOdds(random io.Reader) func() bool {
 	}
 }
 
-// stop prevents further renewals. A running one is neither interrupted nor awaited, as
-// in the documents.
+// stop prevents further renewals. As in the documents, it neither interrupts nor awaits a running
+// renewal.
 func (w *watchdog) stop() { w.once.Do(func() { close(w.quit) }) }
 
 // alive reports whether the watchdog may still renew.
@@ -106,10 +106,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewalFailed: the watchdog ended or renewed too late, while its holder still believes
-// that it has the lock. By chance this also happens if a node freezes, dies or is replaced
-// just when a renewal is due, if its reply is lost, or if connections are reset for longer
-// than a lease and the section outlasts the last renewal.
+// renewalFailed returns the flaws that show when the watchdog ended or renewed too late, while its
+// holder still believes that it has the lock. By chance they also show under other faults: a node
+// freezes, dies or is replaced just when a renewal is due; a renewal's reply is lost; connections
+// are reset for longer than a lease and the section outlasts the last renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// eventually polls until holds does, and fails the test if that takes too long.
+// eventually polls until holds returns true, and fails the test if that takes too long.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); !holds(); {
@@ -37,8 +37,8 @@ func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
 	tests := []struct {
 		name  string
 		end   func(w *watchdog, cancel func())
-		until int // renewals by then
-		fails int // the renewal that says that there is nothing to renew
+		until int // the expected number of renewals
+		fails int // the number of the renewal that returns false; 0 = none
 	}{
 		{"stop", func(w *watchdog, _ func()) { w.stop(); w.stop() }, 3, 0},
 		{"the client process ends", func(_ *watchdog, cancel func()) { cancel() }, 3, 0},
@@ -99,7 +99,7 @@ func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
 	}
 }
 
-// selecting returns the start of a watchdog of D0's with these draws.
+// selecting returns a function that starts one of D0's watchdogs with these draws.
 func selecting(draws ...byte) func(context.Context, time.Duration, func(context.Context) bool) *watchdog {
 	return func(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
 		return startWatchdogWith(ctx, interval, evenOdds(bytes.NewReader(draws)), renew)
@@ -128,8 +128,8 @@ func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
 	}
 }
 
-// failing makes some of the client's commands (or scripts) of that name fail before they are
-// sent. which chooses by their number, from 1.
+// failing makes some of the client's commands or scripts of that name fail before the client sends
+// them. which selects them by their number, from 1.
 func failing(c *Client, name string, which func(n int) bool) {
 	var n atomic.Int64
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {

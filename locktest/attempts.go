@@ -14,8 +14,8 @@ import (
 // undialed is the likeliest reason why the simulated nodes saw no command.
 const undialed = "no node saw a command of the lock: its Redis client must connect with Client.Dial (go-redis: Options.Dialer)"
 
-// whyNobody says why nobody acquired the lock in a fault-free trial. failed is the first error
-// of an attempt, "" if all were busy.
+// whyNobody says why nobody acquired the lock in a fault-free trial. Failed is the first error of
+// an attempt, "" if all attempts were busy.
 func whyNobody(r trial.Record, failed string) string {
 	why := "every attempt was ErrBusy"
 	if failed != "" {
@@ -27,19 +27,19 @@ func whyNobody(r trial.Record, failed string) string {
 	return why
 }
 
-// unseen reports whether the nodes saw nothing of the lock: only the harness's own handshakes,
-// which are sent outside of calls.
+// unseen reports whether the nodes saw no command of the lock. They then saw only the harness's own
+// handshakes, which the harness sends outside of calls.
 func unseen(r trial.Record) bool {
 	return !slices.ContainsFunc(r.Evidence.Commands, func(c history.Command) bool { return c.N > 0 || c.Op >= 0 })
 }
 
-// attempt is one call of Acquire in a fault-free trial, before its liveness phase.
+// attempt is one call of Acquire in a fault-free trial, before the trial's liveness phase.
 type attempt struct {
-	history.Op // that ended it; of type invoke if none did
+	history.Op // the operation that ended the attempt; its invocation if none did
 	waited     time.Duration
-	// inside: its client held the lock already. behind: another client held it.
+	// inside: the attempt's client already held the lock. behind: another client held the lock.
 	inside, behind bool
-	since          time.Duration // of an attempt inside: when its client had got the lock
+	since          time.Duration // if inside: when the client had got the lock
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
@@ -72,7 +72,7 @@ func attemptsOf(r trial.Record) (all []attempt) {
 	return waiting(all, now)
 }
 
-// waiting notes how long attempts that have not ended have waited until now.
+// waiting sets how long each unfinished attempt has waited until now.
 func waiting(all []attempt, now time.Duration) []attempt {
 	for i, a := range all {
 		if a.Type == history.Invoke {
@@ -82,8 +82,8 @@ func waiting(all []attempt, now time.Duration) []attempt {
 	return all
 }
 
-// reentryLacks says how a holder's re-entry failed; "" if it took at most a quarter of the lease,
-// as it does with a lock that does not wait for its own key.
+// reentryLacks says how a holder's re-entry failed. It returns "" if every re-entry took at most a
+// quarter of the lease, as with a lock that does not wait for its own key.
 func reentryLacks(all []attempt, ttl time.Duration) string {
 	for _, a := range all {
 		waited := a.waited.Round(time.Millisecond)
@@ -102,8 +102,8 @@ func reentryLacks(all []attempt, ttl time.Duration) string {
 	return ""
 }
 
-// turnHint returns a hint about the option Blocking if the lock waits for its turn without
-// that option, or does not wait with it; "" = it does as the option says.
+// turnHint returns a hint about the option Blocking if the lock waits for its turn without that
+// option, or does not wait with it. "" = the lock does as the option says.
 func turnHint(all []attempt, ttl time.Duration, blocking bool) string {
 	var longest, gaveUpAfter time.Duration
 	gaveUp := 0

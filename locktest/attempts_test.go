@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// acquires is the record of a fault-free trial: each entry is a client, what it did, how that
-// ended, and when, in seconds.
+// acquires returns the record of a fault-free trial with these ops. entry makes an op; its time is
+// in seconds.
 func acquires(ops ...history.Op) trial.Record {
 	return trial.Record{Evidence: history.Evidence{Ops: ops}}
 }

@@ -27,8 +27,8 @@ func check(t *testing.T, subject locktest.Subject, options ...locktest.Option) {
 	}
 }
 
-// canceled calls Check with a context that the lock itself ends. go-redis is closed then in
-// the midst of a handshake.
+// canceled calls Check with a context that the lock itself ends. The cancellation closes go-redis
+// in the middle of a handshake.
 func canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := locktest.Check(ctx, instead(func() { cancel() }), locktest.Options{Faults: []string{"none"}, Trials: -1})
@@ -44,7 +44,7 @@ func nilReaders(c *locktest.Client) (locktest.Acquire, error) {
 
 func panicky(*locktest.Client) (locktest.Acquire, error) { panic("the service has no configuration") }
 
-// instead is right, but does something before each attempt.
+// instead returns the subject right with a call of do before each attempt.
 func instead(do func()) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -63,10 +63,10 @@ var stuck = instead(func() {
 	mu.Lock()
 })
 
-// waitsForNobody waits for what never comes.
+// waitsForNobody waits for a value that nobody sends.
 var waitsForNobody = instead(func() { <-make(chan int) })
 
-// What is no lock, or does not go on, is told in one line, by Run and by Check.
+// Run and Check each report, in one line, a subject that is no lock or that hangs.
 func TestWhatIsNoLockIsTold(t *testing.T) {
 	for scene, says := range map[string][]string{
 		"noSubject":      {"locktest: the Subject is nil: expected a function", "!panic"},
@@ -94,7 +94,8 @@ func TestWhatIsNoLockIsTold(t *testing.T) {
 	play(t, "checkedCanceled", t.TempDir(), "-test.timeout=1m").says(t, "context canceled", "!timed out")
 }
 
-// A test that tested nothing by mistake fails; otherwise it says so.
+// A test that tested nothing by mistake fails. A test that tested nothing for another reason says
+// so.
 func TestNothingIsNoPass(t *testing.T) {
 	for name, test := range map[string]struct {
 		scene string
@@ -114,7 +115,7 @@ func TestNothingIsNoPass(t *testing.T) {
 	}
 }
 
-// A saved trial tests what the lock promised when it was saved.
+// A saved trial tests a promise that the lock made when the trial was saved.
 func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 	dir := t.TempDir()
 	play(t, "unrenewed", dir)
@@ -126,7 +127,7 @@ func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
 }
 
-// deniesRelease is right, but each release says that the lock was not held.
+// deniesRelease is a correct lock, except that each release says that the lock was not held.
 func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -142,7 +143,8 @@ func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// errorsAreBusy is right, but takes each error for a refusal. Its client repeats nothing.
+// errorsAreBusy is a correct lock, except that it takes each error for a refusal. Its Redis client
+// retries nothing.
 func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, MaxRetries: -1})
 	c.Cleanup(func() { _ = rdb.Close() })
@@ -158,7 +160,8 @@ func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// scriptForgotten is right until Redis forgets its script, which it loads once.
+// scriptForgotten is a correct lock until Redis forgets its script: the lock loads the script only
+// once.
 func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	take := redis.NewScript(`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`)
@@ -182,7 +185,7 @@ func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// renewing is right, and renews its lease until it is released.
+// renewing is a correct lock that renews its lease until the release.
 func renewing(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire, err := right(c)
@@ -215,7 +218,7 @@ func renewing(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// Who tests a lock that renews its lease learns of the option for it.
+// A test of a lock that renews its lease names the option PromiseRenewal, unless the test sets it.
 func TestALockThatRenewsIsToldOfTheOption(t *testing.T) {
 	const hint = "the lock renews its lease while it is held: with the option PromiseRenewal"
 	for scene, want := range map[string]string{"renewed": hint, "promisedRenewal": "!" + hint, "slow": "!" + hint, "extended": "!" + hint} {

@@ -13,24 +13,23 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// checking is held during Check: one trial at a time may run in a process.
+// checking has an element during Check: only one trial at a time may run in a process.
 var checking = make(chan struct{}, 1)
 
-// Check tests a lock and returns what it found, for programs that want to look for
-// themselves; tests call Run. The error says why the lock could not be tested; violations
-// are in the Result. With an error the Result is nil, or has the faults that were finished
-// before.
+// Check tests a lock and returns a Result, for programs that evaluate the results themselves; tests
+// call Run. The Result has the violations. The error says why the lock could not be tested. With an
+// error the Result is nil, or has only the faults that were finished before.
 //
-// Check runs the trials in this process, one after another, so that a panic in a goroutine
-// that the lock's code starts ends the process. A trial that does not go on cannot be ended
-// here: if its virtual time stands still for some seconds of real time, because a goroutine
-// waits for a mutex whose owner waits for time, or if its code runs for a minute without a
-// command, Check gives it up with an error that names the line of the lock's code. The trial's
-// goroutines stay behind. The package's documentation says what the clock waits for.
+// Check runs the trials in this process, one after another. So a panic in a goroutine that the
+// lock's code starts ends the process, and Check cannot end a trial that hangs. Check gives a trial
+// up in two cases. First, its virtual time stands still for some seconds of real time, because a
+// goroutine waits for a mutex whose owner waits for time. Second, its code runs for a minute
+// without a command. The error then names the line of the lock's code, and the trial's goroutines
+// stay behind. The package's documentation says what the virtual clock waits for.
 //
-// While Check runs, crypto/rand of the process is seeded: nothing drawn from it is secret, and
-// nothing else may read it. When Check returns, crypto/rand.Reader is the one from before. Calls
-// wait for each other, or until ctx ends.
+// While Check runs, crypto/rand of the process is seeded: nothing drawn from it is secret, and no
+// other code may read it. When Check returns, crypto/rand.Reader is the previous one again. A call
+// of Check waits until no other call runs, or until its ctx ends.
 func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	o, err := o.filled()
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// The program calls Check in ways in which it returns, is cancelled, and panics.
+// The program reader calls Check three times: Check returns, its context is cancelled, and Acquire
+// panics.
 func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "reader")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/reader").CombinedOutput(); err != nil {
@@ -22,7 +23,7 @@ func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	}
 }
 
-// A test binary draws from a seed even after Check: from a random one.
+// In a test binary, rand.Reader draws from a seed even after Check, but that seed is random.
 func TestAfterCheckNothingDependsOnItsSeed(t *testing.T) {
 	before := rand.Reader
 	panics := func(c *locktest.Client) (locktest.Acquire, error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// value returns the value of a flag of go test; "" if the program has no such flag.
+// value returns the value of a flag of go test, or "" if the program has no such flag.
 func value(name string) string {
 	if f := flag.Lookup(name); f != nil {
 		return f.Value.String()
@@ -14,8 +14,8 @@ func value(name string) string {
 	return ""
 }
 
-// chosen returns how many of a test's faults share the budget: those whose subtests the values
-// of -run and -skip choose; at least 1.
+// chosen returns how many of a test's faults share the budget, at least 1. These are the faults
+// whose subtests the values of -run and -skip choose.
 func chosen(test, run, skip string, faults []string) int {
 	n := 0
 	for _, fault := range faults {
@@ -27,9 +27,10 @@ func chosen(test, run, skip string, faults []string) int {
 	return max(1, n)
 }
 
-// matches reports whether a pattern of -run or -skip matches the test with these elements of
-// its name, as package testing does. whole: the pattern must not have more elements than the
-// name. An element that is no regular expression matches nothing: go test refuses it anyway.
+// matches reports whether a pattern of -run or -skip matches a test, as package testing does. The
+// name is split into its elements. If whole is set, the pattern must not have more elements than
+// the name. An element that is no regular expression matches nothing: go test refuses such a
+// pattern anyway.
 func matches(pattern string, name []string, whole bool) bool {
 	for _, alternative := range splitOutside(pattern, '|') {
 		parts := splitOutside(alternative, '/')

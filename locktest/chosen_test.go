@@ -18,7 +18,7 @@ func TestTheBudgetIsSharedByTheFaultsThatRun(t *testing.T) {
 		{"TestLock/", "", 5},
 		{"TestLock/delay/more", "", 1},
 		{`TestLock/[n-n]one|\|`, "", 1},
-		{"TestLock/nothing", "", 1}, // of which none runs
+		{"TestLock/nothing", "", 1}, // no fault runs
 		{"", "TestLock/partition", 3},
 		{"", "TestLock/delay/more", 5},
 		{"", "TestOther/delay", 5},

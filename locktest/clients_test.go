@@ -16,14 +16,14 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redigoRelease is compareAndDelete.
+// redigoRelease is compareAndDelete for redigo.
 var redigoRelease = redis.NewScript(1, `
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])
 end
 return 0`)
 
-// onRedigo is right, on redigo.
+// onRedigo is a correct lock on redigo.
 func onRedigo(c *locktest.Client) (locktest.Acquire, error) {
 	pool := &redis.Pool{MaxIdle: 2, DialContext: func(ctx context.Context) (redis.Conn, error) {
 		return redis.DialContext(ctx, "tcp", c.Addrs[0], redis.DialContextFunc(c.Dial), redis.DialReadTimeout(time.Second))
@@ -57,7 +57,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// onRueidis is right, on rueidis.
+// onRueidis is a correct lock on rueidis.
 func onRueidis(c *locktest.Client) (locktest.Acquire, error) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: c.Addrs, ForceSingleClient: true, DisableCache: true,
@@ -81,7 +81,7 @@ func onRueidis(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// undialed forgets the dialler.
+// undialed is a lock whose Redis client does not use Client.Dial.
 func undialed(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := goredis.NewClient(&goredis.Options{Addr: c.Addrs[0]})
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

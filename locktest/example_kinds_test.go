@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// A read-write lock says how readers acquire it. This one forgets to look for readers when a
-// writer comes.
+// A read-write lock declares with Readers how readers acquire it. This lock has a mistake: a writer
+// does not check for readers.
 func ExampleClient_Readers() {
 	subject := func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -41,8 +41,8 @@ func ExampleClient_Readers() {
 	// exclusion is violated under none
 }
 
-// A Subject becomes a recipe that lockstorm.Main takes. Recipe has seen
-// that its leases tell until when they last. So two holders are a fault of the lock.
+// A Subject becomes a recipe for lockstorm.Main. Recipe has found out that the leases have a
+// deadline. So a paused client is no excuse for two holders.
 func ExampleRecipe() {
 	recipe := locktest.Recipe("mine", until(-time.Second))
 	_, excused := recipe.Declares("exclusion", "lease-outlived", "client-pause")

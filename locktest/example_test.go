@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// Tests call Run. Check returns what it found instead: here for a lock that works as long
-// as nothing goes wrong, under the fault that delays its messages.
+// Tests call Run. Check returns its results instead. This lock works as long as nothing goes wrong;
+// Check tests it under the fault that delays its messages.
 func ExampleCheck() {
 	subject := func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -25,7 +25,7 @@ func ExampleCheck() {
 			}
 			return locktest.Held{
 				Token: token,
-				Release: func(ctx context.Context) error { // the mistake: whose key is it?
+				Release: func(ctx context.Context) error { // the mistake: the key may be another's
 					return rdb.Del(ctx, key).Err()
 				},
 			}, err

@@ -55,7 +55,7 @@ func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) 
 	return f, err
 }
 
-// sample leaves out three in four of the named trials if Options.Short asks for it.
+// sample drops three of four named trials if Options.Short is set.
 func (s *session) sample(specs []trial.Spec) []trial.Spec {
 	if !s.Short {
 		return specs
@@ -64,8 +64,8 @@ func (s *session) sample(specs []trial.Spec) []trial.Spec {
 	return slices.DeleteFunc(slices.Clone(specs), func(t trial.Spec) bool { return t.Named() && t.Trial%stride != 0 })
 }
 
-// fold counts what the trials showed, and returns the worst trial for which the lock is to
-// blame; nil = none.
+// fold counts the results of the trials. It returns the worst trial for which the lock is to blame;
+// nil = there is none.
 func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	f.Trials = len(trials)
 	var limits tally
@@ -105,19 +105,20 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	return worst
 }
 
-// blames reports whether the trial shows something that is no limit of any lease.
+// blames reports whether the trial shows a violation that is not a limit of any lease.
 func blames(t trial.Result) bool {
 	return t.Violation() && slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 }
 
-// blame returns the worst flaw for which the lock is to blame.
+// blame returns the trial's worst flaw for which the lock is to blame.
 func blame(t trial.Result) trial.Flaw {
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 	return t.Flaws[i]
 }
 
-// compareWorst orders trials for which the lock is to blame: those that show it as their own
-// worst flaw first, then the worse flaw, then the smaller trial.
+// compareWorst orders trials for which the lock is to blame. The trial with the worse such flaw
+// comes first. Then comes a trial in which that flaw is the worst of all flaws, limits included.
+// Then comes the smaller trial.
 func compareWorst(a, b trial.Result) int {
 	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, blame(t)) }
 	return cmp.Or(
@@ -126,7 +127,8 @@ func compareWorst(a, b trial.Result) int {
 	)
 }
 
-// flawsOf returns the flaws for which the lock is to blame, the worst trial's worst first.
+// flawsOf returns the flaws for which the lock is to blame. The worst flaw of the worst trial is
+// first.
 func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	var all tally
 	for _, t := range trials {
@@ -142,7 +144,7 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
 }
 
-// counterexample makes one of the worst trial under a fault.
+// counterexample turns the worst trial under a fault into a violation with its story.
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
@@ -156,10 +158,10 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 	return v, s.minimize(ctx, v, worst)
 }
 
-// number names a trial among those of its fault and workload.
+// number identifies a trial among the trials of its fault and workload.
 func number(s trial.Spec) string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
 
-// minimize shrinks the trial and tells the smallest one.
+// minimize shrinks the trial and writes the story of the smallest one.
 func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result) error {
 	v.folder = filepath.Join(s.dir, "counterexamples", filename(v.Fault))
 	began := time.Now()

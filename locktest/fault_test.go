@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A fault under which no trial decides for or against the lock was not tested.
+// A fault was not tested if no trial under it decides for or against the lock.
 func TestAFaultIsTestedOnlyIfATrialDecides(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcomes []trial.Outcome
@@ -32,7 +32,7 @@ func TestAFaultIsTestedOnlyIfATrialDecides(t *testing.T) {
 	}
 }
 
-// A test in which trials ran and none was decided fails; one whose faults cannot strike does not.
+// A test fails if trials ran and none was decided. It does not fail if its faults cannot strike.
 func TestATestThatDecidesNothingFails(t *testing.T) {
 	undecided := FaultResult{Fault: "delay", Trials: 3, Undecided: 3, NotTested: "no trial could be decided"}
 	missed := FaultResult{Fault: "eviction", Trials: 2, NotTested: "the fault hit nothing"}

@@ -20,14 +20,14 @@ func init() {
 	}
 }
 
-// workerEnv names the call of Run that a worker process serves: the test's name, and the
-// number of the call in it.
+// workerEnv names the call of Run that a worker process serves: the test's name and the number of
+// the call in that test.
 const workerEnv = "LOCKSTORM_LOCKTEST_WORKER"
 
 // seed returns the seed to use.
 func seed(o Options) uint64 { return cmp.Or(*seedFlag, o.Seed) }
 
-// filename replaces what a file's name should not have.
+// filename replaces each character that a file name should not contain.
 func filename(name string) string {
 	safe := []rune(filepath.ToSlash(name))
 	for i, r := range safe {

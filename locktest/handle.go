@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Errors of a subject that is no lock, and of what a lock does not have. traits reads some of
-// them from the history.
+// Errors of an invalid Subject, and errors for operations that the lock does not have. traitsOf
+// reads some of them from the history.
 var (
 	errNoSubject = errors.New("locktest: the Subject is nil: expected a function that makes the lock for one client")
 	errNoAcquire = errors.New("the Subject returned a nil Acquire and no error: expected the function that acquires the lock")
@@ -20,8 +20,8 @@ var (
 	errReaders   = errors.New("the lock has readers too: Client.Readers was called")
 )
 
-// handle is a client's handle on a named lock: it keeps what Acquire returned for as long
-// as the lease is held.
+// handle is a client's handle on a named lock. It keeps the results of Acquire while their leases
+// are held.
 type handle struct {
 	acquire   Acquire
 	key       string
@@ -29,10 +29,10 @@ type handle struct {
 	wallClock bool
 
 	mu   sync.Mutex
-	held []grant // the latest last
+	held []grant // the latest grant is last
 }
 
-// grant is a lease with what the lock returned for it.
+// grant is a lease with the Held that Acquire returned for it.
 type grant struct {
 	lease locks.Lease
 	Held
@@ -56,7 +56,7 @@ func (h *handle) TryLock(ctx context.Context) (locks.Lease, error) {
 	return lease, nil
 }
 
-// lease returns what the holder knows.
+// lease returns the holder's knowledge of its hold.
 func (h *handle) lease(held Held) locks.Lease {
 	l := locks.Lease{Token: held.Token, Fence: held.Fence, LostC: held.Lost}
 	if held.Until != nil {
@@ -65,7 +65,7 @@ func (h *handle) lease(held Held) locks.Lease {
 	return l
 }
 
-// find returns the latest grant with this lease, and removes it if take is set.
+// find returns the latest grant with this lease. It removes the grant if take is set.
 func (h *handle) find(l locks.Lease, take bool) (grant, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// readEnter adds a reader with its own deadline by the server's clock, unless there is a
-// writer. KEYS[1] the writer, KEYS[2] the readers, ARGV[1] the token, ARGV[2] milliseconds.
+// readEnter adds a reader with its own deadline by the server's clock, unless there is a writer.
+// KEYS[1] is the writer, KEYS[2] the readers, ARGV[1] the token, ARGV[2] the lease in milliseconds.
 var readEnter = redis.NewScript(`
 if redis.call('exists', KEYS[1]) == 1 then
   return 0
@@ -22,7 +22,7 @@ redis.call('zadd', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2
 redis.call('pexpire', KEYS[2], ARGV[2])
 return 1`)
 
-// writeEnter sets the writer unless there is one, or a reader whose deadline is to come.
+// writeEnter sets the writer unless there is a writer, or a reader whose deadline is in the future.
 var writeEnter = redis.NewScript(`
 local time = redis.call('time')
 redis.call('zremrangebyscore', KEYS[2], '-inf', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -34,7 +34,7 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// readWrite is a right read-write lock: each reader has a lease of its own.
+// readWrite is a correct read-write lock: each reader has a lease of its own.
 func readWrite(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire := func(enter *redis.Script, leave func(ctx context.Context, key, token string) (int64, error)) locktest.Acquire {
@@ -57,8 +57,8 @@ func readWrite(c *locktest.Client) (locktest.Acquire, error) {
 	}), nil
 }
 
-// countReader adds one to the number of readers, writeIfFree sets the writer's mark, in the
-// same hash.
+// countReader adds one to the number of readers. writeIfFree sets the writer's mark in the same
+// hash.
 var countReader = redis.NewScript(`
 if redis.call('hexists', KEYS[1], 'writer') == 1 then
   return 0
@@ -75,15 +75,14 @@ redis.call('hset', KEYS[1], 'writer', 1)
 redis.call('pexpire', KEYS[1], ARGV[1])
 return 1`)
 
-// uncountReader has the mistake: it takes a hash without readers for a writer's, and deletes
-// it.
+// uncountReader has the mistake: it deletes any hash without readers, even a writer's.
 var uncountReader = redis.NewScript(`
 if redis.call('hincrby', KEYS[1], 'readers', -1) <= 0 then
   redis.call('del', KEYS[1])
 end
 return 1`)
 
-// counted is a read-write lock whose late reader deletes the writer's key.
+// counted is a read-write lock with a mistake: a late reader deletes the writer's key.
 func counted(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire := func(enter *redis.Script, leave func(ctx context.Context, key string) (int64, error)) locktest.Acquire {
@@ -111,7 +110,7 @@ func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {
 	return right(c)
 }
 
-// mine has the leases of one client process, with the number of entries of each.
+// mine has the leases of one client process, with the number of entries of each lease.
 type mine struct {
 	mu   sync.Mutex
 	rdb  *redis.Client
@@ -123,7 +122,7 @@ type entries struct {
 	n     int
 }
 
-// enter acquires the lock, or enters it again if Redis says that it is still this client's.
+// enter acquires the lock, or enters it again if Redis says that this client still has the lock.
 func (m *mine) enter(ctx context.Context, key string, ttl time.Duration) (*entries, error) {
 	m.mu.Lock()
 	e := m.held[key]
@@ -147,7 +146,7 @@ func (m *mine) enter(ctx context.Context, key string, ttl time.Duration) (*entri
 	return e, nil
 }
 
-// leave gives the lock back with the last entry.
+// leave releases the lock with the last entry.
 func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	m.mu.Lock()
 	e.n--
@@ -162,7 +161,7 @@ func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	return released(compareAndDelete.Run(ctx, m.rdb, []string{key}, e.token).Int64())
 }
 
-// reentrant is right.
+// reentrant is a correct reentrant lock.
 func reentrant(c *locktest.Client) (locktest.Acquire, error) {
 	m := &mine{rdb: connect(c), held: map[string]*entries{}}
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -171,7 +170,7 @@ func reentrant(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// setOrMine takes a lock that is free, or the caller's already.
+// setOrMine takes a lock that is free or that the caller already has.
 var setOrMine = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])
@@ -181,8 +180,8 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// uncounted recognises its owner by name, but does not count entries: the first release frees
-// it.
+// uncounted recognises its owner by name, but does not count entries: the first release frees the
+// lock.
 func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	rdb, owner := connect(c), rand.Text()
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -196,7 +195,7 @@ func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// polled waits by trying again, for as long as its context lasts.
+// polled is a lock that waits by trying again until its context ends.
 func polled(c *locktest.Client) (locktest.Acquire, error) {
 	try, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -214,7 +213,7 @@ func polled(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deaf is polled, but does not look at its context.
+// deaf is polled, except that it ignores its context.
 func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := polled(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -222,7 +221,7 @@ func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deleteAndTell is compareAndDelete, and tells those who wait.
+// deleteAndTell is compareAndDelete, and publishes the release to waiters.
 var deleteAndTell = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   redis.call('del', KEYS[1])
@@ -231,8 +230,9 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// woken waits until a release is published. If careful is set, it also tries again once it
-// has subscribed, and when a lease may have ended without a release.
+// woken is a lock that waits until a release is published. If careful is set, it also tries again
+// after it has subscribed, and then every thirtieth of the lease, because a lease may have ended
+// without a release.
 func woken(careful bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// example notes a trial that shows a limit, if it is the smallest so far.
+// example keeps a trial as the example of a limit, if it is the smallest so far.
 func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
 	key := Flaw{Oracle: limit.Oracle, Cause: limit.Cause}
 	if old, ok := f.limits[key]; !ok || t.Ops+t.Commands < old.Ops+old.Commands {
@@ -20,8 +20,8 @@ func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
 	}
 }
 
-// limitLines says once of each limit what it is, and by which command a trial shows it. Limits
-// for the same reason share a line.
+// limitLines returns one explanation for each limit, with the command that shows it in a trial.
+// Limits with the same explanation share a line.
 func (r *Result) limitLines(command func(fault, replay string) string) []string {
 	type limit struct {
 		names []string
@@ -54,8 +54,8 @@ func (r *Result) limitLines(command func(fault, replay string) string) []string 
 	return lines
 }
 
-// whyLimit returns the sentence that the table of limits has for a trial's limit. If the
-// workload brings it about on purpose, without the fault, it says so.
+// whyLimit returns the explanation of a trial's limit from the recipe's flaws. If the workload
+// causes the limit on purpose, without the fault, the explanation says so.
 func whyLimit(spec trial.Spec, limit Flaw) string {
 	recipe, err := spec.Recipe()
 	if err != nil {
@@ -79,7 +79,7 @@ func whyLimit(spec trial.Spec, limit Flaw) string {
 	return recipe.Flaws[i].Why
 }
 
-// violationLines sums up in a line under which faults the lock broke what it promises.
+// violationLines returns one line that lists the faults under which the lock broke its promises.
 func (r *Result) violationLines() []string {
 	var flaws []string
 	faults := map[string][]string{} // by flaw

@@ -42,7 +42,7 @@ func play(t *testing.T, scene, dir string, flags ...string) played {
 	return played{err == nil, string(out)}
 }
 
-// says fails the test unless the output has each text. A text behind a "!" must be missing.
+// says fails the test unless the output contains each text. A text behind a "!" must be missing.
 func (p played) says(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -53,14 +53,14 @@ func (p played) says(t *testing.T, texts ...string) {
 	}
 }
 
-// words returns the text on one line: where lines break depends on times and tokens.
+// words returns the text on one line, because line breaks depend on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// sampled are the scenes that -short plays, as with the race detector: most of their code is
-// concurrent, or they are what the package is for.
+// sampled are the scenes that -short plays, as with the race detector. They run concurrent code, or
+// they show the package's purpose.
 var sampled = []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "varying", "fatalAcquire", "undialed"}
 
-// left says whether -short leaves a scene out.
+// left reports whether -short leaves a scene out.
 func left(scene string) bool { return testing.Short() && !slices.Contains(sampled, scene) }
 
 // Each lock passes or fails, and the output says why.
@@ -196,7 +196,7 @@ func TestASavedTrialRunsFirst(t *testing.T) {
 		t.Errorf("the replayed file holds:\n%s", p.out)
 	}
 	p.says(t, "another fault's trial is replayed")
-	// What is no trial is an error.
+	// A file that contains no trial is an error.
 	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestArtifactsKeepTheEvidence(t *testing.T) {
 	dir := t.TempDir()
 	play(t, "everybody", dir, "-test.artifacts", "-test.outputdir="+dir).says(t, "its history and commands are in")
 	keptOnce(t, dir)
-	// So they do of a saved trial.
+	// The artifacts also keep the evidence of a saved trial.
 	if err := os.RemoveAll(filepath.Join(dir, "_artifacts")); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func keptOnce(t *testing.T, dir string) {
 	}
 }
 
-// Options of go test mean what they always mean.
+// The flags of go test keep their usual meaning.
 func TestFlagsOfGoTestBehave(t *testing.T) {
 	trials := regexp.MustCompile(`(\d+) trials of TestScene`)
 	count := func(flags ...string) string {
@@ -266,8 +266,8 @@ func TestFlagsOfGoTestBehave(t *testing.T) {
 	}
 }
 
-// Flags that a test declares itself are passed to the workers, and are in the command that
-// replays a failure.
+// Workers get the flags that a test itself declares. The command that replays a failure also has
+// these flags.
 func TestFlagsOfTheTestsAreTheWorkersToo(t *testing.T) {
 	if p := play(t, "flagged", t.TempDir()); !p.passed {
 		t.Errorf("without the flag it fails:\n%s", p.out)

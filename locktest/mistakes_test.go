@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// elsewhere dials by itself, where nobody listens.
+// elsewhere does not use Client.Dial: it dials an address where nobody listens.
 func elsewhere(*locktest.Client) (locktest.Acquire, error) {
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
@@ -23,15 +23,15 @@ func elsewhere(*locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// inMemory acquires the lock where the simulation does not see it, as on a real Redis.
+// inMemory is a lock that no simulated node sees, like a lock on a real Redis.
 func inMemory(*locktest.Client) (locktest.Acquire, error) {
 	return func(context.Context, string, time.Duration) (locktest.Held, error) {
 		return locktest.Held{Release: func(context.Context) error { return nil }}, nil
 	}, nil
 }
 
-// varying waits before each attempt for a time that no seed rules: long enough that no two trials are
-// the same, and too short to change what happens in them.
+// varying waits for a random time before each attempt. The time depends on no seed: it is long
+// enough that no two trials are the same, and too short to change their outcome.
 func varying(subject locktest.Subject) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := subject(c)
@@ -42,7 +42,7 @@ func varying(subject locktest.Subject) locktest.Subject {
 	}
 }
 
-// What a newcomer gets wrong is told in a line that says what to do.
+// For each mistake of a newcomer the output has a line with the remedy.
 func TestMistakesOfNewcomersAreTold(t *testing.T) {
 	const dial = "must connect with Client.Dial (go-redis: Options.Dialer)"
 	for scene, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 	}
 }
 
-// A limit is told once per test, with the trial that shows it.
+// A test tells each limit once, with a trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this plays a scene twice, of whose code the race detector has seen the like; make test runs it without the race detector")
@@ -95,7 +95,7 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 	p.says(t, "only limits of any lease", "Which assumption broke", " 1 trial of TestScene")
 }
 
-// A finding is told once, however many faults and runs show it.
+// A test tells each finding once, however many faults and runs show it.
 func TestAFindingIsToldOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this plays a scene under all faults three times; make test runs it without the race detector")

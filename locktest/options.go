@@ -10,56 +10,58 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Options say what a lock promises, what is required of it, and how much is tried. The zero
-// value asks for what suits most locks on one Redis.
+// Options say what a lock promises, what the test requires of it, and how much the test tries. The
+// zero value suits most locks on one Redis.
 type Options struct {
-	// TTL is the lease time that clients ask for, at least 10 ms; 0 = 30 s. Time is
-	// virtual: long leases cost nothing.
+	// TTL is the lease time that clients ask for, at least 10 ms; 0 = 30 s. Time is virtual: long
+	// leases cost nothing.
 	TTL time.Duration
 	// Patience is the longest time that a call of the lock takes if Redis does not answer,
-	// with all retries of its Redis client: from 1 ms to one minute; 0 = 15 s, which is enough
-	// for go-redis with its defaults. A client that is stuck for longer counts as blocked. Less
-	// than half of TTL counts as that: a client that waits for a reply may always hold a lease.
+	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s, which is
+	// enough for go-redis with its defaults. A client that is stuck for longer counts as blocked. A
+	// Patience below TTL/2 is raised to TTL/2, at most one minute, because a client that waits for
+	// a reply may hold a lease.
 	Patience time.Duration
-	// Nodes is the number of independent Redis nodes of a lock that needs a majority of
-	// them, as Redlock does: 2 to 16; 0 = one node.
+	// Nodes is the number of independent Redis nodes of a lock that needs a majority of nodes, like
+	// Redlock: 2 to 16; 0 = one node.
 	Nodes int
 	// Clients is the number of client processes, at least 2; 0 = 3.
 	Clients int
-	// Faults are the names of the faults, or globs; none = all that can strike the lock.
-	// "lockstorm list faults" and docs/faults.md describe them.
+	// Faults are names or globs of faults; empty = all faults that can strike the lock. "lockstorm
+	// list faults" and docs/faults.md describe the faults.
 	Faults []string
-	// Trials is the number of trials per fault and workload that are drawn by Seed, beside
-	// the named ones, which strike at each command in turn; 0 = 2, negative = none.
+	// Trials is the number of random trials per fault and workload. Seed determines these trials.
+	// The named trials run in addition; they strike at each command in turn. 0 = 2, negative =
+	// none.
 	Trials int
-	// Seed of the drawn trials, at most trial.MaxSeed (2^53 - 1); 0 = 1. In Run the flag -lockstorm.seed takes precedence.
+	// Seed is the seed of the random trials, at most trial.MaxSeed (2^53 - 1); 0 = 1. In Run the
+	// flag -lockstorm.seed takes precedence.
 	Seed uint64
-	// Budget is the real time for trials; 0 = one minute. What it cuts off is reported.
-	// Shrinking takes up to a quarter of it on top.
+	// Budget is the real time for trials; 0 = one minute. The result reports the trials that the
+	// budget cuts off. Shrinking takes up to a quarter of the budget in addition.
 	Budget time.Duration
-	// Short runs one in four of the named trials and draws one per fault and workload. Run
-	// sets it for go test -short.
+	// Short runs one in four of the named trials and one random trial per fault and workload. Run
+	// sets Short for go test -short.
 	Short bool
 
-	// Renews: the lock promises that its lease lasts for as long as its holder works,
-	// because it renews it. Without Renews a lease that ends under a working holder is a
-	// limit.
+	// Renews: the lock promises to renew its lease for as long as its holder works. Without Renews
+	// a lease that ends under a working holder is a limit.
 	Renews bool
 	// Fencing: every grant must carry a fencing token, Held.Fence.
 	Fencing bool
-	// Reentrant: a client that holds the lock acquires it again at once, and releases it as
-	// often as it acquired it. The last release frees it.
+	// Reentrant: a client that holds the lock acquires it again at once. It releases the lock as
+	// often as it acquired it, and only the last release frees the lock.
 	Reentrant bool
-	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives
-	// up (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
+	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives up
+	// (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
 	Blocking bool
-	// WallClock: the lock reads Client.Now, and Held.Until is an instant of it. Then the
-	// fault client-skew is among the faults.
+	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The fault
+	// client-skew is then among the faults.
 	WallClock bool
 }
 
-// An Option changes the options of Run. Functions like RequireFencing are options
-// themselves; others, like TTL, return one.
+// An Option changes the options of Run. Functions like RequireFencing are Options themselves;
+// functions like TTL return an Option.
 type Option func(*Options)
 
 // TTL sets Options.TTL.
@@ -117,8 +119,8 @@ const (
 	defaultBudget   = time.Minute
 )
 
-// filled returns the options with defaults for what is not set. The error names the first
-// invalid field.
+// filled returns the options with defaults for unset fields. The error names the first invalid
+// field.
 func (o Options) filled() (Options, error) {
 	o.TTL, o.Patience = cmp.Or(o.TTL, defaultTTL), cmp.Or(o.Patience, defaultPatience)
 	o.Budget, o.Seed, o.Trials = cmp.Or(o.Budget, defaultBudget), cmp.Or(o.Seed, 1), cmp.Or(o.Trials, defaultTrials)
@@ -142,7 +144,7 @@ func (o Options) filled() (Options, error) {
 	return o, nil
 }
 
-// short sets Short as go test -short asks.
+// short sets Short under go test -short.
 func (o *Options) short() {
 	o.Short = o.Short || testing.Short()
 }
@@ -164,6 +166,6 @@ func (o Options) config(lock string) campaign.Config {
 	return c
 }
 
-// durationTTLs is the length of the disturbed part of a drawn trial in lease times: enough
+// durationTTLs is the length of the disturbed part of a random trial in lease times. It is enough
 // for any plan.
 const durationTTLs = 5

@@ -12,12 +12,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// slowAfter is how long a trial may run, in real time, before Run says so. Most take
+// slowAfter is the real time after which Run reports that a trial is slow. Most trials take
 // milliseconds.
 const slowAfter = 15 * time.Second
 
-// tellingPool is a pool that adds the race detector's report to a trial's error, and that says
-// once that a trial takes long.
+// tellingPool is a pool that adds the race detector's report to a trial's error. It also reports,
+// at most once, that a trial takes long.
 type tellingPool struct {
 	worker.Pool
 	test  string

@@ -26,7 +26,7 @@ func (p fakePool) Run(_ context.Context, t trial.Task, _ func(history.Command)) 
 	return p.run(t), nil
 }
 
-// A trial that takes long is told once, before it is over.
+// Run reports a slow trial once, before the trial is over.
 func TestALongTrialIsTold(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes time.Duration
@@ -46,7 +46,7 @@ func TestALongTrialIsTold(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			synctest.Wait() // for what the timer called
+			synctest.Wait() // for the function that the timer called
 			if got := out.String(); got != test.want {
 				t.Errorf("%s: got %q, want %q", name, got, test.want)
 			}
@@ -63,8 +63,8 @@ func TestWhatTheRaceDetectorReportedIsInTheError(t *testing.T) {
 	}
 }
 
-// If the lock never returns even without a fault, nothing else is tried: each trial would take
-// as long.
+// If the lock never returns even without a fault, the test runs no other trial: each would take
+// just as long.
 func TestALockThatNeverReturnsEndsTheTest(t *testing.T) {
 	const says = "the trial did not come to an end within 1m0s of processor time: paylock.(*Lock).Release does not return"
 	l := lock{name: "TestLock", make: func(*Client) (Acquire, error) { return nil, nil }}

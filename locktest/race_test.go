@@ -17,10 +17,10 @@ func init() {
 	}
 }
 
-// attempts are counted without a mutex.
+// attempts is a counter that two goroutines change without a mutex.
 var attempts int
 
-// raced is right, but two goroutines count its attempts.
+// raced is a correct lock, except that two goroutines count its attempts.
 var raced = instead(func() {
 	done := make(chan bool)
 	go func() { attempts++; close(done) }()
@@ -28,7 +28,7 @@ var raced = instead(func() {
 	<-done
 })
 
-// The race detector's report is in the output, as always.
+// The output has the race detector's report, as always.
 func TestADataRaceIsReported(t *testing.T) {
 	p := play(t, "raced", t.TempDir())
 	if p.passed {

@@ -14,22 +14,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// Recipe returns a Subject as a recipe with this id, for lockstorm.Main: what Run tests, a
-// lockstorm of one's own compares with other locks, on every testbed. The options say what
-// the lock promises and what is required of it; how much is tried, and the lease, are up to
-// the command line (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
+// Recipe turns a Subject into a recipe with this id, for lockstorm.Main. A lockstorm program with
+// this recipe compares the lock with other locks, on every testbed. The options say what the lock
+// promises and what is required of it. The command line sets the lease and how much is tried
+// (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
 //
-// Recipe runs one to three trials without any fault in this process, at the program's start,
-// to learn what leases of the lock have. A panic in a goroutine that the lock's code starts ends
-// the process. If nobody can acquire the lock there, if a trial does not go on (see Check), or
-// if an option is not kept, every trial of the recipe fails with that error. While Recipe runs,
-// crypto/rand of the process is seeded, as in Check.
+// At the program's start, Recipe runs one to three trials without any fault in this process. They
+// show which features the lock's leases have. A panic in a goroutine that the lock's code starts
+// ends the process. Every trial of the recipe fails with an error if nobody can acquire the lock in
+// these first trials, if one of them hangs (see Check), or if the lock does not keep an option.
+// While Recipe runs, crypto/rand of the process is seeded, as in Check.
 func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	var o Options
 	for _, set := range options {
 		set(&o)
 	}
-	// Under the recipe's own name, what is built in could be in the way.
+	// Under the recipe's own id, the lock could collide with a built-in recipe.
 	l := lock{name: "locktest.Recipe " + id, make: subject, Options: o}
 	found, err := l.traits()
 	if err != nil {
@@ -46,7 +46,7 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	return r
 }
 
-// traits finds out what leases of the lock have.
+// traits finds out which features the lock's leases have.
 func (l lock) traits() (traits, error) {
 	var err error
 	l.Options, err = l.filled()

@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// A recipe claims the traits that its lock showed in trials, and what the options say.
+// A recipe claims the traits that its lock showed in trials, and the promises of its options.
 func TestARecipePromisesWhatItsLockHas(t *testing.T) {
 	for name, test := range map[string]struct {
 		recipe                                      locks.Recipe
 		extends, fenced, readWrite, reentrant, wait bool
 	}{
-		"plain":     {recipe: locktest.Recipe("set-nx-px", right)}, // the name of a built-in one is no matter here
+		"plain":     {recipe: locktest.Recipe("set-nx-px", right)}, // the name of a built-in recipe does no harm here
 		"extended":  {recipe: locktest.Recipe("mine", extended(true)), extends: true},
 		"fenced":    {recipe: locktest.Recipe("mine", fenced, locktest.RequireFencing), fenced: true},
 		"readWrite": {recipe: locktest.Recipe("mine", readWrite), readWrite: true},
@@ -35,7 +35,7 @@ func TestARecipePromisesWhatItsLockHas(t *testing.T) {
 	}
 }
 
-// What keeps a lock from being tested is the error of its trials.
+// If a lock cannot be tested, its recipe's trials fail with the reason.
 func TestARecipeOfALockThatNobodyAcquiresSaysSo(t *testing.T) {
 	for want, r := range map[string]locks.Recipe{
 		"nobody acquired the lock: Acquire failed: the service is not configured": locktest.Recipe("mine", unconfigured),

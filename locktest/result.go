@@ -13,23 +13,23 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Result is what testing a lock showed.
+// Result is the outcome of testing a lock.
 type Result struct {
 	// Faults has the results under each fault, in a fixed order.
 	Faults []FaultResult
-	// Trials is the number of trials that were run under the faults. Those for shrinking and
-	// those that show what the lock can do are not counted.
+	// Trials is the number of trials that ran under the faults. It does not count the trials for
+	// shrinking, nor the trials that find out the lock's features.
 	Trials int
 	// Elapsed is the real time that the test took.
 	Elapsed time.Duration
-	// Hints say which options fit what the lock was seen to do.
+	// Hints suggest options that fit the observed behaviour of the lock.
 	Hints []string
 }
 
-// Err returns nil if the lock only has the limits of any lease, or an error that tells each
-// violation and each fault of which a trial could not be run or judged. NotTested, CutOff
-// and Undecided are no errors, unless the budget left no time for a trial under any fault, or
-// trials ran and none was decided.
+// Err returns nil if the lock has only the limits of any lease. Otherwise the error tells each
+// violation, and each fault with a trial that could not be run or judged. NotTested, CutOff and
+// Undecided are no errors, with two exceptions: the budget left no time for a trial under any
+// fault, or trials ran and none was decided.
 func (r *Result) Err() error {
 	var parts []string
 	for _, f := range r.Faults {
@@ -46,9 +46,10 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(parts, "\n\n"))
 }
 
-// untested returns why no trial was run and decided under any of the faults; "" = one was, or
-// there are no faults. It fails if more time is all that was missing (byBudget), or if trials
-// ran and left open what the lock is. The fault-free probes do not count if there are faults.
+// untested returns why no trial was run and decided under any fault. The lack is "" if some trial
+// was decided, or if there are no faults. fails and byBudget are true if only time was missing.
+// fails is also true if trials ran but were undecided. The fault-free probes do not count if there
+// are other faults.
 func (r *Result) untested() (lack string, fails, byBudget bool) {
 	var why, open []string
 	decided := false
@@ -78,27 +79,27 @@ func (r *Result) untested() (lack string, fails, byBudget bool) {
 	return "nothing was tested: " + strings.Join(why, "; "), false, false
 }
 
-// FaultResult is what the lock did under one fault.
+// FaultResult is the lock's result under one fault.
 type FaultResult struct {
 	Fault string
 	// Trials is the number of trials that were run, decided or not.
 	Trials int
-	// Violation is the worst that the lock is to blame for; nil = nothing.
+	// Violation shows the worst flaw for which the lock is to blame; nil = there is none.
 	Violation *Violation
 	// Limits are violations that no such lease can prevent by itself.
 	Limits []Flaw
-	// Undecided is the number of trials whose evidence does not decide.
+	// Undecided is the number of trials whose evidence allows no verdict.
 	Undecided int
 	// Errors say why trials could not be run or judged.
 	Errors []string
-	// NotTested says why the fault was not tried, or struck nothing; "" = it was.
+	// NotTested says why no trial ran, or why none was decided; "" = the fault was tested.
 	NotTested string
 	// CutOff is the number of planned trials for which the budget left no time.
 	CutOff int
-	limits map[Flaw]trial.Result // the smallest trial of each, by oracle and cause
+	limits map[Flaw]trial.Result // the smallest trial of each limit, by oracle and cause
 }
 
-// decided reports whether a trial held or showed something.
+// decided reports whether some trial was decided: the lock held, or a violation showed.
 func (f FaultResult) decided() bool { return f.Trials > 0 && f.NotTested == "" }
 
 // Flaw is one way in which a property of the lock was violated.
@@ -107,7 +108,7 @@ type Flaw struct {
 	Cause  string // why it was violated: "foreign-delete", "lease-outlived", …
 	// Forever: nobody could ever have acquired the lock again.
 	Forever bool
-	Trials  int // that showed the flaw
+	Trials  int // number of trials that showed the flaw
 }
 
 // String returns the flaw as "exclusion by foreign-delete".
@@ -119,34 +120,32 @@ func (f Flaw) String() string {
 	return text
 }
 
-// Violation is a counterexample: the smallest trial found in which the lock broke what it
-// promises.
+// Violation is a counterexample: the smallest trial found in which the lock broke a promise.
 type Violation struct {
 	Fault string
-	// Flaws are all that trials under the fault showed, the worst first. Story is about the
-	// first.
+	// Flaws are all flaws of the lock that trials under the fault showed, the worst first. Story is
+	// about the first flaw.
 	Flaws []Flaw
-	// Story tells the trial in numbered steps, then which assumption broke, then what would
-	// have prevented it. Title sums it up.
+	// Story tells the trial in numbered steps, then the broken assumption, then what would have
+	// prevented the violation. Title sums the story up.
 	Title, Story string
-	// SameAs names the fault that already tells this flaw; Saved is the file of its trial, if an
-	// earlier run saved it. Such a trial is not shrunk.
+	// SameAs names the fault whose result already tells the story of this flaw. Saved is the file
+	// of that fault's trial, if an earlier run saved it. A violation with SameAs is not shrunk.
 	SameAs, Saved string
-	// Shrunk says how much smaller the trial became, or why it did not.
+	// Shrunk says how much smaller the trial became, or why it did not become smaller.
 	Shrunk string
-	// Seed and Replay name the trial that the campaign ran, for -lockstorm.seed and
-	// -lockstorm.replay.
+	// Seed and Replay name the trial before shrinking, for -lockstorm.seed and -lockstorm.replay.
 	Seed   uint64
 	Replay string
-	spec   trial.Spec // of the trial that is told
-	folder string     // of its evidence, removed with the session
+	spec   trial.Spec // the spec of the trial that Story tells
+	folder string     // the folder of that trial's evidence; close removes it
 	// unshrunk: Shrunk says why the trial did not become smaller.
 	unshrunk bool
-	// unsteady: the trial did not show the same when it was run again.
+	// unsteady: the trial did not show the same flaw when it was run again.
 	unsteady bool
 }
 
-// failure returns why the fault's test fails; "" = it does not.
+// failure returns why the fault's test fails; "" = it does not fail.
 func (f FaultResult) failure() string {
 	var parts []string
 	if f.Violation != nil {
@@ -158,7 +157,7 @@ func (f FaultResult) failure() string {
 	return strings.Join(parts, "\n")
 }
 
-// String tells the violation in several lines.
+// String describes the violation in several lines.
 func (v *Violation) String() string {
 	if v.SameAs != "" {
 		return v.again()
@@ -182,7 +181,7 @@ func (v *Violation) String() string {
 	return b.String()
 }
 
-// again tells a violation that is told elsewhere, in one line.
+// again describes, in one line, a violation whose story another fault's result tells.
 func (v *Violation) again() string {
 	text := fmt.Sprintf("%s, in %d %s: the same as under %s", v.Flaws[0], v.Flaws[0].Trials, wording.Plural(v.Flaws[0].Trials, "trial"), v.SameAs)
 	if v.Saved != "" {
@@ -221,7 +220,7 @@ func (f FaultResult) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// tally counts flaws over trials.
+// tally counts the trials that showed each flaw.
 type tally struct {
 	flaws []Flaw
 }

@@ -25,24 +25,24 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// errBubble refuses to run where time is virtual already.
+// errBubble refuses a call from a bubble of testing/synctest, where time is already virtual.
 var errBubble = errors.New("locktest: this is a bubble of testing/synctest: trials make their own; call locktest outside of synctest.Test")
 
-// Run tests a lock under every fault, each in a subtest of its name. A fault's test fails
-// if the lock breaks a promise or a property that its own commands could have kept. What no
-// lease can prevent is logged as a limit (go test -v). A failure tells the smallest trial
-// found, what would have prevented it, and the command that runs the trial again; the trial
-// is saved below testdata/lockstorm and is the first to run next time.
+// Run tests a lock under every fault, each in a subtest of its name. A fault's test fails if the
+// lock breaks a promise or a property that its own commands could have kept. Violations that no
+// lease can prevent are logged as limits (go test -v). A failure tells the smallest trial found,
+// what would have prevented the violation, and the command that runs the trial again. Run saves
+// that trial below testdata/lockstorm and runs it first next time.
 //
-// Trials run in processes of their own, which are this test binary again: they run the test
-// up to this call of Run and then serve trials instead. So what a test does before it calls
-// Run is done once in each process, and what it does after, in this one only. Run may be
-// called several times in a test, in parallel tests and in subtests, always in the same
-// order, but not in a bubble of testing/synctest.
+// Trials run in processes of their own, which execute this test binary again. Each process runs the
+// test up to this call of Run and then serves trials. So the code before the call runs once in each
+// process, and the code after the call runs in this process only. A test may call Run several
+// times, also in parallel tests and in subtests, but always in the same order and never in a bubble
+// of testing/synctest.
 //
-// Worker processes exit inside Run: deferred calls, Cleanup functions and what TestMain does
-// after m.Run do not happen in them. So a test starts nothing before Run that outlives a
-// process: no container, no file that has to be removed.
+// Worker processes exit inside Run. They do not execute deferred calls, Cleanup functions, or the
+// code after m.Run in TestMain. So before Run a test must not start anything that outlives a
+// process, such as a container or a file that has to be removed.
 func Run(t *testing.T, subject Subject, options ...Option) {
 	t.Helper()
 	switch {
@@ -67,7 +67,7 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 		if mine == workerName(t, call) {
 			l.serve()
 		}
-		return // another call of Run in this test has started the process
+		return // this process serves another call of Run in this test
 	}
 	defer claim(l.name)()
 	defer l.register()()
@@ -88,9 +88,9 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 type runner struct {
 	t       *testing.T
 	session *session
-	dir     string // of saved trials
-	replay  string // the flag
-	// replayed: the trial that replay names was run.
+	dir     string // the directory of saved trials
+	replay  string // the flag -lockstorm.replay
+	// replayed: the trial that replay names has run.
 	replayed bool
 	saved    []rerunTrial
 	tests    map[string]string // names of the subtests, by fault
@@ -106,7 +106,7 @@ func (r *runner) processes(l lock, call int) (*session, error) {
 	return newSession(l, worker.NewProcesses(append([]string{path}, arguments(r.t)...), []string{workerEnv + "=" + workerName(r.t, call)}, parallel), parallel)
 }
 
-// arguments returns the arguments with which the test binary runs this test only.
+// arguments returns the arguments with which the test binary runs only this test.
 func arguments(t *testing.T) []string {
 	args := []string{"-test.run=" + pattern(t.Name())}
 	if testing.Short() {
@@ -115,8 +115,8 @@ func arguments(t *testing.T) []string {
 	return append(args, ownFlags()...)
 }
 
-// ownFlags returns the flags that the tests declare themselves, as they are set, and the
-// arguments after them.
+// ownFlags returns the flags that the tests themselves declare, with their current values, and the
+// arguments after the flags.
 func ownFlags() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") && !strings.HasPrefix(f.Name, "lockstorm.") {
@@ -171,10 +171,10 @@ func (r *runner) all() {
 	}
 }
 
-// checkTested fails the test if nothing was tested because of a mistake, which a test that
-// passes would hide: a pattern of -run that matches no fault, or too small a budget. With
-// -skip, and if no fault can strike the lock, it only says so; it does not skip the test,
-// because other calls of Run may follow.
+// checkTested fails the test if a mistake left nothing tested, because a passing test would hide
+// the mistake: a pattern of -run that matches no fault, or too small a budget. With -skip, or if no
+// fault can strike the lock, checkTested only logs that. It never skips the test, because other
+// calls of Run may follow.
 func (r *runner) checkTested(result *Result, ran int) {
 	t := r.t
 	t.Helper()
@@ -194,7 +194,8 @@ func (r *runner) checkTested(result *Result, ran int) {
 	}
 }
 
-// context ends soon before the test's deadline, and the budget with it.
+// context returns a context that ends shortly before the test's deadline. It limits the budget to
+// half of the time until then.
 func (r *runner) context() (context.Context, context.CancelFunc) {
 	end, ok := r.t.Deadline()
 	if !ok {
@@ -231,7 +232,8 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 	}
 }
 
-// advice saves a counterexample, and says where it is and how to run it again.
+// advice saves a counterexample. It returns a text with the file and with the commands that run the
+// trial again.
 func (r *runner) advice(t *testing.T, v *Violation) string {
 	if v == nil || v.SameAs != "" {
 		return ""
@@ -252,7 +254,7 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 	return strings.Join(append(lines, keep(t, v.folder)...), "\n")
 }
 
-// save saves a counterexample, unless it did not show the same when it was run again.
+// save saves a counterexample, unless its trial did not show the same flaw when it was run again.
 func (r *runner) save(v *Violation) (path string, err error) {
 	if v.unsteady {
 		return "", nil
@@ -265,7 +267,7 @@ func (r *runner) command(t *testing.T, flags ...string) string {
 	return command([]string{"-run", pattern(t.Name())}, flags)
 }
 
-// commandFor returns the command line that tells of a trial under a fault.
+// commandFor returns the command line that runs a trial under a fault and tells its story.
 func (r *runner) commandFor(fault, replay string) string {
 	flags := []string{"-lockstorm.replay=" + replay}
 	if *seedFlag != 0 {
@@ -274,28 +276,28 @@ func (r *runner) commandFor(fault, replay string) string {
 	return command([]string{"-v", "-run", pattern(r.tests[fault])}, flags)
 }
 
-// command returns a command line with flags of go test, and of the tests.
+// command returns a command line with flags of go test and flags of the tests.
 func command(gotest, flags []string) string {
 	return shell.Join(slices.Concat([]string{"go", "test"}, gotest, []string{packagePath()}, flags, ownFlags())...)
 }
 
-// serve runs trials for the process that started this one, and ends this one.
+// serve runs trials for the process that started this one. It then ends this process.
 func (l lock) serve() {
 	l.register()
 	if err := worker.Serve(context.Background(), guest.Bed{Testbed: sim.New()}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(0) // the rest of the test is the parent's
+	os.Exit(0) // the parent runs the rest of the test
 }
 
-// calls counts the calls of Run, by test.
+// calls counts the calls of Run for each test.
 var calls = struct {
 	sync.Mutex
 	of map[*testing.T]int
 }{of: map[*testing.T]int{}}
 
-// callsOf returns the number of the call of Run in the test, from 1.
+// callsOf counts a call of Run in the test and returns its number, from 1.
 func callsOf(t *testing.T) int {
 	calls.Lock()
 	defer calls.Unlock()
@@ -311,7 +313,8 @@ func callsOf(t *testing.T) int {
 
 func workerName(t *testing.T, call int) string { return fmt.Sprint(t.Name(), "#", call) }
 
-// claimed has the tests that run: go test -count with t.Parallel runs a test beside itself.
+// claimed has a mutex for each test name, because go test -count with t.Parallel runs copies of a
+// test at once.
 var claimed = struct {
 	sync.Mutex
 	names map[string]*sync.Mutex

@@ -15,12 +15,12 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// saved is a file below testdata/lockstorm: a shrunk trial that failed.
+// saved is a file below testdata/lockstorm: a failed and shrunk trial.
 type saved struct {
 	// Format is trial.Format of the version that wrote the file.
 	Format int        `json:"format"`
 	Test   string     `json:"test"`
-	Shows  string     `json:"shows"` // for readers
+	Shows  string     `json:"shows"` // the flaw, for human readers
 	Spec   trial.Spec `json:"spec"`
 }
 
@@ -36,8 +36,9 @@ func testdata(test string, call int) string {
 	return path
 }
 
-// save writes a counterexample into the directory, and returns the file's path. A file that is
-// there stays: its trial showed the same flaw of the lock as it was then.
+// save writes a counterexample into a new file of the directory and returns the file's path. It
+// overwrites no file: an existing file's trial showed the same flaw in an earlier version of the
+// lock.
 func save(dir string, v *Violation, test string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("save a trial: %w", err)
@@ -55,7 +56,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// load reads a saved trial, to be run on the session's lock.
+// load reads a saved trial, with the session's lock as the lock to test.
 func (s *session) load(path string) (trial.Spec, error) {
 	var file saved
 	if err := jsonfile.Read(path, &file); err != nil {
@@ -71,14 +72,14 @@ func (s *session) load(path string) (trial.Spec, error) {
 	return file.Spec, nil
 }
 
-// suits returns an error if the session's lock does not promise what the trial's workload
-// tests: then the trial, which was saved, says nothing about it.
+// suits returns an error if the session's lock does not promise the property that the trial's
+// workload tests. The saved trial then says nothing about the lock.
 func (s *session) suits(path string, spec trial.Spec) error {
 	recipe, err := spec.Recipe()
 	if err != nil {
 		return fmt.Errorf("locktest: %s: %w", path, err)
 	}
-	w, _ := workloads.ByName(spec.Workload) // Recipe has looked it up
+	w, _ := workloads.ByName(spec.Workload) // spec.Recipe has already checked the name
 	if w.Suits(spec.PromisedBy(recipe)) {
 		return nil
 	}
@@ -87,15 +88,15 @@ func (s *session) suits(path string, spec trial.Spec) error {
 
 // rerunTrial is a trial that was run again.
 type rerunTrial struct {
-	path   string // of its file; "" if it is not saved
+	path   string // the trial's file; "" if the trial is not saved
 	spec   trial.Spec
 	folder string
 	done   trial.Result
-	err    error // why it was not run
+	err    error // why the trial was not run
 }
 
-// loadSaved reads the trials that earlier runs saved, to be run by savedHold. A file that
-// cannot be read fails the test.
+// loadSaved reads the trials that earlier runs saved, for savedHold to run. A file that cannot be
+// read fails the test.
 func (r *runner) loadSaved() error {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.json"))
 	if err != nil {
@@ -117,11 +118,12 @@ func (r *runner) loadSaved() error {
 	return nil
 }
 
-// savedFirst returns the plan's faults, those with saved trials first: what these show is told
-// under their own fault. It says which saved trials are of no such fault.
+// savedFirst returns the plan's faults. Faults with saved trials come first, so that each saved
+// trial's violation is told under its own fault. savedFirst logs each saved trial whose fault is
+// not in the plan.
 func (r *runner) savedFirst() []string {
 	faults := r.session.plan.Faults()
-	of := func(fault string) int { // 0 if a trial of the fault is saved
+	of := func(fault string) int { // 0 if a trial of the fault is saved, else 1
 		if slices.ContainsFunc(r.saved, func(a rerunTrial) bool { return a.spec.Fault == fault }) {
 			return 0
 		}
@@ -146,8 +148,8 @@ func violationOf(t trial.Result) *Violation {
 	return &Violation{Fault: t.Spec.Fault, Flaws: []Flaw{{Oracle: f.Oracle, Cause: f.Cause, Trials: 1}}}
 }
 
-// savedHold runs and judges the saved trials of a fault, and reports whether the other trials
-// are to run: no saved one shows that the lock is to blame. If not, the test has failed.
+// savedHold runs and judges the saved trials of a fault. It returns true if no saved trial failed,
+// and then the other trials are to run. If it returns false, the test has failed.
 func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string, result *Result) bool {
 	f := FaultResult{Fault: fault}
 	held := true
@@ -185,7 +187,7 @@ func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string, resu
 	return held
 }
 
-// named returns the trial that -lockstorm.replay names; nil = it is under another fault.
+// named returns the trial that -lockstorm.replay names; nil = the trial is not one of this fault.
 func (r *runner) named(fault string) (*trial.Spec, error) {
 	if strings.HasSuffix(r.replay, ".json") {
 		spec, err := r.session.load(r.replay)
@@ -209,7 +211,8 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 	return nil, nil
 }
 
-// keep copies a violated trial's evidence to the test's artifacts, if these are kept.
+// keep copies a violated trial's evidence to the test's artifacts if -artifacts is set. It returns
+// lines that say where the evidence is.
 func keep(t *testing.T, folder string) []string {
 	if value("test.artifacts") != "true" {
 		return []string{"go test -artifacts would keep its history and commands"}

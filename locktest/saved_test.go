@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A trial that is saved stays when another one shows the same flaw.
+// A saved trial stays when another trial shows the same flaw.
 func TestASavedTrialIsNotOverwritten(t *testing.T) {
 	dir := t.TempDir()
 	v := &Violation{Fault: "delay", Flaws: []Flaw{{Oracle: "exclusion", Cause: "race"}}}

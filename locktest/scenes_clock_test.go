@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// untilByWallClock is right, and its deadline is an instant of the client's wall clock.
+// untilByWallClock is a correct lock with a deadline on the client's wall clock.
 func untilByWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -22,7 +22,8 @@ func untilByWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// takeEnded sets the key to the instant ARGV[2], unless its value is an instant after ARGV[1].
+// takeEnded sets the key to the instant ARGV[2], unless the key's value is an instant after
+// ARGV[1].
 var takeEnded = redis.NewScript(`
 local ends = tonumber(redis.call('get', KEYS[1]) or '0')
 if ends > tonumber(ARGV[1]) then
@@ -31,8 +32,8 @@ end
 redis.call('set', KEYS[1], ARGV[2], 'PX', 10 * ARGV[3])
 return 1`)
 
-// byWallClock has the mistake that each client decides by its own wall clock whether another
-// client's lease is over.
+// byWallClock has a mistake: each client decides by its own wall clock whether another client's
+// lease is over.
 func byWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// asScene is set in the environment of a test binary that plays a scene.
+// asScene is an environment variable. It names the scene that a test binary plays.
 const asScene = "LOCKSTORM_LOCKTEST_SCENE"
 
-// scenes are tests of locks, most of which fail. Each is played in a process of its own, as
-// by a user's go test.
+// scenes are tests of locks. Most of them fail. Each scene is played in a process of its own, like
+// a user's go test.
 var scenes = map[string]func(t *testing.T){
 	"right":      func(t *testing.T) { locktest.Run(t, right, whole) },
 	"bareDelete": func(t *testing.T) { locktest.Run(t, bareDelete, few("client-pause", "delay")) },
@@ -140,10 +140,10 @@ var scenes = map[string]func(t *testing.T){
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 
-// letIn is a flag of the tests' own.
+// letIn is a flag that these tests declare themselves.
 var letIn = flag.Bool("let-in", false, "the lock of the scene flagged lets everybody in")
 
-// flagged is right, unless a flag says otherwise.
+// flagged is a correct lock, unless the flag -let-in is set.
 func flagged(c *locktest.Client) (locktest.Acquire, error) {
 	if *letIn {
 		return everybody(c)
@@ -185,7 +185,7 @@ if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return redis.call('incr', KEYS[2])`)
 
-// fenced is right, with a number for each grant.
+// fenced is a correct lock with a fencing token for each grant.
 func fenced(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -206,7 +206,8 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// extended is right, and its lease can be extended: by its owner only, or by anybody.
+// extended is a lock with Held.Extend. If byOwner is set, only the owner can extend the lease and
+// the lock is correct; else anybody can.
 func extended(byOwner bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := connect(c)
@@ -228,7 +229,7 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is right, and returns a deadline that is this much later than the key's expiry.
+// until is the lock right with a deadline. The deadline is later than the key's expiry by late.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -241,7 +242,7 @@ func until(late time.Duration) locktest.Subject {
 	}
 }
 
-// lease is the lock object of a library that returns a nil lease beside an error.
+// lease is the lock object of a library that returns a nil lease with an error.
 type lease struct {
 	release func(context.Context) error
 	end     time.Time
@@ -250,7 +251,7 @@ type lease struct {
 func (l *lease) Release(ctx context.Context) error { return l.release(ctx) }
 func (l *lease) Until() time.Time                  { return l.end }
 
-// untilOfNoLease is right, and fills in Held without checking the error.
+// untilOfNoLease is a correct lock, but its adapter fills in Held without checking the error.
 func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	obtain := func(ctx context.Context, key string, ttl time.Duration) (*lease, error) {
@@ -267,7 +268,7 @@ func untilOfNoLease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// panics is right, but for a goroutine that panics now and then.
+// panics is a correct lock, except that one of its goroutines panics at the fourth attempt.
 func panics(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	n := 0
@@ -279,8 +280,7 @@ func panics(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// pooled is right, but its Redis client has one connection, for which several goroutines
-// compete.
+// pooled is a correct lock. Several goroutines compete for the only connection of its Redis client.
 func pooled(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, PoolSize: 1})
 	c.Cleanup(func() { _ = rdb.Close() })
@@ -297,14 +297,14 @@ func pooled(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// turns is what a careless service keeps in a package variable.
+// turns is a channel that a careless service keeps in a package variable.
 var turns = sync.OnceValue(func() chan int {
 	c := make(chan int, 1)
 	c <- 1
 	return c
 })
 
-// kept is right, but uses a channel of an earlier trial.
+// kept is a correct lock, except that it uses a channel of an earlier trial.
 func kept(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -322,7 +322,7 @@ func shortLease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// majority takes the lock on most of the nodes, one after the other, within the lease.
+// majority takes the lock on a majority of the nodes, one after the other, within the lease.
 func majority(c *locktest.Client) (locktest.Acquire, error) {
 	var nodes []*redis.Client
 	for _, addr := range c.Addrs {

@@ -19,34 +19,33 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// session tests one lock: open first, then fault for each fault, in any order, one at a
-// time.
+// session tests one lock. Call open first, then fault for each fault, in any order, one at a time.
 type session struct {
 	lock
 	pool     *tellingPool
 	parallel int
-	dir      string // for trials, removed by close
+	dir      string // for trials; close removes it
 
 	plan     *campaign.Planning
 	traits   traits
 	probes   []trial.Result
-	left     int           // faults that are still to be tried
-	deadline time.Time     // of all trials, from Options.Budget
-	shrink   time.Duration // that is left for shrinking
-	told     []told        // violations that are told, or will be
+	left     int           // number of faults that are still to be tried
+	deadline time.Time     // the end of Options.Budget, for all trials
+	shrink   time.Duration // the time left for shrinking
+	told     []told        // violations whose story a result tells or will tell
 	attempts []attempt     // of the fault-free trial that shows the lock's traits
-	// renewing: the lock was seen to renew its lease, although no option promises it.
+	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
 }
 
-// told is where a violation is told.
+// told is a violation whose story is told: by the result of a fault, or by a saved trial.
 type told struct {
 	trial.Flaw
 	fault string
-	saved string // the file of its trial, if an earlier run saved it; else ""
+	saved string // the file of the trial, if an earlier run saved it; else ""
 }
 
-// String returns words after "the same as under".
+// String returns the words after "the same as under".
 func (t told) String() string {
 	if t.saved == "" {
 		return t.fault + ", which tells it"
@@ -54,7 +53,7 @@ func (t told) String() string {
 	return t.fault + ", in " + t.saved
 }
 
-// tells returns where a violation is told.
+// tells returns the entry of s.told for this flaw, if there is one.
 func (s *session) tells(f trial.Flaw) (where told, ok bool) {
 	if i := slices.IndexFunc(s.told, func(t told) bool { return t.Same(f) }); i >= 0 {
 		return s.told[i], true
@@ -62,7 +61,7 @@ func (s *session) tells(f trial.Flaw) (where told, ok bool) {
 	return told{}, false
 }
 
-// newSession returns a session on the pool, which it closes.
+// newSession returns a session on the pool. The session closes the pool.
 func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
 	dir, err := os.MkdirTemp("", "lockstorm-locktest-")
 	if err != nil {
@@ -81,8 +80,8 @@ func (s *session) close() error {
 	return nil
 }
 
-// open finds out what leases of the lock have, and runs the probes. An error says why
-// nothing can be tested.
+// open finds out the traits of the lock and runs the probes. An error says why nothing can be
+// tested.
 func (s *session) open(ctx context.Context) error {
 	s.deadline, s.shrink = time.Now().Add(s.Budget), s.Budget/4
 	if err := s.look(ctx); err != nil {
@@ -124,8 +123,9 @@ func (s *session) share() time.Time {
 	return time.Now().Add(time.Until(s.deadline) / time.Duration(left))
 }
 
-// look runs a fault-free trial in which clients also try to extend their leases, and, if the
-// lock turns out to have readers, another one with readers and writers.
+// look finds out the traits of the lock in a fault-free trial whose clients also try to extend
+// their leases. If the lock has readers, a second trial has readers and writers. The options
+// Reentrant and Blocking each add a trial that checks them.
 func (s *session) look(ctx context.Context) error {
 	found, err := s.lookAs(ctx, traits{extends: true}, "extend")
 	if err == nil && found.readWrite {
@@ -145,11 +145,11 @@ func (s *session) look(ctx context.Context) error {
 	return err
 }
 
-// cancelWorkload gives attempts to acquire a lock contexts that end.
+// cancelWorkload is the workload whose attempts to acquire a lock have contexts that end.
 const cancelWorkload = "cancel"
 
-// lookAs runs a fault-free trial of the lock as if it had these traits, and returns those
-// that it has. An error says why nothing can be tested.
+// lookAs runs a fault-free trial that treats the lock as one with the given traits. It returns the
+// traits that the trial shows. An error says why nothing can be tested.
 func (s *session) lookAs(ctx context.Context, as traits, workload string) (found traits, err error) {
 	spec, err := campaign.PlanTrial(ctx, sim.New(), s.config(as.id(s.name)), as.id(s.name), "none", workload, 0)
 	if err != nil {
@@ -174,7 +174,8 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	case err != nil:
 		return found, fmt.Errorf("locktest: %w", err)
 	}
-	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway { // so would every other trial
+	if ops := record.Evidence.Ops; d.Died && len(ops) > 0 && ops[len(ops)-1].F == history.FRunaway {
+		// Every other trial would run away too.
 		return found, fmt.Errorf("locktest: without any fault, %s", ops[len(ops)-1].Error)
 	}
 	found, acquired, failed := traitsOf(record)
@@ -208,8 +209,8 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 	return found, nil
 }
 
-// lookForRenewals finds out, in a fault-free trial with long work, whether the lock renews its
-// lease by itself although no option promises it. The trial's verdicts do not count.
+// lookForRenewals finds out whether the lock renews its lease by itself although no option promises
+// that. It runs a fault-free trial with long work, whose verdicts do not count.
 func (s *session) lookForRenewals(ctx context.Context) error {
 	if s.Renews || s.traits.readWrite {
 		return nil
@@ -236,7 +237,7 @@ func (s *session) lookForRenewals(ctx context.Context) error {
 	return nil
 }
 
-// hints returns what the test could say of the lock besides.
+// hints returns hints about options that fit the observed behaviour of the lock.
 func (s *session) hints() (hints []string) {
 	if s.renewing {
 		hints = append(hints, "the lock renews its lease while it is held: with the option PromiseRenewal, a lease that ends under its holder is no limit but a failure")
@@ -247,8 +248,8 @@ func (s *session) hints() (hints []string) {
 	return hints
 }
 
-// run runs trials, parallel at a time, and returns their outcomes in the same order; nil
-// for trials for which there was no time before end. Probes are all run.
+// run runs trials, parallel at a time, and returns their outcomes in the same order. An outcome is
+// nil if there was no time for its trial before end. Probes run even after end.
 func (s *session) run(ctx context.Context, specs []trial.Spec, probes bool, end time.Time) ([]*trial.Done, error) {
 	done := make([]*trial.Done, len(specs))
 	queue := make(chan int)

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// traits are what leases of a lock have, as a fault-free trial shows. Each combination of
-// traits is a recipe of its own, so that a worker process judges as its parent does.
+// traits are the features that a lock's leases have, as a fault-free trial shows. Each combination
+// of traits is a recipe of its own, so that a worker process judges as its parent does.
 type traits struct {
 	extends, deadlines, fenced, readWrite bool
 }
@@ -36,7 +36,7 @@ func (t traits) id(lock string) string {
 	return lock
 }
 
-// allTraits are all combinations.
+// allTraits returns all combinations of traits.
 func allTraits() (all []traits) {
 	for bits := range 16 {
 		all = append(all, traits{bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0})
@@ -44,15 +44,14 @@ func allTraits() (all []traits) {
 	return all
 }
 
-// lock is a subject under a name, with its options.
+// lock is a subject with a name and options.
 type lock struct {
 	name string
 	make Subject
 	Options
 }
 
-// register makes the lock known to trials of this process until the returned function is
-// called.
+// register makes the lock known to trials of this process until the returned function is called.
 func (l lock) register() (unregister func()) {
 	for _, t := range allTraits() {
 		locks.Register(l.recipe(t))
@@ -64,8 +63,8 @@ func (l lock) register() (unregister func()) {
 	}
 }
 
-// recipe describes the lock to trials. Its flaws are the limits of any such lease; whatever
-// else shows is the lock's own doing.
+// recipe describes the lock to trials. It declares the limits of any such lease. The lock is to
+// blame for every other violation.
 func (l lock) recipe(t traits) locks.Recipe {
 	topology := locks.Single
 	if l.Nodes > 0 {
@@ -120,9 +119,9 @@ func (l lock) handle(acquire Acquire, key string, ttl time.Duration) locks.Lock 
 	return h
 }
 
-// allFaults returns the faults that can strike the lock: those of a client's wall clock only
-// if the lock reads it, none that need a Redis Cluster, and of those of replicas none for a
-// majority of independent nodes.
+// allFaults returns the faults that can strike the lock. It leaves out faults that need a Redis
+// Cluster. It leaves out faults of a client's wall clock unless the lock reads that clock. For a
+// majority of independent nodes it leaves out faults that need replicas.
 func (o Options) allFaults() (names []string) {
 	have := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
 	topology := locks.Single
@@ -138,9 +137,9 @@ func (o Options) allFaults() (names []string) {
 	return names
 }
 
-// traitsOf reads from a fault-free trial, whose clients tried to extend their leases, what
-// leases have. acquired reports whether anybody acquired the lock; if nobody did, failed is
-// the first error of an attempt, "" if all were busy.
+// traitsOf reads the lock's traits from a fault-free trial whose clients tried to extend their
+// leases. acquired reports whether anybody acquired the lock. If nobody did, failed is the first
+// error of an attempt, or "" if all attempts were busy.
 func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
 	for _, op := range r.Evidence.Ops {
 		switch {
@@ -160,8 +159,8 @@ func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
 	return t, acquired, failed
 }
 
-// renews reports whether a client prolonged the life of its own key while none of its
-// operations was under way.
+// renews reports whether a client prolonged the life of its own key while none of its operations
+// was under way.
 func renews(e history.Evidence) bool {
 	for _, s := range keyspace.Read(e).Steps {
 		if s.Cmd < 0 || s.Owner == nil {
@@ -175,14 +174,14 @@ func renews(e history.Evidence) bool {
 	return false
 }
 
-// overstayed returns how long after the end of its context an acquire of a lock that waits
-// returned at most, in a fault-free trial of the workload cancel.
+// overstayed returns the longest time by which an acquire outlasted the end of its context, in a
+// fault-free trial of the workload cancel.
 func overstayed(r trial.Record, cancel workloads.Workload, o workloads.Options) (late time.Duration) {
 	begun, until := map[int]int{}, map[int]time.Duration{} // by client
 	for _, op := range r.Evidence.Ops {
 		switch {
 		case op.F == history.FHealed:
-			return late // from now on, clients wait for as long as it takes
+			return late // from now on, clients wait without a limit
 		case op.F == history.FAcquire && op.Type == history.Invoke:
 			// Each critical section makes one attempt.
 			s := cancel.Decide(o, op.Client, begun[op.Client])

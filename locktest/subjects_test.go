@@ -35,7 +35,7 @@ func setNX(ctx context.Context, rdb *redis.Client, key, token string, ttl time.D
 	return err
 }
 
-// released reads the number of keys that a release removed.
+// released turns the number of keys that a release removed into an error: ErrNotHeld if it is 0.
 func released(n int64, err error) error {
 	if err == nil && n == 0 {
 		return locktest.ErrNotHeld
@@ -57,7 +57,7 @@ func right(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// bareDelete releases whatever is there.
+// bareDelete releases the lock by deleting the key, whoever owns it.
 func bareDelete(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -78,11 +78,12 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// heartbeat is right: it renews its lease at every third of it until the release, and tells
-// its holder that the lease is lost when the key may have expired, or this much later.
+// heartbeat is a correct lock if late is 0. It renews its lease at every third of the lease until
+// the release. At the time when the key may have expired, plus late, it tells its holder that the
+// lease is lost.
 func heartbeat(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
-		// Without that mode, a handshake under delay would hold a mutex that Close waits for.
+		// In the default mode, a handshake under delay would hold a mutex that Close waits for.
 		rdb := redis.NewClient(&redis.Options{
 			Addr: c.Addrs[0], Dialer: c.Dial, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
@@ -119,7 +120,7 @@ func heartbeat(late time.Duration) locktest.Subject {
 	}
 }
 
-// renew prolongs the key if it has the token. It waits for a quarter of the lease at most.
+// renew prolongs the key if it has the token. It waits for at most a quarter of the lease.
 func renew(ctx context.Context, rdb *redis.Client, key, token string, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, ttl/4)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A trial whose fault hits nothing decides nothing: saved, it is named and passed over; if
-// -lockstorm.replay names it, the test fails.
+// A trial whose fault hits nothing decides nothing. If it is a saved trial, the output names it and
+// the test goes on. If -lockstorm.replay names it, the test fails.
 func TestASavedTrialThatDecidesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")
@@ -36,7 +36,7 @@ func TestASavedTrialThatDecidesNothing(t *testing.T) {
 	p.says(t, "the trial "+saved+" shows nothing: its outcome is not-exercised", "!exclusion by")
 }
 
-// saveAs changes the workload of the saved trial in a directory.
+// saveAs changes the workload of the saved trials in a directory.
 func saveAs(t *testing.T, dir, workload string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))
@@ -48,7 +48,7 @@ func saveAs(t *testing.T, dir, workload string) {
 	}
 }
 
-// strikeNowhere changes a saved trial: its faults wait for a command that no client sends.
+// strikeNowhere changes a saved trial: its faults now wait for a command that no client sends.
 func strikeNowhere(t *testing.T, path string) {
 	t.Helper()
 	change(t, path, func(spec map[string]any) {
@@ -78,8 +78,8 @@ func change(t *testing.T, path string, edit func(spec map[string]any)) {
 	}
 }
 
-// A saved trial is told under its own fault, and where that does not run another fault tells its
-// own story.
+// A saved trial's story is told under the trial's own fault. If that fault does not run, another
+// fault with the same flaw tells its own story.
 func TestASavedTrialOfAFaultThatDoesNotRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")

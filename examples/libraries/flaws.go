@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// measured declares bugs that campaigns found, one for each oracle, under the faults under
-// which they showed. They need not show in every run: a seed decides.
+// measured declares bugs that campaigns found, one for each oracle. Faults lists the faults under
+// which campaigns found them. The bugs need not show in every run: the seed decides.
 func measured(cause, why, source string, faults []string, oracles ...string) []locks.Flaw {
 	var all []locks.Flaw
 	for _, oracle := range oracles {
@@ -16,7 +16,7 @@ func measured(cause, why, source string, faults []string, oracles ...string) []l
 	return all
 }
 
-// flaws returns the limits of any lease of this kind and what was measured.
+// flaws returns the limits of any lease of this kind, and the measured bugs.
 func (v goZeroVariant) flaws() []locks.Flaw {
 	renews := v.id == "go-zero-renewal"
 	all := locks.Limits(locks.Known{Renews: renews, Reentrant: v.shared})
@@ -41,7 +41,7 @@ func (v goZeroVariant) flaws() []locks.Flaw {
 	return all
 }
 
-// reentrantFlaws are those of one RedisLock for all acquisitions of a client.
+// reentrantFlaws returns the flaws of a client that uses one RedisLock for all its acquisitions.
 func reentrantFlaws() []locks.Flaw {
 	const uncounted = "Entries are not counted: the first release of several removes the key, and others get in."
 	disturbed := []string{"client-pause", "partition", "lost-reply", "delay", "reset", "node-pause"}

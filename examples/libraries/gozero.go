@@ -20,23 +20,23 @@ import (
 // goZeroVariant is a way to use go-zero's RedisLock, or to read its documentation.
 type goZeroVariant struct {
 	id, what string
-	// shared: one RedisLock for all acquisitions of a client; else one for each.
+	// shared: a client uses one RedisLock for all its acquisitions; else one for each.
 	shared bool
-	// unset: without SetExpire, whatever lease is asked for.
+	// unset: the client does not call SetExpire, whatever lease it asks for.
 	unset bool
-	// also are claims of the documentation beyond a plain lease.
+	// also adds claims of the documentation beyond those of a plain lease.
 	also func(*history.Claims)
 }
 
 const (
 	goZeroDocs = "https://go-zero.dev/en/docs/tutorials/redis/redis-lock"
-	// goZeroTolerance is what the library adds to the lease that SetExpire chose.
+	// goZeroTolerance is the time that the library adds to the lease of SetExpire.
 	goZeroTolerance = 500 * time.Millisecond
 )
 
-// goZeroVariants are readings of the documentation, which says "Can reenter, automatic
-// renewal", and "Default expiration time of 1500 ms". In the plain variant, acquiring again
-// prolongs the lease. Each of the other variants takes one of these promises literally.
+// goZeroVariants are readings of the documentation, which says "Can reenter, automatic renewal",
+// and "Default expiration time of 1500 ms". In the plain variant, acquiring again prolongs the
+// lease. Each of the other variants takes one of these promises literally.
 var goZeroVariants = []goZeroVariant{
 	{id: "go-zero", what: "a RedisLock for each acquisition"},
 	{id: "go-zero-reentrant", what: `one RedisLock for all acquisitions of a client ("can reenter")`, shared: true,
@@ -74,7 +74,7 @@ func (v goZeroVariant) recipe() locks.Recipe {
 	}
 }
 
-// seconds rounds a lease up to what SetExpire counts in.
+// seconds rounds a lease up to whole seconds, the unit of SetExpire.
 func (v goZeroVariant) seconds(ttl time.Duration) int {
 	if v.unset {
 		return 0
@@ -82,7 +82,7 @@ func (v goZeroVariant) seconds(ttl time.Duration) int {
 	return int((ttl + time.Second - 1) / time.Second)
 }
 
-// life is how long the library lets a key live.
+// life returns how long the library lets a key live.
 func (v goZeroVariant) life(ttl time.Duration) time.Duration {
 	return time.Duration(v.seconds(ttl))*time.Second + goZeroTolerance
 }
@@ -90,10 +90,9 @@ func (v goZeroVariant) life(ttl time.Duration) time.Duration {
 // goZeroClients counts the clients of this process.
 var goZeroClients atomic.Int64
 
-// goZeroStore makes a client as the library does: with three retries and go-redis's own
-// timeouts. The library takes an address and keeps one client for each, which it never
-// closes, for as long as the process lives. So each client process has an address of its
-// own here, and a hook dials the node.
+// goZeroStore makes a client as the library does: with three retries and go-redis's own timeouts.
+// The library keeps one client for each address and never closes it while the process lives. So
+// each client process has an address of its own here, and a hook dials the node.
 func goZeroStore(c *locks.Client) (*redis.Redis, error) {
 	name := fmt.Sprintf("%s#%d", c.Addrs[0], goZeroClients.Add(1))
 	store, err := redis.NewRedis(redis.RedisConf{Host: name, Type: redis.NodeType, NonBlock: true}, redis.WithHook(goZeroHook{c}))
@@ -103,8 +102,8 @@ func goZeroStore(c *locks.Client) (*redis.Redis, error) {
 	return store, nil
 }
 
-// goZeroHook is a hook of go-redis. It makes the connections, and reads the random value from
-// the commands, because the library does not return it.
+// goZeroHook is a hook of go-redis. It makes the connections. It also reads the random value from
+// the commands, because the library does not return that value.
 type goZeroHook struct{ client *locks.Client }
 
 // DialHook implements redis.Hook.
@@ -117,11 +116,10 @@ func (h goZeroHook) DialHook(redis.DialHook) redis.DialHook {
 	}
 }
 
-// sentValue is the key of a context's value, a *string that receives the random value of the
-// command.
+// sentValue is a context key. Its value is a *string that receives the random value of the command.
 type sentValue struct{}
 
-// ProcessHook implements redis.Hook. Of EVALSHA sha 1 key value …, it takes the value.
+// ProcessHook implements redis.Hook. It reads the value from EVALSHA sha 1 key value ….
 func (goZeroHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
 		if sent, ok := ctx.Value(sentValue{}).(*string); ok && len(cmd.Args()) > 4 {
@@ -136,18 +134,18 @@ func (goZeroHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return next
 }
 
-// goZeroLock is go-zero's RedisLock: one script sets the key if it is free or has the
-// object's value, another compares and deletes. Nothing renews a lock, and nothing counts
-// how often an object has acquired it.
+// goZeroLock is go-zero's RedisLock: one script sets the key if it is free or has the object's
+// value, another script compares and deletes. Nothing renews a lock, and nothing counts how often
+// an object has acquired it.
 //
-// The library's circuit breaker refuses commands after many have failed; then certainly
-// nothing has happened.
+// After many failures the library's circuit breaker refuses commands. A refused command certainly
+// did not run.
 type goZeroLock struct {
 	variant goZeroVariant
 	store   *redis.Redis
 	key     string
 	ttl     time.Duration
-	shared  *redis.RedisLock // nil: one for each acquisition
+	shared  *redis.RedisLock // nil: one RedisLock for each acquisition
 
 	mu   sync.Mutex
 	held map[string]*redis.RedisLock // by token
@@ -195,7 +193,7 @@ func (l *goZeroLock) TryLock(ctx context.Context) (locks.Lease, error) {
 // Unlock implements locks.Lock.
 func (l *goZeroLock) Unlock(ctx context.Context, lease locks.Lease) error {
 	err := l.call("release", lease, func(one *redis.RedisLock) (bool, error) { return one.ReleaseCtx(ctx) })
-	if l.shared == nil && (err == nil || errors.Is(err, locks.ErrNotHeld)) { // a shared object has one token for ever
+	if l.shared == nil && (err == nil || errors.Is(err, locks.ErrNotHeld)) { // a shared object keeps one token for ever
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.held, lease.Token)
@@ -203,14 +201,14 @@ func (l *goZeroLock) Unlock(ctx context.Context, lease locks.Lease) error {
 	return err
 }
 
-// Extend implements locks.Extender: the same object acquires again. If the lock is free by
-// then, this acquires it anew.
+// Extend implements locks.Extender: the same object acquires again. If the lock has become free,
+// Extend acquires it anew.
 func (l *goZeroLock) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
 	return lease, l.call("extend", lease, func(one *redis.RedisLock) (bool, error) { return one.AcquireCtx(ctx) })
 }
 
-// call makes a call on the object of a lease. The call returns false if the object does not
-// hold the lock.
+// call calls do on the RedisLock of a lease. do returns false if the RedisLock does not hold the
+// lock.
 func (l *goZeroLock) call(what string, lease locks.Lease, do func(*redis.RedisLock) (bool, error)) error {
 	l.mu.Lock()
 	one := l.held[lease.Token]

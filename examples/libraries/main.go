@@ -1,5 +1,5 @@
-// Lockstorm with lock libraries whose dependencies are heavy, beside the libraries of
-// locks/peers and the built-in recipes:
+// Libraries is a lockstorm program with lock libraries that have heavy dependencies, beside the
+// libraries of locks/peers and the built-in recipes:
 //
 //	go run . list locks
 //	go run . run --locks libraries,set-nx-px,redlock --faults none,client-pause,delay
@@ -15,6 +15,6 @@ import (
 )
 
 func main() {
-	logx.Disable() // go-zero logs each failed acquisition, and once a minute what the process uses
+	logx.Disable() // go-zero logs each failed acquisition, and once a minute the process's resource usage
 	lockstorm.Main(slices.Concat(peers.Recipes(), recipes())...)
 }

@@ -12,14 +12,14 @@ import (
 // recipes returns the libraries' locks, in a fixed order.
 func recipes() []locks.Recipe { return slices.Concat(goZeroRecipes(), valkeylockRecipes()) }
 
-// promises returns the claims of a lock: the lease ends ttl after it began, the key expires
+// promises returns the claims of a lock: the lease ends ttl after it began, and the key expires
 // after life.
 func promises(id string, ttl, life time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: life}
 }
 
-// perKey returns a Recipe.New for libraries with one connection for a client process and a
-// handle per key.
+// perKey returns a Recipe.New for libraries with one connection for a client process and a handle
+// per key.
 func perKey[conn any](connect func(*locks.Client) (conn, error), lock func(c conn, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
 	return func(client *locks.Client) (locks.Maker, error) {
 		c, err := connect(client)

@@ -29,7 +29,7 @@ func handle(t *testing.T, r locks.Recipe, id, addr, key string, ttl time.Duratio
 	return maker(key, ttl)
 }
 
-// pair makes the handles of two people on one lock.
+// pair makes two clients' handles on one lock.
 func pair(t *testing.T, r locks.Recipe) (node *miniredis.Miniredis, ours, other locks.Lock) {
 	t.Helper()
 	node = miniredis.RunT(t)
@@ -44,8 +44,8 @@ func pair(t *testing.T, r locks.Recipe) (node *miniredis.Miniredis, ours, other 
 	return node, both[0], both[1]
 }
 
-// onEach runs a test for each of the libraries that miniredis can serve: it knows no
-// client-side caching.
+// onEach runs a test for each library that miniredis can serve. miniredis has no client-side
+// caching.
 func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	for _, r := range recipes() {
 		if strings.HasPrefix(r.ID, "valkeylock") && r.ID != "valkeylock-untracked" {
@@ -55,8 +55,9 @@ func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	}
 }
 
-// granted acquires a free lock. Valkeylock waits 20 ms for each answer, which may be too
-// short on a busy machine: then granted tries again until the key of that attempt is gone.
+// granted acquires a free lock. Valkeylock waits 20 ms for each reply, which may be too short on a
+// busy machine. After such a late reply granted tries again until the key of the late attempt has
+// gone.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false
@@ -86,7 +87,7 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 				}
 			}
 			_, err := other.TryLock(t.Context())
-			for tries := 0; errors.Is(err, context.DeadlineExceeded) && tries < 100; tries++ { // as in granted
+			for tries := 0; errors.Is(err, context.DeadlineExceeded) && tries < 100; tries++ { // as in granted: the wait may be too short
 				_, err = other.TryLock(t.Context())
 			}
 			if !errors.Is(err, locks.ErrBusy) {
@@ -167,7 +168,7 @@ func TestGoZeroKeysLiveForWholeSecondsAndAHalf(t *testing.T) {
 	}
 }
 
-// A command that fails may have run; one that the circuit breaker refuses has not.
+// A failed command may have run; a command that the circuit breaker refuses has not.
 func TestGoZeroTellsARefusalFromAFailure(t *testing.T) {
 	l, err := handle(t, goZeroVariants[0].recipe(), "c0", "127.0.0.1:1", "k", time.Second)
 	if err != nil {

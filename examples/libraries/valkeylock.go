@@ -39,9 +39,9 @@ func valkeylockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant. The documentation claims the same as that of rueidislock: the
-// context "will be canceled automatically and immediately once the KeyMajority is not held
-// anymore", and KeyValidity "will be extended periodically".
+// recipe returns the variant. The documentation makes rueidislock's claims: the context "will be
+// canceled automatically and immediately once the KeyMajority is not held anymore", and KeyValidity
+// "will be extended periodically".
 func (v valkeylockVariant) recipe() locks.Recipe {
 	id := "valkeylock" + v.suffix
 	return locks.Recipe{
@@ -65,7 +65,7 @@ func (v valkeylockVariant) recipe() locks.Recipe {
 	}
 }
 
-// option returns the variant's options, without the way to the node.
+// option returns the variant's options, without address and dialer.
 func (v valkeylockVariant) option(ttl time.Duration) valkeylock.LockerOption {
 	o := valkeylock.LockerOption{KeyValidity: ttl, KeyMajority: 1}
 	if v.set != nil {
@@ -89,21 +89,21 @@ func (v valkeylockVariant) lock(c *locks.Client, key string, ttl time.Duration) 
 	return &valkeylockLock{locker: locker, key: key, process: c.Context, giveUp: map[<-chan struct{}]context.CancelFunc{}}, nil
 }
 
-// valkeylockLock is valkeylock on one node. The library has its own client, and renews the
-// lock by itself. It reports the loss of a lock, but not the result of a release.
+// valkeylockLock is valkeylock on one node. The library has its own client, and renews the lock by
+// itself. The library reports the loss of a lock, but not the result of a release.
 type valkeylockLock struct {
 	locker valkeylock.Locker
 	key    string
-	// process is the client process's context: the library's lock ends with the context of
-	// its acquisition.
+	// process is the client process's context. It is also the context of each acquisition, because
+	// the library's lock ends with the context of its acquisition.
 	process context.Context
 
 	mu     sync.Mutex
 	giveUp map[<-chan struct{}]context.CancelFunc // by the lease's LostC
 }
 
-// TryLock implements locks.Lock. It ignores its context: the library needs one that lives as
-// long as the lock, and itself limits the wait for an answer.
+// TryLock implements locks.Lock. It ignores its context: the library needs a context that lives as
+// long as the lock, and the library itself limits the wait for a reply.
 func (l *valkeylockLock) TryLock(context.Context) (locks.Lease, error) {
 	ctx, giveUp, err := l.locker.TryWithContext(l.process, l.key)
 	switch {
@@ -118,8 +118,8 @@ func (l *valkeylockLock) TryLock(context.Context) (locks.Lease, error) {
 	return locks.Lease{LostC: ctx.Done()}, nil
 }
 
-// Unlock implements locks.Lock. Nil says that the library has tried to release the lock;
-// ErrNotHeld, that the library had lost it before.
+// Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
+// ErrNotHeld means that the library had lost the lock before.
 func (l *valkeylockLock) Unlock(_ context.Context, lease locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[lease.LostC]

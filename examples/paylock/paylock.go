@@ -1,8 +1,9 @@
-// Package paylock is a lock as many services have one: a file of their own on go-redis.
+// Package paylock is a lock as many services have one: a single file of their own on go-redis.
 //
-// It has the mistake that such files often have: it compares the owner before it deletes the
-// key, but in two commands. Between them the lease may end and another may get the lock,
-// whose key is then deleted. Mended shows the one script that repairs it.
+// Such files often have a certain mistake, and so has this lock: it compares the owner before it
+// deletes the key, but in two commands. Between the two commands the lease may end and another
+// process may get the lock. The DEL then removes the other process's key. Mended switches to the
+// one script that repairs this.
 package paylock
 
 import (
@@ -17,10 +18,10 @@ import (
 // ErrTaken: another process has the lock.
 var ErrTaken = errors.New("the payment is being processed elsewhere")
 
-// ErrExpired: the lock was not this process's any more when it was released.
+// ErrExpired: this process no longer held the lock when it released it.
 var ErrExpired = errors.New("the lock expired before its release")
 
-// Lock is a lock that is held.
+// Lock is an acquired lock.
 type Lock struct {
 	rdb    *redis.Client
 	key    string
@@ -28,8 +29,8 @@ type Lock struct {
 	mended bool
 }
 
-// Obtain takes the lock on a payment for the ttl. The error is ErrTaken if another process
-// has it.
+// Obtain takes the lock on a payment for the ttl. The error is ErrTaken if another process has the
+// lock.
 func Obtain(ctx context.Context, rdb *redis.Client, key string, ttl time.Duration) (*Lock, error) {
 	l := &Lock{rdb: rdb, key: key, token: rand.Text()}
 	ok, err := rdb.SetNX(ctx, key, l.token, ttl).Result()
@@ -55,7 +56,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back. The error is ErrExpired if the lease had ended.
+// Release releases the lock. The error is ErrExpired if the lease had ended.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.mended {
 		return expired(compareAndDelete.Run(ctx, l.rdb, []string{l.key}, l.token).Int64())
@@ -66,10 +67,10 @@ func (l *Lock) Release(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return expired(l.rdb.Del(ctx, l.key).Result()) // whose key is it now?
+	return expired(l.rdb.Del(ctx, l.key).Result()) // the key may be another process's by now
 }
 
-// expired reads how many keys were removed.
+// expired turns the number of removed keys into an error: ErrExpired if there were none.
 func expired(removed int64, err error) error {
 	if err == nil && removed == 0 {
 		return ErrExpired

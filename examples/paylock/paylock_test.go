@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// go test passes; go test -first finds the mistake of the lock as it was first written.
+// go test passes; go test -first finds the mistake in the first version of the lock.
 var first = flag.Bool("first", false, "test the lock as it was first written")
 
 func TestPaymentLock(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package redigolock is a lock of a service's own on redigo, for jobs that at most one worker
-// runs at a time.
+// Package redigolock is a service's own lock on redigo, for jobs that at most one worker runs at a
+// time.
 package redigolock
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Errors of locks.
+// Errors of Acquire, Extend and Release.
 var (
 	// ErrRunning: another worker runs the job.
 	ErrRunning = errors.New("the job is running elsewhere")
-	// ErrLost: the lock was not this worker's any more.
+	// ErrLost: this worker no longer held the lock.
 	ErrLost = errors.New("the lock on the job was lost")
 )
 
@@ -25,7 +25,7 @@ type Lock struct {
 	key, token string
 }
 
-// Acquire locks a job for the lease. The error is ErrRunning if another worker runs it.
+// Acquire locks a job for the lease. The error is ErrRunning if another worker runs the job.
 func Acquire(ctx context.Context, pool *redis.Pool, job string, lease time.Duration) (*Lock, error) {
 	l := &Lock{pool: pool, key: job, token: rand.Text()}
 	err := l.do(ctx, func(conn redis.Conn) error {
@@ -47,8 +47,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Extend makes the lock last for the lease from now on. The error is ErrLost if the lock was
-// lost.
+// Extend makes the lock last for the lease from now on. The error is ErrLost if the lock was lost.
 func (l *Lock) Extend(ctx context.Context, lease time.Duration) error {
 	return l.run(ctx, extend, lease.Milliseconds())
 }
@@ -59,10 +58,10 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back. The error is ErrLost if the lock was lost.
+// Release releases the lock. The error is ErrLost if the lock was lost.
 func (l *Lock) Release(ctx context.Context) error { return l.run(ctx, release) }
 
-// run runs a script on the lock's key, with its token and more arguments.
+// run runs a script on the lock's key, with the lock's token and more arguments.
 func (l *Lock) run(ctx context.Context, script *redis.Script, arguments ...any) error {
 	return l.do(ctx, func(conn redis.Conn) error {
 		done, err := redis.Bool(script.DoContext(ctx, conn, append([]any{l.key, l.token}, arguments...)...))

@@ -1,5 +1,5 @@
-// Package orders is a service that takes a lock of github.com/bsm/redislock around its work
-// on an order, and prolongs it while the work goes on.
+// Package orders is a service that takes a lock of github.com/bsm/redislock while it works on an
+// order, and prolongs the lock during the work.
 package orders
 
 import (
@@ -14,17 +14,17 @@ import (
 // Locks are the locks of all orders.
 type Locks struct{ client *redislock.Client }
 
-// NewLocks returns the locks of orders that are kept on this Redis.
+// NewLocks returns the locks of the orders on this Redis.
 func NewLocks(rdb *redis.Client) *Locks { return &Locks{redislock.New(rdb)} }
 
-// Lock is a lock that is held.
+// Lock is an acquired lock.
 type Lock struct {
 	*redislock.Lock
 	lease time.Duration
 }
 
-// Obtain locks an order for the lease. The error is redislock.ErrNotObtained if another
-// process works on it.
+// Obtain locks an order for the lease. The error is redislock.ErrNotObtained if another process
+// works on the order.
 func (l *Locks) Obtain(ctx context.Context, order string, lease time.Duration) (*Lock, error) {
 	held, err := l.client.Obtain(ctx, "order:"+order, lease, nil)
 	if err != nil {
@@ -33,6 +33,6 @@ func (l *Locks) Obtain(ctx context.Context, order string, lease time.Duration) (
 	return &Lock{held, lease}, nil
 }
 
-// Prolong makes the lease last for its whole time again. The error is
+// Prolong makes the lease last for its whole time from now on. The error is
 // redislock.ErrNotObtained if the lease has ended.
 func (l *Lock) Prolong(ctx context.Context) error { return l.Refresh(ctx, l.lease, nil) }

@@ -33,7 +33,7 @@ func TestOrderLock(t *testing.T) {
 	})
 }
 
-// result translates the library's errors.
+// result translates the library's errors of Obtain and Release.
 func result(err error) error {
 	switch {
 	case errors.Is(err, redislock.ErrNotObtained):
@@ -44,8 +44,8 @@ func result(err error) error {
 	return err
 }
 
-// notHeld translates the library's errors of Refresh, which says ErrNotObtained for a lock
-// that is not held any more.
+// notHeld translates the library's errors of Refresh. Refresh returns ErrNotObtained for a lock
+// that is no longer held.
 func notHeld(err error) error {
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return locktest.ErrNotHeld

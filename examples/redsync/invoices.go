@@ -1,5 +1,5 @@
-// Package invoices is a service that numbers invoices one after another: it takes a redsync
-// lock on three Redis nodes, and waits for its turn.
+// Package invoices is a service that numbers invoices one after another. It takes a redsync lock on
+// three Redis nodes, and waits for its turn.
 package invoices
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrBusy: no turn came within the retries.
+// ErrBusy: others still had the lock after all retries.
 var ErrBusy = errors.New("others are numbering invoices")
 
 // Locks are the locks of all books of invoices.
 type Locks struct{ sync *redsync.Redsync }
 
-// NewLocks returns the locks that are kept on these nodes.
+// NewLocks returns the locks that these nodes keep.
 func NewLocks(nodes ...*redis.Client) *Locks {
 	var pools []redsyncredis.Pool
 	for _, n := range nodes {
@@ -30,10 +30,10 @@ func NewLocks(nodes ...*redis.Client) *Locks {
 	return &Locks{redsync.New(pools...)}
 }
 
-// Lock is a lock that is held.
+// Lock is an acquired lock.
 type Lock struct{ mutex *redsync.Mutex }
 
-// Wait locks a book for the lease. It waits while others have the lock, until ctx ends or its
+// Wait locks a book for the lease. While others have the lock, Wait waits until ctx ends or its
 // attempts are used up (ErrBusy).
 func (l *Locks) Wait(ctx context.Context, book string, lease time.Duration) (*Lock, error) {
 	m := l.sync.NewMutex("book:"+book, redsync.WithExpiry(lease), redsync.WithTries(1000), redsync.WithRetryDelayFunc(pause))
@@ -47,12 +47,12 @@ func (l *Locks) Wait(ctx context.Context, book string, lease time.Duration) (*Lo
 	return &Lock{m}, nil
 }
 
-// pause is the time between two attempts. It is random: clients in step with each other would
-// split the nodes among them again and again.
+// pause is the time between two attempts. It is random, because clients in step with each other
+// would split the nodes among them again and again.
 func pause(int) time.Duration { return 500*time.Millisecond + rand.N(time.Second) }
 
-// Until returns the instant until which the lock is held.
+// Until returns the end of the lease.
 func (l *Lock) Until() time.Time { return l.mutex.Until() }
 
-// Unlock gives the lock back. It reports whether a majority of the nodes still had it.
+// Unlock releases the lock. It reports whether a majority of the nodes still had the lock.
 func (l *Lock) Unlock(ctx context.Context) (bool, error) { return l.mutex.UnlockContext(ctx) }

@@ -21,7 +21,7 @@ func Register() {
 	}
 }
 
-// promises returns the claims of a plain lease: others get in after its end.
+// promises returns the claims of a plain lease: others get in after the end of the lease.
 func promises(id string, ttl time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
 }
@@ -38,8 +38,8 @@ func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Loc
 	}
 }
 
-// measured declares bugs that campaigns found, one for each oracle, under the faults under
-// which they showed. They need not show in every run: a seed decides.
+// measured declares bugs that campaigns found, one for each oracle. Faults lists the faults under
+// which campaigns found them. The bugs need not show in every run: the seed decides.
 func measured(cause, why, source string, faults []string, oracles ...string) []locks.Flaw {
 	var all []locks.Flaw
 	for _, oracle := range oracles {

@@ -22,7 +22,7 @@ const (
 	lease = time.Minute
 )
 
-// rivals are two people with handles on one lock, each with a client process on the same nodes.
+// rivals are two client processes on the same nodes, with handles on one lock.
 type rivals struct {
 	nodes []redis.UniversalClient
 	ours  locks.Lock
@@ -53,7 +53,7 @@ func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Du
 	}
 	for _, addr := range addrs {
 		node := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
-		t.Cleanup(func() { _ = node.Close() }) // the server goes with the test
+		t.Cleanup(func() { _ = node.Close() }) // the server ends with the test
 		c.Nodes = append(c.Nodes, node)
 	}
 	maker, err := r.New(c)
@@ -67,8 +67,9 @@ func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Du
 	return l, c.Nodes
 }
 
-// granted acquires a free lock. Rueidislock waits 20 ms for each answer, which may be too
-// short on a busy machine: then granted tries again until the key of that attempt is gone.
+// granted acquires a free lock. Rueidislock waits 20 ms for each reply, which may be too short on a
+// busy machine. After such a late reply granted tries again until the key of the late attempt has
+// gone.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false
@@ -87,8 +88,8 @@ func granted(t *testing.T, l locks.Lock) locks.Lease {
 	return locks.Lease{}
 }
 
-// refused tries to acquire a lock that another client has, and returns why it was refused. It
-// tries again while rueidislock reports a late answer.
+// refused tries to acquire a lock that another client has, and returns the error. It tries again
+// while rueidislock reports a late reply.
 func refused(t *testing.T, l locks.Lock) error {
 	t.Helper()
 	for {
@@ -140,8 +141,8 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 	})
 }
 
-// keys returns the lock's keys and a node that has them, which need not be the first:
-// WithFailFast returns once most nodes have answered.
+// keys returns the lock's keys and a node that has them. That node need not be the first:
+// WithFailFast returns once a majority of the nodes has answered.
 func (p rivals) keys(t *testing.T) (redis.UniversalClient, []string) {
 	t.Helper()
 	for _, n := range p.nodes {
@@ -182,8 +183,8 @@ func TestAReleaseOfWhatIsAnothersSaysSoAndLeavesIt(t *testing.T) {
 	})
 }
 
-// lostSoon waits until the library reports that the lease is lost. It returns at once for
-// leases that end at a deadline, or whose loss is not reported.
+// lostSoon waits until the library reports that the lease is lost. It returns at once for leases
+// that end at a deadline, and for leases whose loss the library does not report.
 func lostSoon(t *testing.T, held locks.Lease) {
 	t.Helper()
 	if held.LostC == nil || !held.Deadline.IsZero() {
@@ -220,7 +221,7 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 					prolonged++
 				}
 			}
-			// WithFailFast returns once most nodes have answered.
+			// WithFailFast returns once a majority of the nodes has answered.
 			if prolonged <= len(p.nodes)/2 {
 				t.Errorf("the key %s lives on for about %v on %d of %d nodes, want most", key, lease, prolonged, len(p.nodes))
 			}
@@ -228,7 +229,7 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 		p.forget(t)
 		want := locks.ErrNotHeld
 		if strings.HasSuffix(r.ID, "-setnx-extend") {
-			want = nil // the option says so: an extension takes a free lock
+			want = nil // the option WithSetNXOnExtend: an extension takes a free lock
 		}
 		if _, err := extender.Extend(t.Context(), held); !errors.Is(err, want) {
 			t.Errorf("extend what is lost: %v, want %v", err, want)
@@ -241,7 +242,7 @@ func TestAKeyEndsWithItsLease(t *testing.T) {
 		p := newRivals(t, r, lease)
 		held := granted(t, p.ours)
 		node, keys := p.keys(t)
-		// rueidislock sets the third of three keys when two have made the lock.
+		// rueidislock may set the third of three keys after two have made the lock.
 		least := max(1, map[string]int{"redislock-multi": 2, "rueidislock-majority": 2}[r.ID])
 		if len(keys) < least || len(keys) > 2*least-1 || !strings.Contains(keys[0], name) {
 			t.Fatalf("keys %q, want %d", keys, least)
@@ -255,7 +256,7 @@ func TestAKeyEndsWithItsLease(t *testing.T) {
 	})
 }
 
-// byID returns the recipe of that name.
+// byID returns the recipe with that id.
 func byID(t *testing.T, id string) locks.Recipe {
 	t.Helper()
 	i := slices.IndexFunc(Recipes(), func(r locks.Recipe) bool { return r.ID == id })
@@ -265,7 +266,7 @@ func byID(t *testing.T, id string) locks.Recipe {
 	return Recipes()[i]
 }
 
-// If the caller does not wait for the answer, nobody knows who has a lock on one node.
+// If the caller does not wait for the reply, nobody knows who has a lock on one node.
 func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	for _, id := range []string{"redsync", "redsync-quorum", "redsync-failfast", "redislock", "redislock-multi"} {
 		t.Run(id, func(t *testing.T) {
@@ -279,8 +280,8 @@ func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	}
 }
 
-// A command that failed may have run, so that on one node the outcome is unknown. On several
-// nodes it is a refusal: too few have granted the lock.
+// A failed command may have run, so on one node the outcome is unknown. On several nodes the
+// attempt is refused: too few nodes have granted the lock.
 func TestAnAttemptWithoutAnAnswerIsUnknownOnOneNodeOnly(t *testing.T) {
 	for _, c := range []struct {
 		id    string

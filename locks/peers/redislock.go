@@ -16,15 +16,16 @@ import (
 
 const redislockModule = "github.com/bsm/redislock"
 
-// redislockVariant is a way to use redislock. Metadata is none: it is a part of the value
-// that no decision looks at, except that a Lock with other metadata is another's.
+// redislockVariant is a way to use redislock. There is no variant with metadata: metadata is a part
+// of the value and changes no decision, except that a Lock with other metadata counts as another
+// owner's.
 type redislockVariant struct {
 	id, summary string
 	keys        func(key string) []string
 	options     func(ttl time.Duration) *redislock.Options
 	client      func(c *locks.Client) redislock.RedisClient
 	flaws       []locks.Flaw
-	blocks      bool // the lock waits with the library's own retries
+	blocks      bool // the lock waits by the library's own retries
 }
 
 const redislockSummary = "Lua: SET NX PX, or SET PX if it has the token · Lua: compare and delete · on demand Lua: compare and PEXPIRE"
@@ -52,9 +53,9 @@ func redislockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant. The documentation claims "simplified distributed locking",
-// that Obtain returns ErrNotObtained if the lock is taken, that Refresh "extends the lock
-// with a new TTL", and nothing about what a holder knows of its lease.
+// recipe returns the variant. The documentation claims "simplified distributed locking", that
+// Obtain returns ErrNotObtained if the lock is taken, and that Refresh "extends the lock with a new
+// TTL". It claims nothing about a holder's knowledge of its lease.
 func (v redislockVariant) recipe() locks.Recipe {
 	return locks.Recipe{
 		ID:       v.id,
@@ -72,17 +73,17 @@ func (v redislockVariant) recipe() locks.Recipe {
 	}
 }
 
-// defaultClient is a client as go-redis makes it if nothing is set: with three retries and
-// a time-out of 3 s. It ends with the client process.
+// defaultClient returns a client with go-redis's default options: three retries and a time-out of 3
+// s. The client closes when the client process ends.
 func defaultClient(c *locks.Client) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
-	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to be told
+	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to receive the error
 	return client
 }
 
-// redislockLock is bsm/redislock: one script sets the keys if they are free or already
-// have the token, another compares and deletes. The library renews no lock by itself, and
-// does not report when a lease ends.
+// redislockLock is bsm/redislock. One script sets the keys if they are free or already have the
+// token; another script compares and deletes. The library renews no lock by itself, and does not
+// report the end of a lease.
 type redislockLock struct {
 	client  *redislock.Client
 	keys    []string
@@ -121,8 +122,8 @@ func (v redislockVariant) lock(c *locks.Client, key string, ttl time.Duration) (
 	return l, nil
 }
 
-// TryLock implements locks.Lock. After an unknown outcome, the library does not return
-// the token.
+// TryLock implements locks.Lock. After an unknown outcome the lease has no token, because the
+// library does not return one.
 func (l *redislockLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	return l.obtain(ctx, &redislock.Options{})
 }
@@ -132,14 +133,14 @@ func (l *redislockLock) TryLockWith(ctx context.Context, token string) (locks.Le
 	return l.obtain(ctx, &redislock.Options{Token: token})
 }
 
-// Lock implements locks.Blocker with the library's retry strategy. Without a deadline, the
+// Lock implements locks.Blocker with the library's retry strategy. If ctx has no deadline, the
 // library waits for one TTL.
 func (l redislockRetries) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.obtain(ctx, &l.options)
 }
 
-// obtain makes one call of ObtainMulti. ErrNotObtained is certain even if it comes with the
-// end of the context: the last attempt was refused.
+// obtain calls ObtainMulti once. ErrNotObtained is certain even if the context has ended: the node
+// refused the last attempt.
 func (l *redislockLock) obtain(ctx context.Context, options *redislock.Options) (locks.Lease, error) {
 	got, err := l.client.ObtainMulti(ctx, l.keys, l.ttl, options)
 	switch {
@@ -160,7 +161,7 @@ func (l *redislockLock) Unlock(ctx context.Context, lease locks.Lease) error {
 	held := l.held[lease.Token]
 	delete(l.held, lease.Token)
 	l.mu.Unlock()
-	return l.outcome("release", held.Release(ctx)) // a nil Lock is not held
+	return l.outcome("release", held.Release(ctx)) // Release of a nil Lock returns ErrLockNotHeld
 }
 
 // Extend implements locks.Extender.

@@ -16,8 +16,8 @@ import (
 
 const redsyncModule = "github.com/go-redsync/redsync/v4"
 
-// redsyncVariant is a way to configure redsync. Shuffled pools are none: they change the
-// order in which goroutines are started that all run at once.
+// redsyncVariant is a way to configure redsync. There is no variant with shuffled pools: shuffling
+// changes only the order in which redsync starts goroutines that all run at once.
 type redsyncVariant struct {
 	suffix  string
 	what    string
@@ -49,8 +49,8 @@ var redsyncVariants = []redsyncVariant{
 	}},
 }
 
-// redsyncRecipes returns redsync on one node, as most projects use it, and on independent
-// nodes, with each way to configure it.
+// redsyncRecipes returns redsync with each configuration, first on one node, as most projects use
+// it, then on independent nodes.
 func redsyncRecipes() []locks.Recipe {
 	var all []locks.Recipe
 	for _, v := range redsyncVariants {
@@ -66,8 +66,8 @@ func redsyncRecipes() []locks.Recipe {
 
 // recipe returns the variant on a topology.
 //
-// The documentation claims "a distributed mutual exclusion lock", which is valid until
-// Until, and that Extend "resets the mutex's expiry".
+// The documentation claims "a distributed mutual exclusion lock" that is valid until Until, and
+// that Extend "resets the mutex's expiry".
 func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) locks.Recipe {
 	id += v.suffix
 	return locks.Recipe{
@@ -89,13 +89,13 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 	}
 }
 
-// redsyncLock is redsync: it asks all nodes at once and waits for each up to a twentieth of
-// the lease; it claims the rest of the lease, less a hundredth. Each attempt has its own
-// Mutex, since a Mutex is not safe for concurrent use.
+// redsyncLock is redsync. The library asks all nodes at once and waits for each node up to a
+// twentieth of the lease. It claims the rest of the lease, less a hundredth of the lease. Each
+// attempt has its own Mutex, since a Mutex is not safe for concurrent use.
 //
-// Without a majority the library returns an error, after it has tried to release its
-// grants. On several nodes the lock is then not acquired, whatever became of single nodes.
-// On one node an error of Redis leaves open whether the node has granted the lock.
+// Without a majority the library tries to release its grants and then returns an error. On several
+// nodes the lock is then not acquired, whatever happened on single nodes. On one node, an error of
+// Redis leaves the outcome unknown: the node may have granted the lock.
 type redsyncLock struct {
 	sync    *redsync.Redsync
 	nodes   int
@@ -128,7 +128,7 @@ func (v redsyncVariant) lock(c *locks.Client, key string, ttl time.Duration) (lo
 	return l, nil
 }
 
-// mutex returns a Mutex with the handle's options and another one.
+// mutex returns a Mutex with the handle's options and one more option.
 func (l *redsyncLock) mutex(option redsync.Option) *redsync.Mutex {
 	return l.sync.NewMutex(l.key, append(l.options[:len(l.options):len(l.options)], option)...)
 }
@@ -144,13 +144,13 @@ func (l *redsyncLock) TryLockWith(ctx context.Context, token string) (locks.Leas
 	return l.acquired(ctx, l.mutex(named), (*redsync.Mutex).TryLockContext)
 }
 
-// Lock implements locks.Blocker with the library's own retries. When they are used up, the
-// lock is busy.
+// Lock implements locks.Blocker with the library's own retries. After the last retry Lock returns
+// ErrBusy.
 func (l redsyncTries) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, l.mutex(redsync.WithValue("")), (*redsync.Mutex).LockContext)
 }
 
-// acquired maps the result of an acquisition.
+// acquired calls lock on the Mutex and maps its result.
 func (l *redsyncLock) acquired(ctx context.Context, m *redsync.Mutex, lock func(*redsync.Mutex, context.Context) error) (locks.Lease, error) {
 	err := lock(m, ctx)
 	var silent *redsync.RedisError
@@ -163,19 +163,19 @@ func (l *redsyncLock) acquired(ctx context.Context, m *redsync.Mutex, lock func(
 	return locks.Lease{}, fmt.Errorf("%w: %w", locks.ErrBusy, err)
 }
 
-// lease returns the mutex's lease. The library reads time.Now, so its deadline is one of
-// the monotonic clock.
+// lease returns the mutex's lease. The library reads time.Now, so the deadline is an instant on the
+// monotonic clock.
 func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
 	return locks.Lease{Token: m.Value(), Deadline: m.Until(), Monotonic: true}
 }
 
-// Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had it.
+// Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had the token.
 func (l *redsyncLock) Unlock(ctx context.Context, held locks.Lease) error {
 	ok, err := l.mutex(redsync.WithValue(held.Token)).UnlockContext(ctx)
 	return l.outcome("release", ok, err)
 }
 
-// Extend implements locks.Extender. ErrNotHeld is as for Unlock.
+// Extend implements locks.Extender. ErrNotHeld means the same as for Unlock.
 func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease, error) {
 	m := l.mutex(redsync.WithValue(held.Token))
 	ok, err := m.ExtendContext(ctx)
@@ -185,8 +185,8 @@ func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease
 	return l.lease(m), nil
 }
 
-// outcome maps the library's result of a release or an extension. An extension that was
-// answered too late (ErrExtendFailed) has an unknown outcome: its keys live on.
+// outcome maps the library's result of a release or an extension. If the replies to an extension
+// arrive too late (ErrExtendFailed), the outcome is unknown: the keys live on.
 func (l *redsyncLock) outcome(what string, ok bool, err error) error {
 	var taken *redsync.ErrTaken
 	var silent *redsync.RedisError

@@ -22,7 +22,7 @@ type rueidislockVariant struct {
 	suffix, what string
 	set          func(o *rueidislock.LockerOption)
 	flaws        []locks.Flaw
-	blocks       bool // the lock waits as the library does
+	blocks       bool // the lock waits in the library
 }
 
 var rueidislockVariants = []rueidislockVariant{
@@ -36,7 +36,7 @@ var rueidislockVariants = []rueidislockVariant{
 	{suffix: "-seldom", what: "KeyMajority 1, ExtendInterval 9/10 TTL", set: func(o *rueidislock.LockerOption) { o.ExtendInterval = o.KeyValidity * 9 / 10 }},
 }
 
-// lateLoss was measured for the variants that have it; the others have the same code.
+// lateLoss was measured for the variants that list it. The other variants run the same code.
 var lateLoss = measured("renewal-failed",
 	"The library waits for a renewal's answer until the new deadline, half a lease after the key has expired; the context lives that long.",
 	"https://pkg.go.dev/"+rueidislockPackage, []string{"delay"}, "exclusion")
@@ -51,9 +51,9 @@ func rueidislockRecipes() []locks.Recipe {
 
 // recipe returns the variant.
 //
-// The documentation claims that the context returned by WithContext and TryWithContext "will
-// be canceled automatically and immediately once the KeyMajority is not held anymore", and
-// that KeyValidity "will be extended periodically".
+// The documentation claims that the context of WithContext and TryWithContext "will be canceled
+// automatically and immediately once the KeyMajority is not held anymore", and that KeyValidity
+// "will be extended periodically".
 func (v rueidislockVariant) recipe() locks.Recipe {
 	id := "rueidislock" + v.suffix
 	return locks.Recipe{
@@ -75,7 +75,7 @@ func (v rueidislockVariant) recipe() locks.Recipe {
 	}
 }
 
-// option returns the variant's options, without the way to Redis.
+// option returns the variant's options, without address and dialer.
 func (v rueidislockVariant) option(ttl time.Duration) rueidislock.LockerOption {
 	o := rueidislock.LockerOption{KeyValidity: ttl, KeyMajority: 1}
 	if v.set != nil {
@@ -103,22 +103,21 @@ func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration)
 	return l, nil
 }
 
-// rueidislockLock is github.com/redis/rueidis/rueidislock on one node: SET NX with an
-// absolute expiry, PXAT, for each of its keys. A goroutine of the library for each key
-// extends it after each interval, or at once when the node reports a change of the key
-// (client-side caching). The release compares and deletes. The library has its own Redis
-// client.
+// rueidislockLock is github.com/redis/rueidis/rueidislock on one node. The library runs SET NX
+// PXAT, with an absolute expiry, for each of its keys. For each key a goroutine of the library
+// extends the expiry after each interval, or at once if the node reports a change of the key
+// (client-side caching). The release compares and deletes. The library has its own Redis client.
 //
 // The library reports the loss of a lock, but not the result of a release.
 type rueidislockLock struct {
 	locker rueidislock.Locker
 	key    string
-	// process is the client process's context: the library's lock ends with the context of
-	// its acquisition.
+	// process is the client process's context and the parent of each acquisition's context: the
+	// library's lock ends with the context of its acquisition.
 	process context.Context
 
 	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // by the lock's LostC
+	giveUp map[<-chan struct{}]context.CancelFunc // by the lease's LostC
 }
 
 // rueidislockWaits is a rueidislockLock that waits for a notification of the node.
@@ -126,15 +125,15 @@ type rueidislockWaits struct{ *rueidislockLock }
 
 var _ locks.Blocker = rueidislockWaits{}
 
-// TryLock implements locks.Lock. It ignores its context: the library needs one that lives
-// as long as the lock, and itself limits the wait for an answer.
+// TryLock implements locks.Lock. It ignores its context: the library needs a context that lives as
+// long as the lock, and the library itself limits the wait for a reply.
 func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	ctx, giveUp, err := l.locker.TryWithContext(l.process, l.key)
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library's context has to outlive the acquisition, so
-// the end of ctx ends it only until the lock is held.
+// Lock implements locks.Blocker. The library's context must outlive the acquisition. So the end of
+// ctx cancels the library's context only until the lock is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	life, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
@@ -150,7 +149,7 @@ func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.acquired(held, func() { giveUp(); end() }, nil)
 }
 
-// acquired maps the result of an acquisition.
+// acquired maps the result of an acquisition and keeps giveUp for the release.
 func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFunc, err error) (locks.Lease, error) {
 	switch {
 	case errors.Is(err, rueidislock.ErrNotLocked):
@@ -164,8 +163,8 @@ func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFun
 	return locks.Lease{LostC: ctx.Done()}, nil
 }
 
-// Unlock implements locks.Lock. Nil says that the library has tried to release the
-// lock; ErrNotHeld, that the library had lost it before.
+// Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
+// ErrNotHeld means that the library had lost the lock before.
 func (l *rueidislockLock) Unlock(_ context.Context, held locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[held.LostC]

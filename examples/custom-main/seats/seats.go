@@ -1,4 +1,4 @@
-// Package seats locks seats while they are sold. It is the lock of a service: nothing here
+// Package seats locks seats while they are sold. It is an ordinary service's lock: nothing in it
 // knows of tests.
 package seats
 
@@ -11,22 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Errors of locks.
+// Errors of Reserve and Release.
 var (
 	// ErrTaken: somebody else is buying the seat.
 	ErrTaken = errors.New("the seat is being sold")
-	// ErrExpired: the lock was not the caller's any more.
+	// ErrExpired: the caller no longer held the lock.
 	ErrExpired = errors.New("the lock on the seat has expired")
 )
 
-// Lock is a lock that is held.
+// Lock is an acquired lock.
 type Lock struct {
 	rdb        *redis.Client
 	key, token string
 	until      time.Time
 }
 
-// Reserve locks a seat for the ttl. The error is ErrTaken if somebody else has it.
+// Reserve locks a seat for the ttl. The error is ErrTaken if somebody else has the lock.
 func Reserve(ctx context.Context, rdb *redis.Client, seat string, ttl time.Duration) (*Lock, error) {
 	l := &Lock{rdb: rdb, key: seat, token: rand.Text(), until: time.Now().Add(ttl)}
 	ok, err := rdb.SetNX(ctx, seat, l.token, ttl).Result()
@@ -39,7 +39,7 @@ func Reserve(ctx context.Context, rdb *redis.Client, seat string, ttl time.Durat
 	return l, nil
 }
 
-// Until returns the instant until which the lock is held: the seller stops then.
+// Until returns the end of the lease. The seller stops at that instant.
 func (l *Lock) Until() time.Time { return l.until }
 
 var compareAndDelete = redis.NewScript(`
@@ -48,7 +48,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Release gives the lock back. The error is ErrExpired if the lease had ended.
+// Release releases the lock. The error is ErrExpired if the lease had ended.
 func (l *Lock) Release(ctx context.Context) error {
 	removed, err := compareAndDelete.Run(ctx, l.rdb, []string{l.key}, l.token).Int64()
 	if err == nil && removed == 0 {

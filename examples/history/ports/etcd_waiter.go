@@ -26,8 +26,8 @@ var etcdWaiter = bug.Bug{
 	After:    queued(true),
 }
 
-// enqueue is etcd's transaction: put a key with a lease, and number it. KEYS: queue, lease;
-// ARGV: session, TTL. etcd has no such queue; here it lasts as long as the last lease.
+// enqueue is etcd's transaction: it puts a key with a lease, and numbers the key. KEYS: queue,
+// lease; ARGV: session, TTL. etcd has no such queue; this queue lives until the last lease ends.
 var enqueue = redis.NewScript(`
 local last = redis.call('zrevrange', KEYS[1], 0, 0, 'withscores')
 local n = (tonumber(last[2]) or 0) + 1
@@ -36,7 +36,8 @@ redis.call('pexpire', KEYS[1], ARGV[2])
 redis.call('set', KEYS[2], n, 'px', ARGV[2])
 return n`)
 
-// keepAlive renews a session's lease, unless it has ended. KEYS and ARGV: as of enqueue.
+// keepAlive renews a session's lease unless the lease has ended. KEYS and ARGV are those of
+// enqueue.
 var keepAlive = redis.NewScript(`
 if redis.call('pexpire', KEYS[2], ARGV[2]) == 0 then
   return 0
@@ -44,8 +45,8 @@ end
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// before counts the sessions in the queue whose numbers are less than ARGV[1]. It first
-// removes sessions whose leases have ended, which etcd does by itself.
+// before counts the sessions in the queue with numbers below ARGV[1]. It first removes sessions
+// whose leases have ended; etcd does so by itself. KEYS: queue.
 var before = redis.NewScript(`
 for _, session in ipairs(redis.call('zrange', KEYS[1], 0, -1)) do
   if redis.call('exists', KEYS[1] .. ':' .. session) == 0 then
@@ -61,8 +62,8 @@ return redis.call('del', KEYS[2])`)
 
 var errSessionExpired = errors.New("session is expired")
 
-// queued is a lock whose holder is the first in a queue. If check is set, a session that has
-// waited checks that its own lease has not ended.
+// queued is a lock whose holder is the first in a queue. If check is set, a session that has waited
+// checks that its own lease has not ended.
 func queued(check bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -99,8 +100,8 @@ func queued(check bool) locktest.Subject {
 	}
 }
 
-// first waits until no session with a smaller number is left. It reports whether there was
-// one.
+// first waits until the queue has no session with a smaller number. It reports whether it had to
+// wait.
 func first(ctx context.Context, rdb *redis.Client, key string, number int64) (waited bool, err error) {
 	for {
 		n, err := before.Run(ctx, rdb, []string{key}, number).Int64()

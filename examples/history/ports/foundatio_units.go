@@ -27,7 +27,7 @@ var foundatioUnits = bug.Bug{
 	Left: true,
 }
 
-// replaceIfEqualScript also sets a key that is not there.
+// replaceIfEqualScript sets the key if it has the token, and also if it does not exist.
 var replaceIfEqualScript = redis.NewScript(`
 local current = redis.call('get', KEYS[1])
 if current == false or current == ARGV[1] then
@@ -35,7 +35,7 @@ if current == false or current == ARGV[1] then
 end
 return 0`)
 
-// replaceIfEqual passes seconds, whatever the unit.
+// replaceIfEqual passes the TTL as a number of seconds, whatever the unit.
 func replaceIfEqual(rdb *redis.Client, unit string) func(context.Context, string, string, time.Duration) (bool, error) {
 	return func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		return did(replaceIfEqualScript.Run(ctx, rdb, []string{key}, token, unit, int(ttl.Seconds())).Int64())

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// goredisRetry is SETNX as r3c, a C++ client, sent it; go-redis does the same unless
-// MaxRetries is -1 (redis/go-redis #2985).
+// goredisRetry is SETNX as r3c, a C++ client, sent it. go-redis does the same unless MaxRetries is
+// -1 (redis/go-redis #2985).
 var goredisRetry = bug.Bug{
 	Name:     "r3c-retry",
 	Title:    "eyjian/r3c #17",

@@ -30,13 +30,13 @@ var gozeroReentry = bug.Bug{
 	Left: true,
 }
 
-// reentrant is a lock that its holder may take again.
+// reentrant is a lock that its holder may acquire again.
 type reentrant interface {
 	Acquire(ctx context.Context, key string, ttl time.Duration) (bool, error)
 	Release(ctx context.Context, key string) (bool, error)
 }
 
-// gozero makes a subject of a service that has one RedisLock for each name.
+// gozero makes a Subject of a service that has one RedisLock for each name.
 func gozero(make func(*redis.Client) reentrant) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -90,7 +90,7 @@ func (l *gozeroCounted) Release(ctx context.Context, key string) (bool, error) {
 	return deleteOwn(l.rdb)(ctx, key, l.id)
 }
 
-// gozeroAsked renews the lease of a lock that is taken again. It counts nothing.
+// gozeroAsked renews the lease if the process acquires the lock again. It counts nothing.
 type gozeroAsked struct {
 	rdb *redis.Client
 	id  string

@@ -28,18 +28,18 @@ var hieroQueue = bug.Bug{
 	Left: true,
 }
 
-// The relay's settings. It polls 20 times as often by default.
+// These are the relay's settings, but the relay polls 20 times as often by default.
 const (
 	hieroPoll      = time.Second
 	hieroHeartbeat = 5 * hieroPoll
 	hieroMember    = 10 * time.Second
 )
 
-// hieroLock is a lock with a queue, a list of waiting sessions. The oldest is at the list's
-// tail, and only it may take the lock.
+// hieroLock is a lock with a queue, a list of waiting sessions. The oldest session is at the list's
+// tail. Only the oldest session may take the lock.
 type hieroLock struct {
-	heartbeats bool // waiting sessions have a heartbeat; the next one removes a session without
-	rejoins    bool // a waiting session checks whether it was removed, and joins again
+	heartbeats bool // waiting sessions have a heartbeat; other sessions remove the first session if it has none
+	rejoins    bool // a waiting session that was removed joins the queue again
 
 	rdb     *redis.Client
 	key     string
@@ -68,8 +68,8 @@ func hieroQueued(l hieroLock) locktest.Subject {
 func (l hieroLock) queue() string                   { return l.key + ":queue" }
 func (l hieroLock) heartbeat(session string) string { return l.key + ":heartbeat:" + session }
 
-// acquire waits until the session is the first in the queue and the lock is free. It leaves
-// the queue even if it fails.
+// acquire waits until the session is the first in the queue and the lock is free. It leaves the
+// queue even if it fails.
 func (l hieroLock) acquire(ctx context.Context, ttl time.Duration) error {
 	if err := l.rdb.LPush(ctx, l.queue(), l.session).Err(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (l hieroLock) acquire(ctx context.Context, ttl time.Duration) error {
 	}
 }
 
-// turn takes the lock if it is the session's turn. If it removed a session without a
-// heartbeat, again is true: the caller tries once more.
+// turn takes the lock if the session is the first in the queue. again is true if turn removed a
+// session without a heartbeat; the caller then tries once more.
 func (l hieroLock) turn(ctx context.Context, ttl time.Duration) (acquired, again bool, err error) {
 	first, err := l.rdb.LIndex(ctx, l.queue(), -1).Result()
 	if err = ignoreNil(err); err != nil {
@@ -124,7 +124,7 @@ func (l hieroLock) turn(ctx context.Context, ttl time.Duration) (acquired, again
 	return false, true, l.rdb.LRem(ctx, l.queue(), 0, first).Err()
 }
 
-// rejoin puts the session at the end of the queue if it was removed.
+// rejoin puts the session at the end of the queue if the session was removed.
 func (l hieroLock) rejoin(ctx context.Context) error {
 	err := l.rdb.LPos(ctx, l.queue(), l.session, redis.LPosArgs{}).Err()
 	if errors.Is(err, redis.Nil) {

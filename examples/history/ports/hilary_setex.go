@@ -23,9 +23,9 @@ var hilarySetEx = bug.Bug{
 	Left: true,
 }
 
-// ensured is a lock that every client repairs: if it finds the lock held and without a TTL,
-// it writes the key again, with a TTL. If exists is set, it first asks whether the key
-// exists, because TTL answered -1 for a missing key until Redis 2.8.
+// ensured is a lock that every client repairs. A client that finds the lock held and without a TTL
+// writes the key again, with a TTL. If exists is set, the client first checks that the key exists,
+// because before Redis 2.8 TTL answered -1 for a missing key.
 func ensured(rdb *redis.Client, exists bool) lock {
 	ensureTTL := func(ctx context.Context, key, owner string, ttl time.Duration) error {
 		var there *redis.IntCmd

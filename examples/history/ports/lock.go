@@ -1,5 +1,5 @@
-// Package ports has the algorithms of locks of public projects in Go: each as it was when it
-// had a bug, and as it was when the bug was mended. One file has one bug.
+// Package ports has the lock algorithms of public projects, ported to Go. Each algorithm has two
+// versions: with a bug, and with the bug fixed. Each file has one bug.
 package ports
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// lock is a lock on one Redis. Each function reports whether it did what it should: false
-// means that somebody else has the lock, or that the caller has it no more.
+// lock is a lock on one Redis. Each function reports success. False means that somebody else has
+// the lock, or that the caller no longer has it.
 type lock struct {
 	acquire func(ctx context.Context, key, token string, ttl time.Duration) (bool, error)
 	release func(ctx context.Context, key, token string) (bool, error)
-	extend  func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) // nil: it cannot
-	// watch renews the lease in the background until stop is called; nil: nobody does. It
-	// calls lost at most once, if it tells its holder that the lease is lost.
+	extend  func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) // nil: the lock cannot extend
+	// watch renews the lease in the background until stop is called; nil: nobody renews the lease.
+	// A lock that reports a lost lease calls lost, at most once.
 	watch func(ctx context.Context, key, token string, ttl time.Duration, lost func()) (stop func())
 }
 
-// on makes a subject of a lock that uses go-redis with its default options.
+// on makes a Subject of a lock that uses go-redis with its default options.
 func on(lockOn func(rdb *redis.Client) lock) locktest.Subject {
 	return timed(func(rdb *redis.Client, _ func() time.Time) lock { return lockOn(rdb) })
 }
@@ -41,7 +41,7 @@ func timed(lockOn func(rdb *redis.Client, now func() time.Time) lock) locktest.S
 	}
 }
 
-// acquired makes an attempt to acquire the lock.
+// acquired makes one attempt to acquire the lock.
 func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
 	token := rand.Text()
 	if ok, err := l.acquire(ctx, key, token, ttl); !ok || err != nil {
@@ -67,7 +67,7 @@ func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl t
 	return held, nil
 }
 
-// unless returns err, or else no if ok is false.
+// unless returns err if err is not nil. Otherwise it returns no if ok is false, else nil.
 func unless(ok bool, err, no error) error {
 	if err == nil && !ok {
 		return no
@@ -75,17 +75,17 @@ func unless(ok bool, err, no error) error {
 	return err
 }
 
-// did reads the answer of a script: 1 if it did what it should.
+// did reads the reply of a script: 1 means success.
 func did(n int64, err error) (bool, error) { return n == 1, err }
 
-// setNX acquires as redis.io describes it: SET key token NX PX ttl.
+// setNX acquires the lock as redis.io describes it: SET key token NX PX ttl.
 func setNX(rdb *redis.Client) func(context.Context, string, string, time.Duration) (bool, error) {
 	return func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		return rdb.SetNX(ctx, key, token, ttl).Result()
 	}
 }
 
-// compareAndDelete releases as redis.io describes it.
+// compareAndDelete releases the lock as redis.io describes it.
 var compareAndDelete = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])
@@ -111,12 +111,12 @@ func extendOwn(rdb *redis.Client) func(context.Context, string, string, time.Dur
 	}
 }
 
-// deleteAny releases whatever is there.
+// deleteAny releases the lock by deleting the key, whoever owns it.
 func deleteAny(rdb *redis.Client) func(context.Context, string, string) (bool, error) {
 	return func(ctx context.Context, key, _ string) (bool, error) { return did(rdb.Del(ctx, key).Result()) }
 }
 
-// getThenDelete releases in two commands.
+// getThenDelete releases the lock in two commands.
 func getThenDelete(rdb *redis.Client) func(context.Context, string, string) (bool, error) {
 	return func(ctx context.Context, key, token string) (bool, error) {
 		if owner, err := get(ctx, rdb, key); owner != token || err != nil {
@@ -126,13 +126,13 @@ func getThenDelete(rdb *redis.Client) func(context.Context, string, string) (boo
 	}
 }
 
-// get returns the key's value, "" if there is none.
+// get returns the key's value, or "" if there is no key.
 func get(ctx context.Context, rdb redis.Cmdable, key string) (string, error) {
 	value, err := rdb.Get(ctx, key).Result()
 	return value, ignoreNil(err)
 }
 
-// ignoreNil returns err, unless it says that there was no key.
+// ignoreNil returns err, or nil if err only says that there is no key.
 func ignoreNil(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil
@@ -140,8 +140,8 @@ func ignoreNil(err error) error {
 	return err
 }
 
-// every calls renew each interval until stop is called, the client process ends or renew
-// returns false. stop waits for a renewal that is under way if wait is set.
+// every calls renew at each interval until stop is called, the client process ends or renew returns
+// false. If wait is set, stop waits for a running renewal.
 func every(ctx context.Context, interval time.Duration, wait bool, renew func(context.Context) bool) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

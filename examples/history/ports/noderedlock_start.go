@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// noderedlockStart is Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its
-// ten retries, 200 ms apart.
+// noderedlockStart is Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its ten
+// retries, 200 ms apart.
 var noderedlockStart = bug.Bug{
 	Name:     "node-redlock-start",
 	Title:    "mike-marcacci/node-redlock #299",
@@ -23,7 +23,7 @@ var noderedlockStart = bug.Bug{
 	After:    retriedFrom(func(_, last time.Time) time.Time { return last }),
 }
 
-// retriedFrom counts the lease from the start of the first attempt or of the last one.
+// retriedFrom counts the lease from the start of the first attempt or of the last attempt.
 func retriedFrom(start func(first, last time.Time) time.Time) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := redlock(right)(c)

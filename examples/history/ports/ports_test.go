@@ -6,7 +6,7 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// TestHistory finds each bug before it was mended, and not after.
+// TestHistory finds each bug before its fix, and not after.
 func TestHistory(t *testing.T) {
 	for _, b := range []bug.Bug{
 		laravelExpire,
@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestNotFound has bugs that default options do not find. README.md says why.
+// TestNotFound runs the bugs that Lockstorm does not find with default options. README.md says why.
 func TestNotFound(t *testing.T) {
 	for _, b := range []bug.Bug{
 		goredisRetry,

@@ -25,8 +25,8 @@ var redismutexGetSet = bug.Bug{
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),
 }
 
-// mutex is a lock whose value is the time at which its lease ends. If again is set and the
-// key is gone after a failed SETNX, it sends SETNX again.
+// mutex is a lock whose key holds the end of the lease. If again is set and the key is gone after a
+// failed SETNX, the client sends SETNX again.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
 	var ends sync.Map // by token
 	return lock{

@@ -29,8 +29,8 @@ var redisobjectsUnits = bug.Bug{
 	Left: true,
 }
 
-// untilEnd releases with DEL unless, by the client's own clock, leases times the TTL have
-// passed since the acquire.
+// untilEnd is a lock whose release sends DEL only within leases*TTL of the acquire, by the client's
+// own clock.
 func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
 	var ends sync.Map // by token
 	return lock{

@@ -24,7 +24,7 @@ var redissonReaders = bug.Bug{
 	Left: true,
 }
 
-// unequal is a service one of whose clients reads for a short time.
+// unequal is a service with one client that reads with a shorter lease.
 func unequal(l redissonRW) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		own, part := l.client(c), time.Duration(1)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonRenewal is RLock of Redisson 2.3.0, less re-entry.
+// redissonRenewal is RLock of Redisson 2.3.0, without re-entry.
 var redissonRenewal = bug.Bug{
 	Name:     "redisson-renewal",
 	Title:    "redisson/redisson #597",
@@ -48,8 +48,8 @@ if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
 end
 return 0`)
 
-// hashLock is a hash with a field for its owner, and a watchdog that runs renew three times
-// in each lease, until it does not answer 1.
+// hashLock is a hash with a field for its owner, and a watchdog. The watchdog runs renew three
+// times in each lease, until renew does not answer 1.
 func hashLock(rdb *redis.Client, renew *redis.Script) lock {
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {

@@ -12,10 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonRW is RReadWriteLock of Redisson: a hash with its mode, and a field for each owner
-// with the number of its holds. Each hold of a reader has a key of its own, which ends when the
-// reader's lease ends. Fields and keys are named as in Redisson; messages to those who wait are
-// left out, since nobody waits.
+// redissonRW is RReadWriteLock of Redisson: a hash with its mode, and with a field for each owner
+// that counts the owner's holds. Each hold of a reader has a key of its own, which expires with the
+// reader's lease. Fields and keys are named as in Redisson. The ports send no messages to waiters,
+// because nobody waits.
 type redissonRW struct {
 	acquireRead, acquireWrite *redis.Script // KEYS: lock; ARGV: lease, owner
 	releaseRead, releaseWrite *redis.Script // KEYS: lock; ARGV: lease, owner
@@ -23,7 +23,7 @@ type redissonRW struct {
 	persists                  bool          // the watchdog goes on after an error
 }
 
-// rwClient is the lock in a client process, whose only thread is owner.
+// rwClient is the lock in a client process. The process's only thread is owner.
 type rwClient struct {
 	redissonRW
 	rdb   *redis.Client
@@ -60,8 +60,8 @@ func (l rwClient) write(ctx context.Context, c *locktest.Client, key string, ttl
 // rwMode has the scripts of readers or of writers.
 type rwMode struct{ acquire, release, renew *redis.Script }
 
-// acquire makes an attempt. The holder's deadline is the end of the lease that it asked for;
-// with a watchdog it has none.
+// acquire makes one attempt. The holder's deadline is the end of the requested lease; with a
+// watchdog there is no deadline.
 func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, ttl time.Duration, m rwMode) (locktest.Held, error) {
 	run := func(ctx context.Context, s *redis.Script) error {
 		return s.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Err()
@@ -90,14 +90,14 @@ func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, t
 	return held, nil
 }
 
-// The lock as it was in some versions.
+// These are the locks of some Redisson versions.
 var (
 	redisson292 = redissonRW{
 		acquireRead: acquireReader(newest), acquireWrite: acquireWriter(newest),
 		releaseRead: releaseReader(`return 1`, ``), releaseWrite: releaseWriter(`return 1`),
 	}
 	redisson293 = redisson292.but(func(l *redissonRW) { l.releaseRead = releaseReader(`return 1`, keepWriter) })
-	// 2.10.5, 3.5.5
+	// redisson355 is the lock of 2.10.5 and 3.5.5.
 	redisson355 = redisson293.but(func(l *redissonRW) {
 		l.acquireWrite = acquireWriter(`redis.call('pexpire', KEYS[1], redis.call('pttl', KEYS[1]) + ARGV[1])`)
 	})
@@ -111,11 +111,11 @@ var (
 )
 
 const (
-	newest     = `redis.call('pexpire', KEYS[1], ARGV[1])` // the newest lease counts
+	newest     = `redis.call('pexpire', KEYS[1], ARGV[1])` // the newest lease replaces the hash's expiry
 	keepWriter = `if mode == 'write' then return 0 end`
 )
 
-// but returns a version that differs.
+// but returns a copy of the lock with one change.
 func (l redissonRW) but(change func(*redissonRW)) redissonRW {
 	change(&l)
 	return l
@@ -132,7 +132,8 @@ return 0`)
 	return l
 }
 
-// renewReaders renews the hash if the reader is in it, and the keys of the holds of owners.
+// renewReaders renews the hash if the caller has a field in it, and the keys of the holds of
+// owners.
 func renewReaders(owners string) *redis.Script {
 	return redis.NewScript(`
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
@@ -152,8 +153,8 @@ return 1`)
 
 const allOwners, ownOnly = `redis.call('hkeys', KEYS[1])`, `{ARGV[2]}`
 
-// acquireReader grants the lock for reading if no other client writes. The writer may read
-// too. Then it runs expire for the hash.
+// acquireReader grants the lock for reading if no other client writes; the writer may read too. If
+// readers or the caller already hold the lock, the script also runs expire for the hash.
 func acquireReader(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -176,8 +177,8 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// acquireWriter grants the lock for writing if nobody else has it. The writer may acquire it
-// again. Then it runs expire.
+// acquireWriter grants the lock for writing if nobody else has it. If the writer acquires the lock
+// again, the script runs expire.
 func acquireWriter(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
@@ -195,9 +196,9 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// releaseReader releases one read, or runs gone if there is no hash. The hash then ends with
-// the last lease of the other readers. Without other readers it runs writer, and removes the
-// hash.
+// releaseReader releases one read. If there is no hash, the script runs gone. If other readers
+// remain, the hash expires with the last of their leases. Otherwise the script runs writer if other
+// fields remain, and then removes the hash.
 func releaseReader(gone, writer string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -232,7 +233,7 @@ redis.call('del', KEYS[1])
 return 1`)
 }
 
-// releaseWriter lets a writer out, or runs gone if there is no hash.
+// releaseWriter removes one write. If there is no hash, the script runs gone.
 func releaseWriter(gone string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
@@ -255,11 +256,11 @@ end
 return 1`)
 }
 
-// rwAcquire is an attempt of a client process, as rwClient.read.
+// rwAcquire makes one attempt for a client process, as rwClient.read does.
 type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
 
-// nested makes a subject of a lock that a client process acquires again while it holds it.
-// The first acquire is outer, all further ones are inner.
+// nested makes a Subject of a lock that a client process acquires again while it holds the lock.
+// The first acquire is outer, all further acquires are inner.
 func (l redissonRW) nested(outer, inner rwAcquire) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		own := l.client(c)

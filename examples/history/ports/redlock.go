@@ -10,14 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// five is the number of nodes of a Redlock.
+// five are the options of a Redlock on five nodes.
 var five = locktest.Options{Nodes: 5}
 
-// drift is what Redlock takes off a lease for clocks that run at different speeds.
+// drift is the part of a lease that Redlock subtracts for clocks that run at different speeds.
 func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// redlock acquires on one node after the other, and has the lock if a majority granted it
-// and validity says that some of the lease is left. Holders are told until when.
+// redlock acquires on one node after the other. The client has the lock if a majority granted it
+// and validity says that some of the lease is left. Holders learn the end of their lease.
 func redlock(validity func(ttl, elapsed time.Duration) time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		nodes := connect(c)
@@ -45,7 +45,7 @@ func redlock(validity func(ttl, elapsed time.Duration) time.Duration) locktest.S
 	}
 }
 
-// connect returns clients of all nodes, which do not try twice.
+// connect returns clients of all nodes; these clients send no command twice.
 func connect(c *locktest.Client) (nodes []*redis.Client) {
 	for _, addr := range c.Addrs {
 		rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: c.Dial, MaxRetries: -1, ReadTimeout: time.Second})
@@ -55,10 +55,10 @@ func connect(c *locktest.Client) (nodes []*redis.Client) {
 	return nodes
 }
 
-// right is the validity that Redlock describes.
+// right returns the validity time that Redlock prescribes.
 func right(ttl, elapsed time.Duration) time.Duration { return ttl - elapsed - drift(ttl) }
 
-// untold is a lock that does not tell until when it is held.
+// untold is a lock that does not tell its holder the end of the lease.
 func untold(subject locktest.Subject) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := subject(c)

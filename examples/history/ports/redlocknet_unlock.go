@@ -24,8 +24,8 @@ var redlocknetUnlock = bug.Bug{
 	After:    on(func(rdb *redis.Client) lock { return keptAlive(rdb, true) }),
 }
 
-// keptAlive extends its lease whenever half of it is over. Release stops the extensions; if
-// wait is set, it waits for one that is under way.
+// keptAlive extends its lease whenever half of it is over. Release stops the extensions; if wait is
+// set, it waits for a running extension.
 func keptAlive(rdb *redis.Client, wait bool) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

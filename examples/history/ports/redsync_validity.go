@@ -27,8 +27,8 @@ var redsyncValidity = bug.Bug{
 	After:    extended(true),
 }
 
-// extended is a Redlock whose extension asks all nodes at once, and waits for all. It fails
-// if that took longer than the lease, provided that check is set.
+// extended is a Redlock whose extension asks all nodes at once, and waits for all of them. If check
+// is set, the extension fails when it took longer than the lease.
 func extended(check bool) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		nodes := connect(c)
@@ -50,7 +50,7 @@ func extended(check bool) locktest.Subject {
 	}
 }
 
-// count calls do on all nodes at once, and returns how many said that it was done.
+// count calls do on all nodes at once, and returns the number of calls that succeeded.
 func count(nodes []*redis.Client, do func(*redis.Client) (bool, error)) int {
 	var n atomic.Int32
 	var all sync.WaitGroup

@@ -28,12 +28,12 @@ var retoolsExpire = bug.Bug{
 	Left: true,
 }
 
-// byTimestamp is a lock whose value is the time at which its lease ends, by its owner's
-// clock, as the documentation of SETNX describes it. Whoever finds by its own clock that the
-// lease has ended replaces the value by GETSET. The key expires as well: after the lease,
-// or, if absolute is set, after as many seconds as have passed since 1970.
+// byTimestamp is a lock whose key holds the end of the lease by its owner's clock, as the
+// documentation of SETNX describes it. A client whose own clock says that the lease has ended
+// replaces the value by GETSET. The key also expires. It does so after the lease or, if absolute is
+// set, after as many seconds as have passed from 1970 to the lease's end.
 func byTimestamp(rdb *redis.Client, now func() time.Time, absolute bool) lock {
-	var starts sync.Map // of grants, by token
+	var starts sync.Map // the grants, by token
 	expire := func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		starts.Store(token, grant{now(), ttl})
 		if absolute {
@@ -72,10 +72,10 @@ type grant struct {
 	ttl   time.Duration
 }
 
-// stamp writes a time as a value of a key, which ended reads.
+// stamp writes a time as the value of a key; ended reads it.
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// ended reports whether a lease is over; a missing value was over long ago.
+// ended reports whether a lease is over at the time now. A missing value counts as over.
 func ended(end string, now time.Time) bool {
 	n, _ := strconv.ParseInt(end, 10, 64)
 	return n <= now.UnixNano()

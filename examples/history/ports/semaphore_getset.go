@@ -36,7 +36,7 @@ var semaphoreGetSet = bug.Bug{
 	Left: true,
 }
 
-// expiring is the mend: a key without a TTL whose value says when the lease ends.
+// expiring is the fixed lock: its key has no TTL and holds the end of the lease.
 func expiring(rdb *redis.Client, now func() time.Time) lock {
 	var ends sync.Map // by token
 	return lock{

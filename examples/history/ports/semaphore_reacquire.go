@@ -24,7 +24,7 @@ var semaphoreReacquire = bug.Bug{
 	After:    on(func(rdb *redis.Client) lock { return refreshed(rdb, extendOwn(rdb)) }),
 }
 
-// refreshed has a refresh at each four fifths of a lease.
+// refreshed is a lock that refreshes its lease after each four fifths of it.
 func refreshed(rdb *redis.Client, refresh func(context.Context, string, string, time.Duration) (bool, error)) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

@@ -40,7 +40,8 @@ var servicestackGetSet = bug.Bug{
 	Left: true,
 }
 
-// takenOver is a lock whose value is the time at which its lease ends. Dispose deletes it.
+// takenOver is a lock whose key holds the end of the lease. Its release, Dispose, deletes the key,
+// whoever owns it.
 func takenOver(rdb *redis.Client, now func() time.Time, replace func(ctx context.Context, tx *redis.Tx, key, old, end string) (bool, error)) lock {
 	return lock{
 		acquire: func(ctx context.Context, key, _ string, ttl time.Duration) (got bool, err error) {

@@ -27,8 +27,8 @@ var yiiredisExpired = bug.Bug{
 	Left: true,
 }
 
-// arMutex is a lock whose value is the time at which its lease ends. An expired value is
-// replaced by GETSET if replace is set.
+// arMutex is a lock whose key holds the end of the lease. If replace is set, a client replaces an
+// expired value by GETSET.
 func arMutex(rdb *redis.Client, now func() time.Time, replace bool) lock {
 	var ends sync.Map // by token
 	return lock{

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// bugs has each bug of redsync by the version that had it, as the test is built with it
-// (go test -modfile=v4.0.3.mod).
+// bugs has each bug of redsync by the version with the bug. The test is built with such a version,
+// as in go test -modfile=v4.0.3.mod.
 var bugs = map[string]bug.Bug{
 	"v4.0.3": {
 		Name:     "redsync-extend-always",
@@ -43,12 +43,13 @@ var bugs = map[string]bug.Bug{
 		Options:  locktest.Options{Nodes: 5},
 		Command:  "cd redsync && go test -v -modfile=v4.12.0.mod .",
 		Fault:    "lost-reply", Flaw: "exclusion by race",
-		// Under eviction an attempt that a partition delays leaves keys, which counts as no limit.
+		// Under eviction, an attempt that a partition delays leaves keys behind; this does not
+		// count as a limit.
 		Left: true,
 	},
 }
 
-// mended has the version that mended each bug, by the version that had it.
+// mended has the version with the bug, by the version that fixed it.
 var mended = map[string]string{"v4.0.4": "v4.0.3", "v4.12.1": "v4.12.0"}
 
 func TestHistory(t *testing.T) {
@@ -67,8 +68,8 @@ func TestHistory(t *testing.T) {
 	t.Run(b.Name+"/before", func(t *testing.T) { b.Print(b.Found(t)) })
 }
 
-// version returns the version of redsync that the test was built with, from the path of its
-// source: a test has no other record of it.
+// version returns the version of redsync that the test was built with. It reads the path of
+// redsync's source, because a test has no other record of the version.
 func version(t *testing.T) string {
 	f := runtime.FuncForPC(reflect.ValueOf(redsync.New).Pointer())
 	file, _ := f.FileLine(f.Entry())
@@ -107,8 +108,8 @@ func subject(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// result translates the library's results. Without an error, the majority did not have the
-// lock any more.
+// result translates the library's results. False without an error means that the majority no longer
+// had the lock.
 func result(ok bool, err error) error {
 	if err == nil && !ok {
 		return locktest.ErrNotHeld

@@ -1,5 +1,5 @@
-// Command reader fails unless locktest.Check leaves crypto/rand.Reader as it was. A test cannot
-// see this: in test binaries Check replaces the Reader in another way.
+// Command reader fails unless locktest.Check restores crypto/rand.Reader. A test cannot check this,
+// because in test binaries Check replaces the Reader in another way.
 package main
 
 import (
@@ -57,8 +57,9 @@ func check(ctx context.Context, begun func()) error {
 	subject := func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{
 			Addr: c.Addrs[0], Dialer: c.Dial,
-			// In the other modes, Close during a handshake waits for a mutex, for which a bubble
-			// does not advance its clock: a Check that is cancelled then would never return.
+			// In the other modes, Close waits during a handshake for a mutex. A bubble's clock
+			// stands still meanwhile, so a Check that is cancelled during a handshake would never
+			// return.
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 		c.Cleanup(func() { _ = rdb.Close() })

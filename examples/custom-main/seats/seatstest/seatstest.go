@@ -1,5 +1,5 @@
-// Package seatstest adapts package seats to Lockstorm: one adapter for go test and for the
-// command line.
+// Package seatstest adapts package seats to Lockstorm: go test and the command line share one
+// adapter.
 package seatstest
 
 import (

@@ -1,5 +1,5 @@
-// Package bug tests that Lockstorm finds a bug that a public project had and mended: in the
-// version that had it, and not in the version that mended it.
+// Package bug tests that Lockstorm finds a fixed bug of a public project in the version that had
+// the bug, and no longer finds it in the version that fixed it.
 package bug
 
 import (
@@ -15,31 +15,31 @@ import (
 
 // Bug is a fixed bug of a public project.
 type Bug struct {
-	Name     string // of the test: "redis-py-watch"
+	Name     string // the test's name: "redis-py-watch"
 	Title    string // the link's text: "redis/redis-py #1031"
-	Link     string // where it was reported or mended
-	Mended   string // the commit or version that mended it
-	Language string // of the project
+	Link     string // the address of the report or of the fix
+	Mended   string // the commit or version with the fix
+	Language string // the project's language
 	Story    string // what went wrong, in a sentence or two
-	Command  string // that finds the bug again, below examples/history; "" = as for the ports
+	Command  string // finds the bug again, run in examples/history; "" = the command for the ports
 
-	// Options say what the lock needs or promises: the number of nodes, that it renews its
-	// leases, that it reads the wall clock. All else is left at its default.
+	// Options say what the lock needs or promises: the number of nodes, that it renews its leases,
+	// that it reads the wall clock. All other options keep their defaults.
 	Options       locktest.Options
 	Before, After locktest.Subject
 
-	// Flaw is the violation that shows the bug, as in "exclusion by foreign-delete". Fault
-	// is the fault under which it shows. Both are empty for a bug that is not found.
+	// Flaw is the violation that shows the bug, as in "exclusion by foreign-delete". Fault is the
+	// fault under which the bug shows. Both are empty for a bug that is not found.
 	Fault, Flaw string
-	// Left: the mended version had other bugs. Otherwise it must have none.
+	// Left: the fixed version still had other bugs. Without Left it must have no bug.
 	Left bool
 }
 
-// whole runs all faults, as for a lock that nobody has tested yet. Without it only the fault
+// whole runs all faults, as for a lock that nobody has tested yet. Without whole, only the fault
 // that showed the bug runs.
 var whole = flag.Bool("whole", false, "run all faults, and not just the one that showed the bug")
 
-// Test finds the bug before it was mended, and not after.
+// Test finds the bug before the fix, and not after.
 func (b Bug) Test(t *testing.T) {
 	var row string
 	var left []string
@@ -50,8 +50,8 @@ func (b Bug) Test(t *testing.T) {
 	}
 }
 
-// Found fails the test unless Before has the bug, and returns the measured columns of the
-// table in README.md: trials until it was found, seconds of all trials, fault, flaw.
+// Found fails the test unless Before has the bug. It returns the measured columns of the table in
+// README.md: trials until the bug was found, seconds of all trials, fault, flaw.
 func (b Bug) Found(t *testing.T) string {
 	r, trials := b.check(t, b.Before), 0
 	for _, f := range r.Faults {
@@ -65,8 +65,8 @@ func (b Bug) Found(t *testing.T) string {
 	return ""
 }
 
-// Gone fails the test if After has the bug. Unless Left is set, it also fails the test if
-// After has other bugs. It returns all bugs of After.
+// Gone fails the test if After has the bug. Unless Left is set, it also fails the test if After has
+// other bugs. It returns all bugs of After.
 func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
@@ -80,8 +80,8 @@ func (b Bug) Gone(t *testing.T) (left []string) {
 	return slices.Compact(left)
 }
 
-// Missed fails the test if Before shows a flaw that After does not show: then the bug is
-// found after all, and belongs in the table of found ones.
+// Missed fails the test if Before shows a flaw that After does not show. Such a bug is found after
+// all and belongs in the table of found bugs.
 func (b Bug) Missed(t *testing.T) {
 	if !*whole {
 		t.Skip("only all faults show that a bug is not found: go test -whole")
@@ -99,7 +99,7 @@ func (b Bug) Missed(t *testing.T) {
 	}
 }
 
-// flaws returns what a fault showed that is no limit of any lease.
+// flaws returns the violations under a fault that are not limits of any lease.
 func flaws(f locktest.FaultResult) (texts []string) {
 	if f.Violation != nil {
 		for _, flaw := range f.Violation.Flaws {
