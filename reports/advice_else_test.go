@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Every condition of an answer says what to take where it is not sure, as far as a pick needs it
-// less.
+// Every condition of an answer names alternatives, if a pick needs the condition under fewer
+// faults.
 func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 	shows := func(lock, cause string, faults ...string) (cells []campaign.Cell) {
 		for _, fault := range faults {
