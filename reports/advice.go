@@ -54,7 +54,7 @@ type brokenAssumption struct {
 	// Faults are the faults under which the assumption broke, in the order of the matrix. If Seen
 	// is false, they are the faults under which the recipe declares that it breaks.
 	Faults []string
-	Seen   bool // whether it broke in this campaign
+	Seen   bool // whether the assumption broke in this campaign
 	// Undisturbed: the assumption broke in trials without a fault, and Faults[0] is their name.
 	Undisturbed bool
 	rank        int // of the oracle with the most direct harm

@@ -21,7 +21,7 @@ type condition struct {
 type alternative struct {
 	Places []int // the conditions' indices, from 0
 	Picks  []locks.Pick
-	// Only are the faults that break the conditions and the picks, too.
+	// Only lists the faults under which both the conditions and the picks fail.
 	Only []string
 	// Independent: the picks need independent nodes, but the recipe itself does not.
 	Independent bool

@@ -50,7 +50,7 @@ func boundedPage(limit int, sections []boundedSection) string {
 	return b.String()
 }
 
-// write writes the section in at most most bytes, which must be at least s.least().
+// write writes the section. most is the maximum number of bytes, at least s.least().
 func (s boundedSection) write(b *strings.Builder, most int) {
 	room := most - s.least()
 	short := 0 // bytes of the short forms of the remaining items

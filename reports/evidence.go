@@ -30,7 +30,7 @@ type pageData struct {
 	Entries   []string          `json:"entries"` // the commands around the violation
 	Stored    []string          `json:"stored"`  // pieces that need the campaign's folder
 	Plots     []string          `json:"plots"`
-	// Notes are about the cells without a violation. Their keys are the cells' IDs.
+	// Notes has the notes about cells without a violation, by the cells' IDs.
 	Notes map[string]string `json:"notes"`
 	// Key has what all timelines share. Faults has the faults' colours in timelines.
 	Key    timeline.Key      `json:"key"`
@@ -51,7 +51,7 @@ type evidence struct {
 // sharedText is a text that several stories share. ID is the ID of its element in the page.
 type sharedText struct {
 	ID, Text string
-	Count    int // of the stories
+	Count    int // number of stories
 }
 
 // share returns the shared text, after counting one more story that has it.

@@ -36,10 +36,10 @@ const renewalWords = "Renewal keeps the lease of a holder that is slow, and just
 	"The left columns count the trials with a violation, of those whose holders worked for that long (trials that nobody could judge are left out); the right ones those with a violation, " +
 	"and those after which nobody ever got in again, of the trials whose holder hung."
 
-// share counts n of so many trials.
+// share counts trials: n out of a total.
 type share struct{ n, of int }
 
-// and returns the share with one more trial.
+// and returns the share with one more trial in the total; if counts is set, also in n.
 func (s share) and(counts bool) share {
 	s.of++
 	if counts {

@@ -50,7 +50,8 @@ func storeOf(v view) string {
 	return "DIR"
 }
 
-// clip cuts a text to at most most bytes. A text that was cut ends with a mark.
+// clip cuts a text that is too long. The result has at most the given number of bytes; after a
+// cut it ends with a mark.
 func clip(s string, most int) string {
 	const cut = " … (cut)"
 	if len(s) <= most {

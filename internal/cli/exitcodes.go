@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// exitCode is an exit code of a command, or several, with the meaning.
+// exitCode is one or several exit codes of a command, with their meaning.
 type exitCode struct{ code, meaning string }
 
 // first returns the first code as a number: the sort key.

@@ -17,7 +17,7 @@ import (
 const (
 	mostAnnotations = 10
 	mostSummaryRows = 50
-	mostCellBytes   = 1000 // the longest text in a row of the summary
+	mostCellBytes   = 1000 // maximum length of a text in a row of the summary
 )
 
 // annotation is a message that GitHub shows beside a run.

@@ -118,7 +118,7 @@ func (p *program) until(t *testing.T, so func() bool) {
 	}
 }
 
-// processes returns the children of a process whose command lines contain what.
+// processes returns those children of a process whose command lines contain the text.
 func processes(t *testing.T, parent int, what string) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -344,8 +344,8 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 // go-redis waits 3 s and sends a command up to four times.
 const ownPatience = 12 * time.Second
 
-// impatientLease prints a note if an undeclared lease-outlived flaw may only be due to the
-// campaign's lease time: it is shorter than the lock's client waits for one reply.
+// impatientLease prints a note if the lease time may explain an undeclared lease-outlived flaw: the
+// lock's client may wait for one reply longer than the campaign's lease lasts.
 func (a *app) impatientLease(w io.Writer, s campaign.Stored) {
 	c := s.Info.Config
 	if c.TTL == 0 || c.TTL >= ownPatience || c.CommandTimeout > 0 {

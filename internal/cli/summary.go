@@ -32,7 +32,7 @@ func throughput(s campaign.Stored) []string {
 	return lines
 }
 
-// repeated returns the end of a line: whether repeated trials had the same history.
+// repeated says whether repeated trials had the same history. The text is the end of a line.
 func repeated(s campaign.Stored) string {
 	var varying []string
 	for _, v := range s.Info.Varying {

@@ -35,10 +35,10 @@ type clues struct {
 	twoPrimaries                             bool // different primaries granted the holds in the harm
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
-	waited                                   bool // a holder's commands show that replicas acknowledged its key before one was promoted
+	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
 	counted                                  bool // a re-entrant lock counted a command twice that its client had sent again after a lost reply
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
-	severed                                  bool // from some command of a holder until the harm began, a fault kept its commands from a node
+	severed                                  bool // until the harm began, a fault kept a holder's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
 	unfenced                                 bool // whether a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended

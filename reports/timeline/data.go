@@ -42,7 +42,7 @@ func Data(f story.Focus) (json.RawMessage, error) {
 
 // Key is the data that all timelines of a page share.
 type Key struct {
-	Samples []Sample `json:"samples"` // the entry at the numbers in sceneData.Legend
+	Samples []Sample `json:"samples"` // sceneData.Legend has indices into it
 	// Inks are the clients' colours: client n has the colour at n modulo the number of inks. On
 	// are the colours of text on these inks.
 	Inks []string `json:"inks"`

@@ -79,8 +79,8 @@ func endOfFinding(x story.Finding, f story.Focus) time.Duration {
 
 func overlaps(from, to, a, b time.Duration) bool { return from <= b && to >= a }
 
-// stack puts bars on lanes so that none overlap and each has room for its label. It uses at most
-// most lanes and omits the bars that would need more.
+// stack puts bars on lanes so that none overlap and each has room for its label. most is the
+// maximum number of lanes; bars that would need more lanes are omitted.
 func stack(bars []bar, kind laneKind, label string, most int, room time.Duration) []lane {
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
 	var lanes []lane

@@ -65,7 +65,7 @@ const (
 	barHold                    // a believed hold
 	barRead                    // a believed hold of a reader
 	barGone                    // a believed hold whose key is gone
-	barAttempt                 // an operation under way
+	barAttempt                 // an operation in progress
 	barBusy                    // an attempt that was refused
 	barUnknown                 // an operation that may or may not have happened
 	barKey                     // a key carrying a client's claim

@@ -17,7 +17,8 @@ type Window struct {
 	Open           bool // whether no entry closes the window
 }
 
-// Over reports whether the window opened before began, and closed no later than 1 ms after began.
+// Over reports whether the window opened before the given instant, and closed at most 1 ms after
+// that instant.
 func (w Window) Over(began time.Duration) bool {
 	return w.From < began && w.To <= began+time.Millisecond
 }

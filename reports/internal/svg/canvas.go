@@ -45,7 +45,7 @@ func (p *Canvas) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
 	p.Stroke(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// Hatch fills the rectangle with slanted lines that are step points apart.
+// Hatch fills the rectangle with slanted lines. step is the distance between lines, in points.
 func (p *Canvas) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	if x1 <= x0 || y1 <= y0 {
 		return
