@@ -47,7 +47,8 @@ type advice struct {
 	Unstruck bool
 }
 
-// brokenAssumption is an assumption of a recipe that broke or that the recipe declares to break.
+// brokenAssumption is an assumption of a recipe. It broke in this campaign, or the recipe declares
+// that it breaks.
 type brokenAssumption struct {
 	Cause checker.Cause
 	Kind  locks.Kind // "" = the recipe does not declare it
@@ -100,7 +101,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	return a
 }
 
-// count adds a cell to the counts of what was judged.
+// count adds a cell to Trials, Faults and Undecided.
 func (a *advice) count(c campaign.Cell) {
 	a.Trials += c.Exercised
 	if c.Exercised > 0 {

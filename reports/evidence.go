@@ -54,7 +54,7 @@ type sharedText struct {
 	Count    int // number of stories
 }
 
-// share returns the shared text, after counting one more story that has it.
+// share counts one more story with the text, and returns the shared text.
 func (e *evidence) share(text string) sharedText {
 	if e.index == nil {
 		e.index = map[string]int{}

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// meanings explain the symbols of a matrix, worst first. An entry about numbers has the symbol in
-// its meaning.
+// meanings explain the symbols of a matrix, worst first. Only the symbol "0/" is part of its
+// meaning; the legend writes any other symbol before the meaning.
 var meanings = []struct{ symbol, meaning string }{
 	{undeclaredWord, "violated: undeclared"},
 	{"BUG", "violated: the recipe breaks its own promise"},

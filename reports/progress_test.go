@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// measuredTrial returns a trial of the cell of a under delay, with progress p.
+// measuredTrial returns a trial of lock a under the fault delay, with progress p.
 func measuredTrial(p progress.Measures, hits int) trial.Result {
 	return trial.Result{Spec: trial.Spec{Lock: "a", Fault: "delay", Plan: nemesis.Plan{{}}}, Hits: hits, Progress: &p}
 }

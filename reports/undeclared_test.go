@@ -55,7 +55,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 }
 
 // The cell's verdict is a declared bug. Another trial shows an undeclared flaw, and the pages tell
-// that trial.
+// the story of that trial.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 	s, bug := alsoRenewal(t), recordedSample(t, "foreign-delete")
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault

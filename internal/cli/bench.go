@@ -31,7 +31,7 @@ type benchFlags struct {
 // release.
 const baseline = "set-nx-px"
 
-// benched are bench's default locks, except those that this program has no recipe of.
+// benched are bench's default locks. bench omits those without a recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
 // The numbers of trials for each lock: as many with a crash as with a frozen node.
@@ -96,7 +96,7 @@ Redis all figures are of this machine and this moment.`,
 	return cmd
 }
 
-// here returns those of the ids that this program has recipes of.
+// here returns the ids that have a recipe in this program.
 func here(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, ok := locks.ByID(id)

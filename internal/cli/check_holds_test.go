@@ -83,7 +83,7 @@ func TestCheckOfApplicationsLogs(t *testing.T) {
 	}
 }
 
-// If a log of holds lacks both flags, one error asks for both.
+// If both flags that a log of holds needs are missing, one error asks for both.
 func TestALogAsksForAllItLacksInOneLine(t *testing.T) {
 	code, stdout, stderr := lockstorm(t, "check", file(t, "h.csv", holdsCSV))
 	if code != campaign.ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 ||

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCheckSaysWhatVouchesForTheFiles: check says this in one line of text, and as a value in
-// JSON.
+// TestCheckSaysWhatVouchesForTheFiles: check names the standing of the files in one line of text,
+// and as a value in JSON.
 func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -36,8 +36,8 @@ func (x comparison) same() bool {
 	return x.renamed || x.expected != "" && strings.HasPrefix(x.got, x.expected)
 }
 
-// beside compares the replayed history with the stored one, entry by entry. It does nothing if
-// their hashes agree, if they are not comparable, or if the stored files have changed.
+// beside compares the replayed history with the stored one, entry by entry. It does nothing if the
+// hashes agree, if the histories are not comparable, or if the stored files have changed.
 func (x *comparison) beside(folder string, replayed history.Evidence) {
 	if !x.comparable || x.expected == "" || x.same() || x.differs != nil {
 		return

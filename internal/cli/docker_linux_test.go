@@ -23,7 +23,7 @@ import (
 // engineSocket is the socket on which the Docker engine of these tests listens.
 const engineSocket = "/var/run/docker.sock"
 
-// wire is a connection between a program and the Docker engine that can be cut and repaired.
+// wire is a connection between a program and the Docker engine. A test can cut and repair it.
 // Stopping the engine itself is not possible, because others use it too.
 type wire struct {
 	path string

@@ -289,8 +289,8 @@ func under(must, may []string) string {
 	return text
 }
 
-// plainTable returns a table style without borders, only with a line below the header. It reads
-// the same on a terminal and in a pipe.
+// plainTable returns a table without borders; its only line is below the header. It reads the same
+// on a terminal and in a pipe.
 func plainTable(columns ...string) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

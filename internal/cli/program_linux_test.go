@@ -83,7 +83,7 @@ func (p *program) folder(fault string, n int) string {
 	return filepath.Join(p.store, campaign.Latest, "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n))
 }
 
-// underWay waits until the stored history of trial n of a fault has some length.
+// underWay waits until trial n of a fault has stored some history.
 func (p *program) underWay(t *testing.T, fault string, n int) {
 	t.Helper()
 	const enough = 4 << 10
@@ -153,7 +153,7 @@ func lookAt(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// awaitDeath waits until processes are dead that are not children of this process.
+// awaitDeath waits for the death of processes that are not children of this process.
 func awaitDeath(t *testing.T, pids []int) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

@@ -18,8 +18,8 @@ import (
 
 const recipesFile = "../../docs/recipes.md"
 
-// declared identifies a flaw in docs/recipes.md. The faults belong to it: under other faults, the
-// flaw may have another history.
+// declared identifies a flaw in docs/recipes.md. under is part of the identity, because a flaw may
+// come about differently under other faults.
 type declared struct{ lock, oracle, cause, under string }
 
 func declaredBy(lock string, f locks.Flaw) declared {

@@ -77,8 +77,8 @@ const (
 	consentFlag = "yes-really" // the user's consent to actions that might harm a server
 )
 
-// settle fixes the flags whose defaults come from this machine's environment, because a replay
-// elsewhere may have another environment.
+// settle writes a default from this machine's environment into the flags, because a replay on
+// another machine may have another environment.
 func settle(flags *pflag.FlagSet, testbed string) {
 	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
 		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))

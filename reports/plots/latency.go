@@ -35,8 +35,8 @@ func Summarize(samples map[string][]time.Duration) []Latency {
 	return out
 }
 
-// Merge returns the stored latencies, and those of now for locks that have no stored one. Stored
-// latencies win because they include trials whose histories were not kept.
+// Merge returns the stored latencies and, for locks without a stored latency, the latencies in
+// now. Stored latencies win because they include trials whose histories were not kept.
 func Merge(stored, now []Latency) []Latency {
 	out := slices.Clone(stored)
 	for _, l := range now {

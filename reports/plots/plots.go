@@ -36,7 +36,7 @@ func (c Campaign) ttl() time.Duration {
 
 // campaignPlot is a kind of picture of a whole campaign.
 type campaignPlot struct {
-	Name, Title string // Name is the name of its files, without the extension
+	Name, Title string // Name is the name of the picture's files, without the extension
 	// Draw returns nil if the campaign has nothing to show.
 	Draw func(c Campaign) *svg.Picture
 	// Table returns the figures behind the picture, with a header row; nil = the page shows them.

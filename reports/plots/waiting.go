@@ -20,7 +20,7 @@ import (
 const (
 	waitRow   = 34           // height of a recipe's row
 	waitWidth = waitBins + 4 // width of a column in tenths of a lease time, including the gap after it
-	waitNamed = 3            // the most omitted recipes that are named
+	waitNamed = 3            // maximum number of omitted recipes that are named
 	waitMost  = 3 * progress.WaitingTick
 )
 
@@ -33,8 +33,8 @@ var (
 // waitingNeeds says what the campaign lacks if there is no plot of waiting.
 var waitingNeeds = fmt.Sprintf("No recipe has %d trials in which clients waited around faults of one kind.", leastWaiting)
 
-// plotWaiting draws how long clients still waited, over the time since the fault struck. It has a
-// row for each recipe and a column for each kind of fault.
+// plotWaiting draws how much longer clients waited for the lock, against the time since the fault
+// struck. It has a row for each recipe and a column for each kind of fault.
 func plotWaiting(c Campaign) *svg.Picture {
 	all := waves(c)
 	recipes, _ := cell.Axes(c.Matrix)
@@ -148,8 +148,8 @@ func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.L
 	}
 }
 
-// line draws the course of a percentile. Where the percentile is "never", it draws a bar at the
-// top, thick points high.
+// line draws the course of a percentile. Where the percentile is "never", it draws a bar of height
+// thick at the top.
 func (w *wave) line(n svg.Canvas, x func(tenth int) vg.Length, y func(tenths int) vg.Length, share float64, ink color.NRGBA, thick vg.Length) {
 	var points []vg.Point
 	ends := func() {

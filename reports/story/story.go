@@ -35,7 +35,7 @@ type Step struct {
 	Text string
 	// Weight decides what is omitted: a long story drops its lightest steps first.
 	Weight int
-	// Group: the step concerns a server. Such steps within 5 ms become one.
+	// Group: the step concerns a server. Such steps less than 5 ms apart become one.
 	Group bool
 }
 
@@ -95,7 +95,7 @@ func (t *teller) lastStrike(at time.Duration) time.Duration {
 	return at
 }
 
-// joined merges successive steps that are about servers and within 5 ms.
+// joined merges successive steps about servers that are less than 5 ms apart.
 func joined(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {

@@ -95,8 +95,8 @@ func lossOf(g *keyspace.Grant, f story.Focus) time.Duration {
 	return checker.Never
 }
 
-// lifeOf returns until when a key carried a grant. Readers share a key: when another reader's
-// grant follows, the key carries both until the later grant ends.
+// lifeOf returns until when a key carried a grant. A later grant of the same client continues the
+// grant. So does a later reader's grant after a reader's, because readers share a key.
 func lifeOf(g *keyspace.Grant) time.Duration {
 	for g.Over != nil && (g.Over.Client == g.Client || g.Mode == history.Read && g.Over.Mode == history.Read) {
 		g = g.Over

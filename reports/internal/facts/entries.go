@@ -36,7 +36,7 @@ func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	return history.Command{}, false
 }
 
-// InvokedAt returns when the operation was invoked that op invokes or completes.
+// InvokedAt returns the invocation time of the operation that op invokes or completes.
 func InvokedAt(ops []history.Op, op history.Op) time.Duration {
 	if op.Type == history.Invoke {
 		return op.Time

@@ -47,7 +47,7 @@ type Span struct {
 	Node, Key string
 	Owner     int
 	From, To  time.Duration
-	End       Kind // how it ended; "" = not before the trial's end; Set = the next claim replaced it
+	End       Kind // how the span ended; "" = not before the trial's end; Set = the next claim replaced it
 	Forever   bool // the key had no TTL when the span ended
 }
 

@@ -10,8 +10,8 @@ import (
 
 var numbered = regexp.MustCompile(`<g transform="translate\((\d+), 0\)"\s*>`)
 
-// Titled gives the group that Canvas.Group drew with number n the title titles[n]. Browsers show a
-// title while the pointer is on the group. Without Titled, the groups are drawn at wrong places.
+// Titled gives each group of Canvas.Group its title: group n gets titles[n]. Browsers show a title
+// while the pointer is on the group. Without Titled, the groups are drawn at wrong places.
 func Titled(picture []byte, titles []string) []byte {
 	return numbered.ReplaceAllFunc(picture, func(open []byte) []byte {
 		n, err := strconv.Atoi(string(numbered.FindSubmatch(open)[1]))
