@@ -1,11 +1,12 @@
-# `make help` lists the targets. Two do everything: `make run` and `make test`.
+# `make help` lists the targets. The two most comprehensive are `make run` and `make test`.
 
 GO       ?= go
 BIN      := bin/lockstorm
-# What makes a node's clock jump is preloaded into redis-server: C, for Linux.
+# A shim that makes a node's clock jump. It is preloaded into redis-server; it is written in C,
+# for Linux.
 SHIM     := bin/lockstorm-clockshim.so
 STORE    ?= store
-# More flags for lockstorm run, as in: make run RUN='--locks set-nx-px --faults failover'
+# More flags for lockstorm run, such as: make run RUN='--locks set-nx-px --faults failover'
 RUN      ?=
 PACKAGES := ./...
 
@@ -50,8 +51,8 @@ test-chaos: setup build ## what the simulation finds has to show on real Redis t
 bench: ## speed of the parts, and of the simulation
 	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
 
-# Exit code 2 says that some cells are undecided, which the report tells: on a
-# busy machine that is no reason for make to fail.
+# Exit code 2 says that some cells are undecided; the report names them. On a busy machine that is
+# no reason for make to fail.
 run: build ## compare every recipe under every fault in the simulation; says where the report is
 	$(BIN) run --store $(STORE) $(RUN) || [ $$? -eq 2 ]
 

@@ -24,45 +24,45 @@ const (
 	doNotUse
 )
 
-// advice is the answer for one recipe, with its reasons as data. Words makes a sentence of
-// it.
+// advice is the answer for one recipe with its reasons, as data. Words turns it into a sentence.
 type advice struct {
 	Answer answer
-	// Broken are the assumptions on which the answer rests: of a recipe not to be used,
-	// those that make it so; else those that its user has to make sure of. The first
-	// decides.
+	// Broken are the assumptions behind the answer, the gravest first; the first one decides. For
+	// "do not use" they are the reason; otherwise they are the conditions that the user must
+	// ensure.
 	Broken []brokenAssumption
 	// Fenced: the recipe relies on a resource that refuses older fencing tokens.
 	Fenced bool
-	// Reentrant: an owner enters the lock again, which no recipe in Instead allows.
+	// Reentrant: the recipe lets an owner acquire the lock again. No recipe in Instead does.
 	Reentrant bool
-	// Instead are the recipes to take instead; where the answer is "use it only if", those
-	// that do not need the first condition.
+	// Instead are the recommended alternatives. For "use it only if", they do not depend on the
+	// first condition.
 	Instead []locks.Pick
-	// Else are the recipes to take where a condition is not sure, the first one or another.
+	// Else are the alternatives for single conditions that the user cannot ensure.
 	Else []alternative
-	// Trials and Faults count what was judged: decided trials, and faults that have some.
-	// Undecided counts the cells in which the evidence did not decide.
+	// Trials counts the decided trials, Faults the faults with a decided trial, and Undecided the
+	// undecided cells.
 	Trials, Faults, Undecided int
-	// Unstruck: the campaign has faults, and none of their trials decided anything yet.
+	// Unstruck: the campaign has faults, but no trial with a fault was decided yet.
 	Unstruck bool
 }
 
-// brokenAssumption is an assumption of a recipe that did not hold.
+// brokenAssumption is an assumption of a recipe. It broke in this campaign, or the recipe declares
+// that it breaks.
 type brokenAssumption struct {
 	Cause checker.Cause
 	Kind  locks.Kind // "" = the recipe does not declare it
-	// Faults are those under which it broke, in the order of the matrix; if Seen is false,
-	// those under which the recipe declares that it breaks.
+	// Faults are the faults under which the assumption broke, in the order of the matrix. If Seen
+	// is false, they are the faults under which the recipe declares that it breaks.
 	Faults []string
-	Seen   bool // in this campaign
-	// Undisturbed: it broke in trials without a fault, and Faults[0] names these.
+	Seen   bool // whether the assumption broke in this campaign
+	// Undisturbed: the assumption broke in trials without a fault, and Faults[0] is their name.
 	Undisturbed bool
-	rank        int // of the oracle that shows the most direct harm
+	rank        int // of the oracle with the most direct harm
 }
 
-// advise derives the answer for a recipe from the verdicts and from what the recipe
-// declares and claims. faults are the matrix's, in order.
+// advise derives the answer for a recipe from the verdicts and from what the recipe declares and
+// claims. faults are the matrix's faults, in order.
 func (r result) advise(recipe string, faults []string) advice {
 	known, _ := r.Glossary.recipe(recipe)
 	var claims history.Claims
@@ -101,7 +101,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	return a
 }
 
-// count adds a cell to what was judged.
+// count adds a cell to Trials, Faults and Undecided.
 func (a *advice) count(c campaign.Cell) {
 	a.Trials += c.Exercised
 	if c.Exercised > 0 {
@@ -112,7 +112,7 @@ func (a *advice) count(c campaign.Cell) {
 	}
 }
 
-// decide sets the answer. all is sorted, worst first.
+// decide sets the answer. all is sorted, the gravest first.
 func (a *advice) decide(all []brokenAssumption) {
 	isLimit := func(b brokenAssumption) bool { return b.Kind == locks.Limit }
 	bugs := slices.DeleteFunc(slices.Clone(all), isLimit)
@@ -126,7 +126,7 @@ func (a *advice) decide(all []brokenAssumption) {
 	}
 }
 
-// insteadOf returns the recipes to take instead of one.
+// insteadOf returns the recipes to recommend instead of known.
 func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick {
 	if a.Answer == doNotUse || a.Answer == useOnlyIf && a.Fenced {
 		return locks.PicksLike(known.ID, claims, known.Topology)
@@ -140,9 +140,9 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	})
 }
 
-// matters reports whether a flaw bears on the choice of a lock with these claims. A wait that
-// ends is the price of every lease. That two clients believe that they hold a lock is
-// harmless if the resource refuses the older fencing token.
+// matters reports whether a flaw matters in choosing a lock with these claims. A block that ends
+// is the price of every lease. Two clients that both believe they hold the lock do no harm if the
+// resource refuses the older fencing token.
 func matters(claims history.Claims, oracle string, kind locks.Kind, forever bool) bool {
 	if kind != locks.Limit {
 		return true
@@ -164,8 +164,8 @@ type brokenList struct {
 	all      []brokenAssumption
 }
 
-// addCell adds what a cell showed. A limit that only a mix of faults shows takes several
-// faults at once, and decides nothing.
+// addCell adds the flaws that a cell showed. It skips a limit that only a mix of faults showed:
+// such a limit takes several faults at once, and decides nothing.
 func (l *brokenList) addCell(c campaign.Cell) {
 	for _, f := range c.Flaws {
 		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {
@@ -175,8 +175,8 @@ func (l *brokenList) addCell(c campaign.Cell) {
 	}
 }
 
-// addDeclared adds a flaw that the recipe declares; but not a limit that may show by chance
-// only, if a fault under which it may was judged here.
+// addDeclared adds a flaw that the recipe declares. It skips a limit that shows only by chance, if
+// trials judged one of the faults that may show it.
 func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
 	cause := checker.Cause(f.Cause)
 	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }
@@ -188,14 +188,14 @@ func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
 			return
 		}
 	}
-	if len(faults) == 0 { // a bug that takes several faults
+	if len(faults) == 0 { // a bug that only several faults together show
 		faults = slices.Concat(f.Faults, f.Also)
 	}
 	l.add(brokenAssumption{Cause: cause, Kind: f.Kind, Faults: faults, rank: checker.OracleNamed(f.Oracle).Rank})
 }
 
-// add adds an assumption, or its faults to the same assumption. What was seen replaces what
-// is only declared.
+// add adds an assumption, or adds its faults to the same assumption. A declared assumption is
+// dropped if the same assumption was seen.
 func (l *brokenList) add(b brokenAssumption) {
 	i := slices.IndexFunc(l.all, func(x brokenAssumption) bool { return x.Cause == b.Cause && x.Kind == b.Kind })
 	switch {
@@ -212,9 +212,9 @@ func (l *brokenList) add(b brokenAssumption) {
 	}
 }
 
-// sorted returns the assumptions: what is not declared, bugs, limits; of a kind first those
-// that were seen, and under the most ordinary fault, which stands first in the matrix; of a
-// fault by the harm.
+// sorted returns the assumptions in order: undeclared ones, bugs, limits; then those that were
+// seen; then those that broke under the most ordinary fault, which is the first in the matrix;
+// then the most direct harm.
 func (l *brokenList) sorted() []brokenAssumption {
 	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
 	seen := map[bool]int{true: 0, false: 1}

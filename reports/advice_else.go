@@ -10,20 +10,20 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// condition is one condition of "use it only if", as the sentence names it. Broken is empty for
-// the condition that the resource refuses older fencing tokens.
+// condition is one condition of "use it only if", in the sentence's words. Broken is empty for the
+// condition that the resource refuses older fencing tokens.
 type condition struct {
 	Text   string
 	Broken []brokenAssumption
 }
 
-// alternative says which recipes to take where some conditions are not sure.
+// alternative names recipes to use if the user cannot ensure some conditions.
 type alternative struct {
-	Places []int // of the conditions, from 0
+	Places []int // the conditions' indices, from 0
 	Picks  []locks.Pick
-	// Only are the faults, of those that break the conditions, that break the picks' too.
+	// Only lists the faults under which both the conditions and the picks fail.
 	Only []string
-	// Independent: the picks need independent nodes, which the recipe does not.
+	// Independent: the picks need independent nodes, but the recipe itself does not.
 	Independent bool
 }
 
@@ -46,7 +46,7 @@ func (a advice) conditionList() (all []condition) {
 	return all
 }
 
-// namedConditions is how many conditions the sentence names; it counts the others.
+// namedConditions is how many conditions the sentence names; it only counts the rest.
 func (a advice) namedConditions() int {
 	most := mostAssumptions
 	if a.Fenced {
@@ -55,12 +55,12 @@ func (a advice) namedConditions() int {
 	return min(most, len(a.conditionList()))
 }
 
-// mostStill is the maximum number of faults that may break an alternative, too.
+// mostStill is the maximum number of faults that may break an alternative as well.
 const mostStill = 2
 
-// alternatives returns the recipes to take where a condition is not sure: those that do not need
-// it, else those that need it under the fewest faults. Of the first condition they are Instead,
-// if there are such.
+// alternatives returns recipes for each condition that the user cannot ensure: recipes that do not
+// depend on the condition, or else those that fail under the fewest of its faults. For the first
+// condition they are a.Instead, if there are any.
 func alternatives(known locks.Recipe, claims history.Claims, a advice) (all []alternative) {
 	if a.Answer != useOnlyIf {
 		return nil
@@ -116,7 +116,7 @@ func alternativeTo(known locks.Recipe, claims history.Claims, c condition) alter
 	return best
 }
 
-// promises returns what a pick claims; false if no such recipe is registered.
+// promises returns the claims of a pick; false if its recipe is not registered.
 func promises(p locks.Pick) (history.Claims, bool) {
 	r, ok := locks.ByID(p.ID)
 	if !ok {
@@ -125,13 +125,13 @@ func promises(p locks.Pick) (history.Claims, bool) {
 	return r.Claims(pageLease, pageNodes), true
 }
 
-// likePick reports whether a pick is of a recipe's kind, and another recipe.
+// likePick reports whether a pick is another recipe of the same kind: read-write lock or not.
 func likePick(known locks.Recipe, claims history.Claims, p locks.Pick) bool {
 	promised, ok := promises(p)
 	return ok && p.ID != known.ID && promised.ReadWrite == claims.ReadWrite
 }
 
-// breaks returns the faults of broken assumptions under which a pick declares the same.
+// breaks returns the faults of the broken assumptions under which the pick declares the same flaw.
 func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	other, ok := locks.ByID(p.ID)
 	if !ok {
@@ -153,10 +153,11 @@ func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	return faults
 }
 
-// conditionNumber is how a sentence refers to its i-th condition, counted from 0.
+// conditionNumber returns a sentence's reference to its i-th condition, counted from 0.
 func conditionNumber(i int) string { return fmt.Sprintf("(%d)", i+1) }
 
-// elseWords says what to take where a condition is not sure: the end of a sentence.
+// elseWords names the alternatives to conditions that the user cannot ensure: the end of a
+// sentence.
 func (a advice) elseWords() string {
 	text := ""
 	for _, x := range a.Else {
@@ -177,7 +178,7 @@ func (a advice) elseWords() string {
 		}
 		text += a.reentrantWords()
 		if a.Fenced && slices.Contains(x.Places, 0) {
-			// Of locks without a fencing token, none protects from a holder that is late.
+			// Without a fencing token, no lock protects the resource from a late holder.
 			text += ", if " + checker.LeaseOutlived.Assumption()
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Every condition of an answer says what to take where it is not sure, as far as a pick needs it
-// less.
+// For every condition, an answer names the picks that fail under fewer of the condition's faults,
+// if there are any.
 func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 	shows := func(lock, cause string, faults ...string) (cells []campaign.Cell) {
 		for _, fault := range faults {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// judged returns a cell that decided ten trials and showed these flaws.
+// judged returns a cell with ten decided trials that showed these flaws.
 func judged(lock, fault string, flaws ...trial.Flaw) campaign.Cell {
 	c := sampleCell(lock, fault, 0)
 	c.Verdict, c.Trials, c.Exercised, c.Flaws = trial.Holds, 10, 10, flaws
@@ -131,7 +131,7 @@ func TestAnswersAreSortedBestFirst(t *testing.T) {
 	}
 }
 
-// On paper, recipes stand in one row if their answers differ only in the faults under which they
+// In print, recipes share a row if their answers differ only in the faults under which the recipes
 // failed.
 func TestRecipesWithTheSameAnswerStandTogetherOnPaper(t *testing.T) {
 	no := func(recipe string, cause checker.Cause, seen bool, faults ...string) adviceRow {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// answerWords are the words and the class of each answer. The sentence goes on after them.
+// answerWords has the words and the style class of each answer. A sentence begins with Words.
 var answerWords = map[answer]struct{ Words, Class, Brief string }{
 	useIt:     {"Use it", "holds", "use it"},
 	useOnlyIf: {"Use it only if", "limit", "only if"},
@@ -20,13 +20,14 @@ var answerWords = map[answer]struct{ Words, Class, Brief string }{
 	doNotUse:  {"Do not use it:", "bug", "do not use"},
 }
 
-// undecidedCondition is the condition of an answer that rests on undecided cells alone.
+// undecidedCondition is the only condition of an answer if nothing but undecided cells restrict
+// it.
 const undecidedCondition = "the undecided cells turn out well"
 
-// mostAssumptions is how many assumptions a sentence names.
+// mostAssumptions is the maximum number of assumptions that a sentence names.
 const mostAssumptions = 4
 
-// Label returns the answer's words.
+// Label returns the words with which the answer begins.
 func (a advice) Label() string { return answerWords[a.Answer].Words }
 
 // Brief returns the answer in two or three words, for a row of the matrix.
@@ -35,8 +36,8 @@ func (a advice) Brief() string { return answerWords[a.Answer].Brief }
 // Class returns the answer's class in the page's style sheet.
 func (a advice) Class() string { return answerWords[a.Answer].Class }
 
-// Words returns the sentence after the answer's words, with names in backticks. It never
-// says that a recipe is safe.
+// Words returns the rest of the sentence after Label, with names in backticks. It never says that
+// a recipe is safe.
 func (a advice) Words() string {
 	switch a.Answer {
 	case doNotUse:
@@ -53,7 +54,7 @@ func (a advice) Words() string {
 	return a.conditions() + a.elseWords() + "." + a.undecidedWords()
 }
 
-// conditions lists what the user has to make sure of, with numbers if there are several.
+// conditions lists the conditions that the user must ensure, numbered if there are several.
 func (a advice) conditions() string {
 	list, named := a.conditionList(), a.namedConditions()
 	if len(list) == 0 {
@@ -72,7 +73,7 @@ func (a advice) conditions() string {
 	return strings.Join(all[:len(all)-1], ", ") + ", and " + all[len(all)-1]
 }
 
-// Gist is Words, but does not say under which faults a recipe that is not to be used failed.
+// Gist is like Words, but for "do not use" it omits the faults.
 func (a advice) Gist() string {
 	if a.Answer == doNotUse {
 		return a.refusal("")
@@ -80,8 +81,8 @@ func (a advice) Gist() string {
 	return a.Words()
 }
 
-// refusal says on which assumption a recipe that is not to be used relies; where names the
-// faults, after a space.
+// refusal names the broken assumption behind "do not use". where names the faults and begins with
+// a space, or is "".
 func (a advice) refusal(where string) string {
 	b := a.Broken[0]
 	text, failed := "it assumes that "+b.Cause.Assumption()+", which ", "failed"
@@ -129,7 +130,7 @@ func underWords(b brokenAssumption) string {
 	return text
 }
 
-// takeWords names recipes. Their conditions are the same for all recipes: takenIf.
+// takeWords names recipes, without the conditions under which to use them: see takenIf.
 func takeWords(picks []locks.Pick) string {
 	var all []string
 	for _, p := range picks {
@@ -138,7 +139,8 @@ func takeWords(picks []locks.Pick) string {
 	return strings.Join(all, " or ")
 }
 
-// takenIf returns the recipes that answers name, each once, in the order of locks.Picks.
+// takenIf returns the recommended recipes that have a condition, each once, in the order of
+// locks.Picks.
 func takenIf(rows []adviceRow) []locks.Pick {
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
 		return p.If == "" || !slices.ContainsFunc(rows, func(x adviceRow) bool {
@@ -147,13 +149,13 @@ func takenIf(rows []adviceRow) []locks.Pick {
 	})
 }
 
-// takenPick is a recipe that answers name. Untried: the campaign did not run it.
+// takenPick is a recommended recipe. Untried: the campaign did not run it.
 type takenPick struct {
 	locks.Pick
 	Untried bool
 }
 
-// takenPicks is takenIf, with what the campaign did not run.
+// takenPicks returns takenIf's recipes, and whether the campaign ran them.
 func (r result) takenPicks(rows []adviceRow) (all []takenPick) {
 	for _, p := range takenIf(rows) {
 		ran := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Lock == p.ID })
@@ -162,7 +164,7 @@ func (r result) takenPicks(rows []adviceRow) (all []takenPick) {
 	return all
 }
 
-// taken returns the recipes that the answer names.
+// taken returns the recipes that the answer recommends.
 func (a advice) taken() []locks.Pick {
 	all := slices.Clone(a.Instead)
 	for _, x := range a.Else {
@@ -171,15 +173,15 @@ func (a advice) taken() []locks.Pick {
 	return all
 }
 
-// adviceRow is a recipe's line of the answers.
+// adviceRow is a recipe's row in the list of answers.
 type adviceRow struct {
 	Recipe, Does string
 	Advice       advice
 }
 
-// adviceRows returns the answers for the rows of a matrix, best first; among equal answers,
-// first locks.Picks in their order, then the recipe whose assumptions broke under fewer
-// faults, then the one with the better verdicts.
+// adviceRows returns the answers for the rows of a matrix, best first. Equal answers are ordered
+// by the place in locks.Picks, then by the number of faults that broke assumptions, then by the
+// verdicts.
 func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
 	worst := worstFirst(rows)
 	place := func(x adviceRow) int {
@@ -196,7 +198,8 @@ func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
 	return out
 }
 
-// pickPlace returns a recipe's place in locks.Picks; that of all others is last.
+// pickPlace returns a recipe's place in locks.Picks; a recipe that is not there gets the last
+// place.
 func pickPlace(recipe string) int {
 	picks := locks.Picks()
 	if i := slices.IndexFunc(picks, func(p locks.Pick) bool { return p.ID == recipe }); i >= 0 {
@@ -205,7 +208,7 @@ func pickPlace(recipe string) int {
 	return len(picks)
 }
 
-// broke counts the faults under which an assumption broke here.
+// broke counts the faults under which an assumption broke in this campaign.
 func (a advice) broke() int {
 	faults := map[string]bool{}
 	for _, b := range a.Broken {
@@ -218,14 +221,14 @@ func (a advice) broke() int {
 	return len(faults)
 }
 
-// alike has the recipes whose answers have the same gist.
+// alike groups the recipes whose answers have the same gist.
 type alike struct {
 	Recipes []string
-	Advice  advice // of the first
+	Advice  advice // of the first recipe
 }
 
-// alikeRows puts recipes together whose answers have the same gist, in the order of the first of
-// each.
+// alikeRows groups recipes whose answers have the same gist. The groups stand in the order of
+// their first recipes.
 func alikeRows(rows []adviceRow) (all []alike) {
 	for _, x := range rows {
 		i := slices.IndexFunc(all, func(y alike) bool {
@@ -239,7 +242,7 @@ func alikeRows(rows []adviceRow) (all []alike) {
 	return all
 }
 
-// doesWords says in a line what a recipe does, of its summary.
+// doesWords describes in one line what a recipe does, from its summary.
 func doesWords(summary string) string {
 	if summary == "" {
 		return ""

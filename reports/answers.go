@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 )
 
-// Answers writes in a few lines which locks of a campaign to use: the answers of report.html,
-// recipes with the same answer together. A part of a campaign has none. The error is w's.
+// Answers writes in a few lines which locks of a campaign to use, with the answers of report.html.
+// Recipes with the same answer share a line. It writes nothing for a shard. The error is w's.
 func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 	if c.Matrix.Shard.Part() {
 		return nil
@@ -29,8 +29,8 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 	return err
 }
 
-// NotRun returns the recipes that answers of the campaign name as what to take instead, and that
-// it did not run.
+// NotRun returns the recipes that the campaign's answers recommend as alternatives but that the
+// campaign did not run.
 func NotRun(c campaign.Stored) (names []string) {
 	rows, r := answersOf(c)
 	for _, p := range r.takenPicks(rows) {
@@ -53,19 +53,18 @@ func answersOf(c campaign.Stored) ([]adviceRow, result) {
 	return r.adviceRows(rows, faults), r
 }
 
-// answerLines puts together the recipes with the same answer, of those to be used under
-// conditions the ones with the same first two conditions, and of those not to be used the ones
-// whose deciding flaw was seen. Best first.
+// answerLines groups the recipes by answer, best first. "Use only if" also groups by the first two
+// conditions, and "do not use" by whether this campaign showed the deciding flaw.
 func answerLines(rows []adviceRow) (lines []string) {
 	type class struct {
 		answer answer
-		first  string // conditions
-		unseen bool   // what decides is declared, and this run did not show it
+		first  string // the first two conditions
+		unseen bool   // whether the deciding flaw is only declared: this run did not show it
 	}
 	type recipes struct {
 		class
 		names []string
-		more  bool // conditions than the first two
+		more  bool // whether a recipe has more than two conditions
 	}
 	var all []recipes
 	for _, x := range rows {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The terminal's answers are those of report.html, in a line for each class.
+// The terminal prints the answers of report.html, one line for each class of answers.
 func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
 	outlived := trial.Flaw{Oracle: "resource", Cause: "lease-outlived", Kind: locks.Limit}
 	lost := trial.Flaw{Oracle: "resource", Cause: "server-lost-key", Kind: locks.Limit}

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// busyTrial is as long as a trial of the default length: three clients take turns and are
-// refused meanwhile, and one lease ends during its hold.
+// busyTrial is a trial of the default length: three clients take turns, attempts meanwhile are
+// refused, and one lease ends during its hold.
 func busyTrial(tb testing.TB) sampleTrial {
 	t := reporttest.NewTape(tb)
 	t.Acquire(0, 10, 16)
@@ -45,8 +45,8 @@ func busyTrial(tb testing.TB) sampleTrial {
 	return sampleOf(t.Trial("busy", "set-nx-px", "client-pause", locks.Limit, e, reporttest.Violated("exclusion", f)))
 }
 
-// BenchmarkRender writes the story and the timeline of one violated trial: a campaign's cost
-// for each trial that its report shows.
+// BenchmarkRender writes the story and the timeline of one violated trial. A campaign does that
+// for each trial in its report.
 func BenchmarkRender(b *testing.B) {
 	dir, s := b.TempDir(), busyTrial(b)
 	b.ReportAllocs()
@@ -57,8 +57,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkReport renders the pages of a campaign in which 200 cells are
-// violated, each with one trial to show.
+// BenchmarkReport renders the pages of a campaign with 200 violated cells, each with one trial in
+// the report.
 func BenchmarkReport(b *testing.B) {
 	dir, s := b.TempDir(), busyTrial(b)
 	info := campaign.Info{Command: "lockstorm run", Config: campaign.Config{Trials: 1}}

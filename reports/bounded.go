@@ -2,24 +2,24 @@ package reports
 
 import "strings"
 
-// boundedSection is a part of a page of limited size: a head, and items of which those
-// that find no room are counted.
+// boundedSection is a part of a page of limited size: a head and items. Items that do not fit are
+// counted.
 type boundedSection struct {
 	Head  string
 	Items []boundedItem
-	// Rest says that n items were left out, and where they are.
+	// Rest returns the text that n items were left out, and where to find them.
 	Rest func(n int) string
-	// Most is the maximum number of the section's bytes; 0 = what is left of the page.
+	// Most is the maximum size of the section in bytes; 0 = the rest of the page.
 	Most int
-	// Arrange puts the items that found room into another order; nil = as they are.
+	// Arrange reorders the items that fit; nil = their order stays.
 	Arrange func(texts []string) []string
 }
 
-// boundedItem is an item of a section: Whole, or Short where there is less room; Short = "" if
-// it has only one form.
+// boundedItem is an item of a section. Short is its text if there is no room for Whole; "" = the
+// item has only one form.
 type boundedItem struct{ Whole, Short string }
 
-// least returns the number of bytes that the section needs with no item at all.
+// least returns the number of bytes that the section needs without any item.
 func (s boundedSection) least() int {
 	if len(s.Items) == 0 {
 		return 0
@@ -27,9 +27,9 @@ func (s boundedSection) least() int {
 	return len(s.Head) + len(s.Rest(len(s.Items)))
 }
 
-// boundedPage returns the sections one after the other, without those that have no items. The
-// page has at most limit bytes, unless the least sizes of all sections need more. Each
-// section may use the room that is left, except for the least sizes of those after it.
+// boundedPage joins the sections and omits those without items. The page has at most limit bytes,
+// unless the least sizes of all sections need more. Each section may use the remaining room,
+// except for the least sizes of the sections after it.
 func boundedPage(limit int, sections []boundedSection) string {
 	var b strings.Builder
 	after := 0
@@ -50,10 +50,10 @@ func boundedPage(limit int, sections []boundedSection) string {
 	return b.String()
 }
 
-// write writes the section in at most that many bytes, which must be at least s.least().
+// write writes the section. most is the maximum number of bytes, at least s.least().
 func (s boundedSection) write(b *strings.Builder, most int) {
 	room := most - s.least()
-	short := 0 // bytes of the short forms of the items to come
+	short := 0 // bytes of the short forms of the remaining items
 	for _, x := range s.Items {
 		short += len(x.brief())
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// Bundle writes the directory of a campaign to w, as a zip archive with one folder of that
-// name. Compressed files are in it as they are and also unpacked, since some pages link the one
-// form and some the other. The same directory gives the same bytes; modified is the time of every file.
+// Bundle writes the directory of a campaign to w, as a zip archive with one folder called name.
+// The archive has each compressed file both compressed and unpacked, since pages link to either
+// form. The same directory gives the same bytes; modified is the time of every file.
 func Bundle(w io.Writer, dir, name string, modified time.Time) error {
 	dir, err := filepath.EvalSymlinks(dir) // "latest" is a link
 	if err != nil {
@@ -49,7 +49,7 @@ func Bundle(w io.Writer, dir, name string, modified time.Time) error {
 	return nil
 }
 
-// bundleFile adds a file under a name, as open reads it.
+// bundleFile adds file to the archive under name. open reads it.
 func bundleFile[F io.ReadCloser](archive *zip.Writer, file, name string, modified time.Time, open func(string) (F, error)) error {
 	f, err := open(file)
 	if err != nil {
@@ -61,7 +61,7 @@ func bundleFile[F io.ReadCloser](archive *zip.Writer, file, name string, modifie
 		return err
 	}
 	if _, err = io.Copy(to, f); errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil // of a killed run: everything that can be read is in the archive
+		return nil // the file of a killed run: its readable part is in the archive
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sampleMatrix has 20 recipes and 18 faults with every verdict there is.
+// sampleMatrix has 20 recipes, 18 faults and cells of every verdict.
 func sampleMatrix(tb testing.TB) campaign.Matrix {
 	recipes := []string{
 		"exists-set", "getset", "lua-setnx-expire", "lua-setnx-expire-owner", "redisson", "redlock", "redlock-naive",

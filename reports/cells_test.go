@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// madeUp is a campaign of three cells: a fence that regressed, a fault that hit nothing, and
-// no violation in trials most of which were enumerated.
+// madeUp is a campaign of three cells: a fence that regressed, a fault that hit nothing, and a
+// cell without a violation whose trials are mostly named schedules.
 func madeUp(expect bool) result {
 	fenced := sampleCell("fenced", "failover", 0)
 	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = trial.Violated, "limit", 2, 2
@@ -24,7 +24,7 @@ func madeUp(expect bool) result {
 	return r
 }
 
-// formats renders a campaign in each of its forms.
+// formats renders a campaign in every format.
 func formats(t *testing.T, r result) map[string]string {
 	t.Helper()
 	html, err := htmlReport(r, nil)
@@ -80,8 +80,8 @@ func TestNoBoundIsPromisedOfEnumeratedTrialsAlone(t *testing.T) {
 	}
 }
 
-// A block that the recipe declares as a bug is not taken for the price of a lease: its mark, its
-// words and its count are other ones than those of a block that is a limit.
+// A block that is a declared bug must not look like the price of a lease: its mark, its words and
+// its count differ from those of a block that is a limit.
 func TestABlockThatIsABugIsToldFromOneThatIsALimit(t *testing.T) {
 	block := func(fault, kind string, forever bool) campaign.Cell {
 		c := sampleCell("own", fault, 0)

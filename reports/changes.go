@@ -22,9 +22,9 @@ type Direction string
 const (
 	Worse  Direction = "worse"
 	Better Direction = "better"
-	// Unseen: what the first campaign showed did not show again, but in fewer trials.
+	// Unseen: the first campaign showed something that the second did not show, in fewer trials.
 	Unseen  Direction = "unseen"
-	Other   Direction = "other" // the same verdict with other flaws, or one of them was not tested
+	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not test the cell
 	Added   Direction = "added" // only the second campaign has the cell
 	Removed Direction = "removed"
 )
@@ -34,7 +34,7 @@ type ChangedFlaw struct {
 	Oracle string     `json:"oracle"`
 	Cause  string     `json:"cause"`
 	Kind   locks.Kind `json:"kind"`   // bug, limit, or empty: the recipe does not declare it
-	Replay string     `json:"replay"` // the command line that shows it again
+	Replay string     `json:"replay"` // the command line that replays the flaw
 }
 
 // Change is a cell that differs between two campaigns.
@@ -42,7 +42,7 @@ type Change struct {
 	Lock      string        `json:"lock"`
 	Fault     string        `json:"fault"`
 	Direction Direction     `json:"direction"`
-	Before    string        `json:"before"` // as in the matrix; "" if the first campaign lacks the cell
+	Before    string        `json:"before"` // the verdict as in the matrix; "" if the first campaign lacks the cell
 	After     string        `json:"after"`
 	New       []ChangedFlaw `json:"new,omitempty"`
 	Gone      []ChangedFlaw `json:"gone,omitempty"`
@@ -54,17 +54,17 @@ type Changes struct {
 	// Before and After are the directories of the campaigns.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Both counts the cells that both have, Same those of them without a difference, and
-	// Uneven those with different numbers of trials.
+	// Both counts the cells that both campaigns have. Of these, Same counts the cells without a
+	// difference, and Uneven those with different numbers of trials.
 	Both   int      `json:"both"`
 	Same   int      `json:"same"`
 	Uneven int      `json:"uneven"`
 	Cells  []Change `json:"cells"` // by direction, then in the order of the matrices; never null
 
-	inBoth []string // recipes of which both campaigns have a cell
+	inBoth []string // the recipes that have cells in both campaigns
 }
 
-// Compare compares two campaigns cell by cell. The number of trials is no difference.
+// Compare compares two campaigns cell by cell. Different numbers of trials are not a change.
 func Compare(before, after campaign.Stored) Changes {
 	all := Changes{Schema: 1, Before: before.Dir, After: after.Dir, Cells: []Change{}}
 	old, now := before.ShownFlaws(), after.ShownFlaws()
@@ -107,7 +107,7 @@ func Compare(before, after campaign.Stored) Changes {
 	return all
 }
 
-// onlyIn lists the flaws of a cell that the other lacks.
+// onlyIn lists the flaws of cell c that the other cell lacks.
 func onlyIn(c, other campaign.Cell, shown []campaign.ShownFlaw) (flaws []ChangedFlaw) {
 	for _, f := range c.Flaws {
 		same := func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }
@@ -125,12 +125,12 @@ func onlyIn(c, other campaign.Cell, shown []campaign.ShownFlaw) (flaws []Changed
 	return flaws
 }
 
-// direction compares the cells of two campaigns, of which c has the flaws; "" if they show the
-// same.
+// direction compares cell a of the first campaign with cell b of the second; c has the flaws that
+// differ. It returns "" if the cells show the same.
 func direction(a, b campaign.Cell, c Change) Direction {
 	was, is := severity(a), severity(b)
 	switch {
-	case was < 0 || is < 0: // a cell that was not tested is neither better nor worse
+	case was < 0 || is < 0: // an untested cell is neither better nor worse
 		if plainVerdict(a) == plainVerdict(b) {
 			return ""
 		}
@@ -155,8 +155,8 @@ func plainVerdict(c campaign.Cell) string {
 	return cellSymbol(c).Text
 }
 
-// severity orders the verdicts of cells that were tested: the worse, the greater; below 0 for
-// one that says nothing.
+// severity ranks a cell's verdict: the higher, the worse. It is below 0 if the cell was not tested
+// or not decided.
 func severity(c campaign.Cell) int {
 	switch c.Verdict {
 	case trial.Holds:
@@ -183,7 +183,7 @@ func severity(c campaign.Cell) int {
 	return rank
 }
 
-// wholeRecipes returns the recipes that only one of the campaigns has, with their cells.
+// wholeRecipes returns the recipes that only one campaign has, with their numbers of cells.
 func (c Changes) wholeRecipes() map[string]int {
 	cells, of := map[string]int{}, map[string][]Direction{}
 	for _, x := range c.Cells {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// oneRelease is a campaign whose cells show these flaws, by recipe: each flaw is "oracle cause
-// kind"; a recipe without any holds.
+// oneRelease is a campaign whose cells show these flaws, by recipe. A flaw is "oracle cause kind";
+// a recipe without flaws holds.
 func oneRelease(dir string, trials int, cells map[string][]string) campaign.Stored {
 	s := campaign.Stored{Dir: dir, Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 1}}
 	s.Info.Config.Seed = 1
@@ -74,8 +74,8 @@ func TestChangesAreToldWorstFirst(t *testing.T) {
 	}
 }
 
-// TestFewerTrialsAreNoImprovement: a flaw that did not show again in fewer trials, as of an
-// interrupted campaign, is not told as mended.
+// TestFewerTrialsAreNoImprovement: a flaw is not reported as fixed if it is only missing in fewer
+// trials, such as those of an interrupted campaign.
 func TestFewerTrialsAreNoImprovement(t *testing.T) {
 	before := oneRelease("store/a", 30, map[string][]string{"setnx": {"liveness no-expiry bug"}, "getset": nil})
 	after := oneRelease("store/b", 1, map[string][]string{"setnx": nil, "getset": {"exclusion race bug"}})
@@ -101,7 +101,8 @@ func TestFewerTrialsAreNoImprovement(t *testing.T) {
 	}
 }
 
-// TestChangesOfAnOwnLockNameNoDeclaration: nobody declared the limits of a user's own lock.
+// TestChangesOfAnOwnLockNameNoDeclaration: nobody declared the limits of a user's own lock, so the
+// text must not call them declared.
 func TestChangesOfAnOwnLockNameNoDeclaration(t *testing.T) {
 	locks.Register(locks.Recipe{ID: "own", Own: true, Topology: locks.Single, Flaws: locks.Limits(locks.Known{})})
 	t.Cleanup(func() { locks.Unregister("own") })

@@ -18,11 +18,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// counterexample describes a violated trial in Markdown: the story; the verdicts; the
-// operations and commands that matter, in order; and commands to look again. folder is the
-// trial's folder as command lines name it; origin says how the trial came about, "" =
-// unknown; kept are the pictures in the folder. For others, the commands that draw them are
-// named.
+// counterexample describes a violated trial in Markdown: the story; the verdicts; the operations
+// and commands that matter, in order; and commands for a closer look. folder is the trial's folder
+// as command lines name it. origin says how the trial came about; "" = unknown. kept are the
+// pictures in the folder; for any other picture, the text has the command that draws it.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptPictures) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
@@ -69,17 +68,17 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	return []byte(b.String())
 }
 
-// drawing returns the command that draws the picture of that name from a trial's folder.
+// drawing returns the command that draws the named picture from a trial's folder.
 func drawing(folder, picture string) string {
 	return fmt.Sprintf("lockstorm check %s --timeline %s", shell.Quote(folder), picture)
 }
 
-// storedAs returns the name of a file in a trial's folder, which may be compressed.
+// storedAs returns the file name under which a trial's folder has the file, compressed or not.
 func storedAs(folder, name string) string {
 	return filepath.Base(packed.Find(filepath.Join(folder, name)))
 }
 
-// trialTitle names a trial: its lock, its fault, and its schedule if that is a named one.
+// trialTitle names a trial: its lock, its fault, and its schedule if it has a named schedule.
 func trialTitle(t trial.Result) string {
 	title := fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
 	if t.Spec.Schedule != "" {
@@ -106,8 +105,8 @@ func verdictRows(b *strings.Builder, t trial.Result, v checker.Verdict) {
 	}
 }
 
-// trialWords describes a trial's outcome as if the trial were a cell, and names the flaws of
-// the clients' program.
+// trialWords describes a trial's outcome in the words of a cell, and names the flaws of the
+// clients' program.
 func trialWords(t trial.Result) string {
 	c := campaign.Cell{Verdict: t.Outcome, Kind: t.Kind, Exercised: 1, Trials: 1}
 	for _, f := range t.Flaws {
@@ -124,7 +123,7 @@ func trialWords(t trial.Result) string {
 	return words
 }
 
-// declaredWords reports whether the recipe declares the finding, and why the flaw exists.
+// declaredWords says whether the recipe declares the finding, and if so, why the flaw exists.
 func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 	if f.OfProgram() {
 		body, _ := workloads.ByName(t.Spec.Workload)

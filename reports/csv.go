@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// csvColumns are the columns of results.csv, in their order: other programs rely on it. New
-// columns come last.
+// csvColumns are the columns of results.csv. Other programs rely on their order: a new column must
+// come last.
 //
-// The matrix shows shown/exercised. exercised are the trials that decided something: those with
-// a violation, and those whose fault struck and whose oracles could tell. shown are those of
-// them with the cell's own verdict and kind. So trials is at least exercised, since it counts
-// undecided trials and those whose fault struck nothing too; and violations is at least shown,
-// since it counts milder violations than the cell's too.
+// The matrix shows shown/exercised. exercised counts the trials that decided something: those with
+// a violation, and those whose fault struck and whose oracles could tell. shown counts those of
+// them that have the cell's own verdict and kind. trials also counts undecided trials and trials
+// whose fault struck nothing, so it is at least exercised. violations also counts violations
+// milder than the cell's, so it is at least shown.
 var csvColumns = []struct {
 	name  string
 	value func(campaign.Cell) string
@@ -41,8 +41,8 @@ var csvColumns = []struct {
 	{"shown", func(c campaign.Cell) string { return strconv.Itoa(c.Shown) }},
 }
 
-// bound is the upper end of the 95 % interval of the share of violated trials, from 0 to 1;
-// "" if the cell has none.
+// bound is the upper end of the 95 % interval of the share of violated trials, from 0 to 1; "" if
+// the cell has no bound.
 func bound(c campaign.Cell) string {
 	if c.Violations > 0 || !c.Bounded() {
 		return ""
@@ -50,7 +50,7 @@ func bound(c campaign.Cell) string {
 	return strconv.FormatFloat(c.Bound(), 'f', 4, 64)
 }
 
-// csvReport returns the cells of the matrix as a table with a header, in the matrix's order.
+// csvReport returns the matrix's cells as a table with a header, in the matrix's order.
 func csvReport(m campaign.Matrix) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

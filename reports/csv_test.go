@@ -10,7 +10,7 @@ import (
 
 func TestTheTableOfCellsCanBeReadByOthers(t *testing.T) {
 	m := sampleMatrix(t)
-	m.Cells[0].Exercised, m.Cells[0].Enumerated, m.Cells[0].Violations = 40, 10, 0 // 30 drawn: a bound
+	m.Cells[0].Exercised, m.Cells[0].Enumerated, m.Cells[0].Violations = 40, 10, 0 // 30 drawn trials: enough for a bound
 	m.Cells[0].Shown = 3
 	m.Cells[0].Replay = `lockstorm replay --lock 'a, "b"'`
 	text, err := csvReport(m)

@@ -18,19 +18,19 @@ import (
 	"github.com/lockstorm/lockstorm/trial/decision"
 )
 
-// decidedName is the name of the files about a decision, without the extension.
+// decidedName is the name of a decision's files, without the extension.
 const decidedName = "decided"
 
-// DecidedFile is the plot of a decision, in the trial's folder. A PNG and the figures stand
-// beside it.
+// DecidedFile is the plot of a decision, in the trial's folder. A PNG and a CSV file are beside
+// it.
 const DecidedFile = decidedName + ".svg"
 
-// decidedSection is the end of a counterexample's page whose folder has the plot of a decision.
+// decidedSection is the section that Decided appends to a counterexample's page.
 const decidedSection = "\n## When it became certain\n\n![Continuations that avert the violation, by the instant from which they go on](" + DecidedFile + ")\n\n" +
 	"Figures: [" + decidedName + ".csv](" + decidedName + ".csv)\n"
 
-// Decided writes the plot and the figures of a decision into the trial's folder. The page of
-// the counterexample there, if there is one, then shows the plot.
+// Decided writes the plot and the figures of a decision into the trial's folder. If the folder has
+// a counterexample's page, the page then shows the plot.
 func Decided(folder string, d decision.Decision, e history.Evidence) error {
 	p, err := plots.New(decidedName, "", plots.Decision(d, e, registries().faultColor), decidedTable(d, e))
 	if err != nil {
@@ -75,8 +75,8 @@ func DecidedWords(d decision.Decision, e history.Evidence) string {
 // mostEvents is the maximum number of events in DecidedWords.
 const mostEvents = 8
 
-// meanwhile describes the events after an instant, up to another one; also the ends of keys'
-// lives, which change nothing until a command or the node notices.
+// meanwhile describes the events later than from and no later than to. They include the instants
+// at which keys expire: an expiry changes nothing until a command or the node notices it.
 func meanwhile(e history.Evidence, from, to time.Duration) (all []string) {
 	for _, op := range e.Ops {
 		if op.Time > from && op.Time <= to {
@@ -89,7 +89,7 @@ func meanwhile(e history.Evidence, from, to time.Duration) (all []string) {
 			who, what := story.KeyMoment(e, k.Index)
 			all = append(all, who+": "+what)
 		}
-		// Redis keeps a key through the millisecond in which it expires.
+		// Redis keeps a key through the millisecond in which the key expires.
 		if k.After != nil && k.After.Expires > from-2*time.Millisecond && k.After.Expires <= to {
 			all = append(all, fmt.Sprintf("%s: the life of %s ends at %s", k.Node, k.Key, prose.Instant(k.After.Expires)))
 		}
@@ -108,7 +108,7 @@ func moment(e history.Evidence, i decision.Instant) (who, what string) {
 	return who, prose.Plain(what)
 }
 
-// decidedTable returns the continuations from each instant, with what happened there.
+// decidedTable returns, for each instant, the event there and the counts of continuations.
 func decidedTable(d decision.Decision, e history.Evidence) [][]string {
 	rows := [][]string{{"seconds", "who", "what", "continuations", "violated"}}
 	for _, p := range d.Points {

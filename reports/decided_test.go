@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial/decision"
 )
 
-// decidedSample is a decision about the sample in which a holder is paused beyond its lease.
+// decidedSample is a decision about the sample whose holder is paused beyond its lease.
 func decidedSample(t *testing.T) (decision.Decision, sampleTrial) {
 	t.Helper()
 	all := sampleTrials(t)
@@ -64,7 +64,7 @@ func TestADecisionIsDrawnAndTold(t *testing.T) {
 	}
 }
 
-// A counterexample that is told again keeps the plot of its decision.
+// A counterexample that is written again keeps the plot of its decision.
 func TestCounterexamplesShowThePlotOfTheirDecision(t *testing.T) {
 	skipInShort(t)
 	dir, trials := storedCampaign(t)

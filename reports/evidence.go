@@ -16,45 +16,45 @@ import (
 	"github.com/lockstorm/lockstorm/reports/timeline"
 )
 
-// pageSize is how many bytes report.html may have. What has no room is only in the folders of
-// the trials; the stories always have.
+// pageSize is the maximum size of report.html in bytes. Stories are always in the page. Pictures
+// and commands that do not fit are only in the folders of the trials.
 const pageSize = 1_950_000
 
-// pageData is the data of the page: pieces of HTML that the page's script puts in place, and
-// timelines that it draws. Pieces of one kind are stored together, because they compress
-// better. Story, timeline, entries and stored of one number belong together; each may be "",
-// a timeline null.
+// pageData is the data of the page: pieces of HTML that the page's script inserts, and timelines
+// that it draws. Pieces of one kind are stored together, because that compresses better. Equal
+// indices in Stories, Timelines, Entries and Stored belong together. A string may be "", and a
+// timeline null.
 type pageData struct {
 	Stories   []string          `json:"stories"`
 	Timelines []json.RawMessage `json:"timelines"`
 	Entries   []string          `json:"entries"` // the commands around the violation
-	Stored    []string          `json:"stored"`  // what needs the campaign's folder
+	Stored    []string          `json:"stored"`  // pieces that need the campaign's folder
 	Plots     []string          `json:"plots"`
-	// Notes are about the cells without a violation, by cell.
+	// Notes has the notes about cells without a violation, by the cells' IDs.
 	Notes map[string]string `json:"notes"`
-	// Key is what all timelines have in common, Faults the colours of the faults in them.
+	// Key has what all timelines share. Faults has the faults' colours in timelines.
 	Key    timeline.Key      `json:"key"`
 	Faults map[string]string `json:"faults"`
 }
 
-// evidence collects what report.html holds compressed, since pictures and stories are nine
-// tenths of it; and the texts that many stories share, which stand in the page once.
+// evidence collects the compressed part of report.html: pictures and stories are nine tenths of
+// the page. It also collects the texts that many stories share: each stands in the page once.
 type evidence struct {
 	pageData
-	pages     [][]byte // porcupine's, by story; nil = there is none
-	ranks     []int    // of each story's verdict, worst first
+	pages     [][]byte // porcupine's pages, by story; nil = no page
+	ranks     []int    // the rank of each story's verdict; 0 is the worst
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
-	sheet     *svg.Sheet     // of the plots
+	sheet     *svg.Sheet     // the styles of the plots
 }
 
-// sharedText is a text that several stories have. ID is that of its element in the page.
+// sharedText is a text that several stories share. ID is the ID of its element in the page.
 type sharedText struct {
 	ID, Text string
-	Count    int // of the stories
+	Count    int // number of stories
 }
 
-// share counts one more story that has the text, and returns it.
+// share counts one more story with the text, and returns the shared text.
 func (e *evidence) share(text string) sharedText {
 	if e.index == nil {
 		e.index = map[string]int{}
@@ -76,7 +76,7 @@ func (e *evidence) remedies() []sharedText {
 	return out
 }
 
-// note puts the text about a cell without a violation into the data.
+// note adds the note about a cell without a violation.
 func (e *evidence) note(c viewCell) error {
 	if c.Class == "" || c.Anchor != "" {
 		return nil
@@ -92,8 +92,8 @@ func (e *evidence) note(c viewCell) error {
 	return nil
 }
 
-// add puts a cell's story and pictures into the data, and sets c.Number. The story of
-// what is not declared becomes part of the page itself: nobody needs a script to read it.
+// add adds a cell's story and pictures, and sets c.Number. If the cell shows an undeclared flaw,
+// its story becomes part of the page itself: it can be read without the script.
 func (e *evidence) add(c *cellDetail, d detail) error {
 	var remedies []sharedText
 	for _, p := range c.Story.Prevented {
@@ -133,7 +133,7 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	return nil
 }
 
-// piece returns a part of the page's template as text.
+// piece executes a named part of the page's template.
 func piece(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, name, data); err != nil {
@@ -142,9 +142,9 @@ func piece(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// data returns the page's data and porcupine's pictures, each compressed; "" if there are
-// none. If they have more bytes than the budget, the pictures of the least violations are
-// left out, then the commands around these, and at last the largest timelines.
+// data returns the page's data and porcupine's pictures, each compressed; "" if there are none. If
+// they exceed budget, pictures of the mildest verdicts are left out first, then commands around
+// the violations, the mildest verdicts first, and last the largest timelines.
 func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil
@@ -170,11 +170,11 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 	return packed, pictures, err
 }
 
-// fewTimelines is how many timelines are left out at first, if there is no room for all.
+// fewTimelines is how many timelines are left out first if not all fit; the number then doubles.
 const fewTimelines = 10
 
-// without returns the data without the commands around the violations and without so many
-// timelines, the largest.
+// without returns the data without any commands around the violations, and without that many of
+// the largest timelines.
 func (e *evidence) without(large int) pageData {
 	out := e.within(-1)
 	out.Timelines = slices.Clone(out.Timelines)
@@ -189,10 +189,10 @@ func (e *evidence) without(large int) pageData {
 	return out
 }
 
-// elsewhere replaces the commands that the page has no room for.
+// elsewhere replaces commands that do not fit in the page.
 const elsewhere = `<p class="note">This page has no room for the commands around it: they are in the trial's counterexample.md.</p>` + "\n"
 
-// within returns the data with the commands of verdicts up to a rank.
+// within returns the data with the commands only of verdicts up to a rank; 0 is the worst.
 func (e *evidence) within(worst int) pageData {
 	out := e.pageData
 	out.Entries = slices.Clone(out.Entries)
@@ -204,8 +204,8 @@ func (e *evidence) within(worst int) pageData {
 	return out
 }
 
-// compressed returns a value as JSON, compressed with gzip, in base64: every browser since
-// 2023 expands that without a library.
+// compressed returns a value as JSON, compressed with gzip, in base64. Browsers since 2023 can
+// decompress it without a library.
 func compressed(value any) (template.HTML, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)

@@ -19,7 +19,7 @@ import (
 
 var packedEvidence = regexp.MustCompile(`(<script type="application/gzip;base64" id="evidence">)([^<]*)(</script>)`)
 
-// pageDataOf returns the data of a page.
+// pageDataOf returns the unpacked data of a page.
 func pageDataOf(t *testing.T, html []byte) pageData {
 	t.Helper()
 	found := packedEvidence.FindSubmatch(html)
@@ -41,8 +41,8 @@ func pageDataOf(t *testing.T, html []byte) pageData {
 	return all
 }
 
-// expanded returns a page with its data as text: a compressor's bytes may differ from one
-// release of Go to the next.
+// expanded returns a page with its data as text, because compressed bytes may differ between
+// releases of Go.
 func expanded(t *testing.T, html []byte) []byte {
 	t.Helper()
 	var text strings.Builder
@@ -60,8 +60,7 @@ func expanded(t *testing.T, html []byte) []byte {
 	})
 }
 
-// undeclareFirst makes the first violated cell of a campaign one that its recipe does not
-// declare, and returns it.
+// undeclareFirst makes the first flaw of the first violated cell undeclared, and returns the cell.
 func undeclareFirst(t *testing.T, r result) campaign.Cell {
 	t.Helper()
 	for i, c := range r.Matrix.Cells {
@@ -105,7 +104,7 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 				t.Errorf("%s: its timeline is not in the data", c.Title)
 			}
 			for _, s := range c.Story.Steps {
-				if !strings.Contains(all.Stories[n]+page, prose.Instant(s.At)) { // page: if it is not declared
+				if !strings.Contains(all.Stories[n]+page, prose.Instant(s.At)) { // in page: the story of an undeclared flaw
 					t.Errorf("%s: the story lacks the step at %s", c.Title, prose.Instant(s.At))
 				}
 			}
@@ -179,7 +178,7 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 	}
 	for _, c := range []struct {
 		budget            int
-		entries, pictures int // at least
+		entries, pictures int // minimum numbers that the page must have
 		all               bool
 	}{{1_000_000, 40, 40, true}, {250_000, 40, 1, false}, {120_000, 1, 0, false}, {1, 0, 0, false}} {
 		packed, drawn, err := e.data(c.budget)
@@ -211,7 +210,7 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
-// The largest timelines are the last that the page leaves out.
+// Timelines are left out only after everything else, the largest first.
 func TestThePageLeavesOutItsLargestTimelines(t *testing.T) {
 	var e evidence
 	for i := range 40 {

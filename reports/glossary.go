@@ -16,7 +16,7 @@ type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"
 	Mix       bool   // of a fault: it mixes the other faults
-	// Axis and Sizes are those of a fault's sweep (nemesis.Fault); "" and none without one.
+	// Axis and Sizes describe a fault's sweep (nemesis.Fault); "" and nil if it has none.
 	Axis  string
 	Sizes []float64
 	Needs []testbed.Capability // of a fault
@@ -30,7 +30,7 @@ type glossary struct {
 	Recipes []locks.Recipe // only their texts are used
 }
 
-// registries collects the glossary of everything that this program knows.
+// registries builds the glossary from this program's registries.
 func registries() glossary {
 	g := glossary{Recipes: locks.All()}
 	for _, f := range nemesis.All() {
@@ -62,8 +62,8 @@ func (g glossary) recipe(id string) (locks.Recipe, bool) {
 	return locks.Recipe{}, false
 }
 
-// declared returns the flaw that the recipe declares for the finding under the trial's
-// fault; if the fault is a mix, under any fault.
+// declared returns the flaw that the recipe declares for the finding under the trial's fault. If
+// the fault is a mix, a flaw under any fault counts.
 func (g glossary) declared(t trial.Result, f story.Finding) (locks.Flaw, bool) {
 	r, ok := g.recipe(t.Spec.Lock)
 	if !ok {

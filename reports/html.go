@@ -31,8 +31,8 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-// page is the template of report.html. It escapes everything but pictures, whose texts are
-// escaped already.
+// page is the template of report.html. It escapes everything except pictures, whose texts are
+// already escaped.
 var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
 	"prose":        withCode,
 	"sentence":     prose.Sentence,
@@ -47,7 +47,7 @@ var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.Fun
 	"ordered":      func() string { return story.Ordered },
 }).Parse(pageText)).Parse(cellText))
 
-// plural returns the word for n things: with an s for the plural, unless that is given.
+// plural returns the word for n things. The plural has an s unless words[0] gives it.
 func plural(n int, word string, words ...string) string {
 	if n != 1 && len(words) > 0 {
 		return words[0]
@@ -55,18 +55,18 @@ func plural(n int, word string, words ...string) string {
 	return wording.Plural(n, word)
 }
 
-// inFolder names the place of a file that is not in the page. It is no link, which would lead
-// nowhere from a page that was sent by itself.
+// inFolder names the place of a file that is not in the page. It is not a link: a link would be
+// dead in a page that was sent without its folder.
 func inFolder(name string) string { return "in the campaign's folder, " + path.Clean(name) }
 
-// pageRow is a recipe's row of the page's matrix, with the answer.
+// pageRow is a recipe's row of the page's matrix, with the recipe's answer.
 type pageRow struct {
 	viewRow
 	Answer advice
 }
 
-// htmlReport returns a campaign as one self-contained page. Its recipes come in the order
-// of the answers, best first.
+// htmlReport returns a campaign as one self-contained page. The recipes stand in the order of the
+// answers, best first.
 func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	v := newView(r)
 	v.Plots, v.NotDrawn = drawn, notDrawn(drawn)
@@ -103,9 +103,9 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 type pageContent struct {
 	view
 	Rows               []pageRow
-	Project            string // where the program is from, and its version
+	Project            string // the program's project and version
 	Answers            []adviceRow
-	Alike              []alike // for print
+	Alike              []alike // the grouped answers, for print
 	TakenIf            []takenPick
 	Tested             []fact
 	Remedies           []sharedText
@@ -155,12 +155,13 @@ func (r result) evidence(v view) (*evidence, error) {
 	return told, nil
 }
 
-// cdata hides a script's < and & from readers of XML, in comments of the script.
+// cdata wraps a script as CDATA, within the script's comments, so that XML parsers accept < and &
+// in it.
 func cdata(script string) template.JS {
 	return template.JS("//<![CDATA[\n" + script + "//]]>\n")
 }
 
-// withCode returns the text as HTML, with code elements for words in backticks.
+// withCode returns the text as HTML. Words in backticks become code elements.
 func withCode(s string) template.HTML {
 	parts := strings.Split(s, "`")
 	for i := range parts {

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The elements of JUnit's XML, as CI systems read them.
+// These types are the elements of JUnit's XML that CI systems read.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -54,11 +54,11 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit returns JUnit's XML with a test case per cell. A declared violation is no failure:
-// finding it is the job. An undeclared one is a failure. With Config.Expect, so are
-// declared flaws that were not found, and faults that hit nothing. A cell that could not
-// be judged is an error; a cell that was not tested is skipped. Flaws of the clients'
-// programs (Matrix.Programs) are cases of a suite of their own, behind the recipes.
+// junit returns JUnit's XML with a test case per cell. A declared violation is not a failure:
+// finding it is the purpose of a run. An undeclared violation is a failure. With Config.Expect,
+// missed declared flaws and faults that hit nothing are failures, too. A cell that could not be
+// judged is an error; a cell that was not tested is skipped. Flaws of the clients' programs
+// (Matrix.Programs) form a suite of their own, after the recipes.
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration
@@ -128,8 +128,8 @@ func junitMissed(m campaign.Discrepancy) junitCase {
 	return c
 }
 
-// junitProgram returns the case of a flaw of the clients' program. It took no time of its
-// own: its trials are in the cells. An undeclared flaw is a failure here, and of its cell.
+// junitProgram returns the case of a flaw of the clients' program. Its time is 0, because the
+// cells already have its trials. An undeclared flaw is a failure both here and in its cell.
 func junitProgram(p campaign.ProgramFlaw) junitCase {
 	text := p.Words()
 	if p.Declared {
@@ -186,8 +186,8 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	return out
 }
 
-// failure returns the stories of a cell's undeclared flaws, each with the trial that shows
-// it.
+// failure returns the stories of a cell's undeclared flaws, each with the trial that shows the
+// flaw.
 func (r result) failure(c campaign.Cell) []string {
 	all := r.undeclaredIn(c)
 	if len(all) == 0 { // no undeclared flaw has a story of its own
@@ -201,7 +201,7 @@ func (r result) failure(c campaign.Cell) []string {
 	return lines
 }
 
-// printableText drops characters that XML 1.0 forbids.
+// printableText removes characters that XML 1.0 forbids.
 func printableText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// meanings explain the symbols of a matrix, worst first. The meaning of numbers has the symbol
-// in it.
+// meanings explain the symbols of a matrix, worst first. Only the symbol "0/" is part of its
+// meaning; the legend writes any other symbol before the meaning.
 var meanings = []struct{ symbol, meaning string }{
 	{undeclaredWord, "violated: undeclared"},
 	{"BUG", "violated: the recipe breaks its own promise"},
@@ -25,8 +25,7 @@ var meanings = []struct{ symbol, meaning string }{
 	{"0/", "0/n: no violation in n trials"},
 }
 
-// legend explains the symbols that a matrix uses, and what its cells without a violation
-// bound.
+// legend explains the symbols that a matrix uses, and the bounds of its cells without a violation.
 func legend(cells []campaign.Cell, width int) string {
 	used, anyUndeclared := map[string]bool{}, false
 	for _, c := range cells {
@@ -57,8 +56,8 @@ func legend(cells []campaign.Cell, width int) string {
 	return text
 }
 
-// boundWords says how often trials may be violated where none was; "" if no trial of such a
-// cell was drawn.
+// boundWords returns the 95 % bounds of cells without a violation: of the cells with the fewest
+// and the most drawn trials. It returns "" if no such cell has a drawn trial.
 func boundWords(cells []campaign.Cell) string {
 	var least, most campaign.Cell // the cells with a bound that have the fewest and the most drawn trials
 	drawn := false
@@ -90,7 +89,7 @@ func boundWords(cells []campaign.Cell) string {
 	return text + "; named schedules do not count"
 }
 
-// pageColumns is the width of a legend where the screen has no limit.
+// pageColumns is the width of a legend if the screen has no limit.
 const pageColumns = 120
 
 func orPage(width int) int {
@@ -100,8 +99,8 @@ func orPage(width int) int {
 	return width
 }
 
-// packEntries puts entries into lines, with dots between them. An entry that is wider than the
-// screen is broken.
+// packEntries packs entries into lines, separated by dots. An entry that is wider than the screen
+// is wrapped.
 func packEntries(entries []string, width int) string {
 	width = orPage(width)
 	lines := strings.Split(wording.Pack(entries, " · ", "", "", width), "\n")
@@ -111,7 +110,7 @@ func packEntries(entries []string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// faultLegend says what the faults do.
+// faultLegend explains the faults.
 func faultLegend(faults []string, g glossary, width int) string {
 	var b strings.Builder
 	widest := 0

@@ -11,8 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// markdownReport returns a campaign's whole report in GitHub's Markdown, as large as it
-// comes.
+// markdownReport returns a campaign's full report in GitHub's Markdown, without a limit of size.
 func markdownReport(r result, drawn []plots.Plot) []byte {
 	v := newView(r)
 	v.Plots = drawn
@@ -183,7 +182,7 @@ func markdownDetails(b *strings.Builder, v view) {
 	}
 }
 
-// markdownProgress writes a closed table of progress for each recipe.
+// markdownProgress writes a collapsed table of progress for each recipe.
 func markdownProgress(b *strings.Builder, v view) {
 	if len(v.Progress) == 0 {
 		return

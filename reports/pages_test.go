@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// sampleResult is a whole campaign, hand-made.
+// sampleResult is a hand-made result of a whole campaign.
 func sampleResult(t *testing.T) result {
 	t.Helper()
 	r := result{

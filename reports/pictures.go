@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// pictures are porcupine's pages without what all of them begin and end with: nearly all of
-// each is its program.
+// pictures are porcupine's pages, split into their common beginning, their common end and the part
+// between. The common parts are porcupine's program and nearly all of each page.
 type pictures struct {
 	Head    string         `json:"head"`
 	Tail    string         `json:"tail"`
 	Middles map[int]string `json:"middles"` // by story
 }
 
-// pictures returns porcupine's pages, those of the worst verdicts first, as many as have
-// room in that many bytes.
+// pictures returns porcupine's pages, the worst verdicts first, as many as fit in room bytes.
 func (e *evidence) pictures(room int) (pictures, error) {
 	var order []int
 	for i, page := range e.pages {
@@ -48,8 +47,8 @@ func (e *evidence) pictures(room int) (pictures, error) {
 	return out, nil
 }
 
-// sharedEnds returns the longest text that all these pages begin with, and the longest that
-// all end with. They do not overlap in any page.
+// sharedEnds returns the longest text with which all these pages begin, and the longest with which
+// all end. The two do not overlap in any page.
 func sharedEnds(pages [][]byte, which []int) (head, tail []byte) {
 	first := pages[which[0]]
 	head, tail = first, first

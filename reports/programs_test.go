@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// Flaws of the clients' program stand in every format, apart from those of the recipes.
+// Every format shows the flaws of the clients' program, separately from those of the recipes.
 func TestEveryFormatShowsFlawsOfPrograms(t *testing.T) {
 	declared := campaign.ProgramFlaw{
 		Workload: "lottery-unmarked", Oracle: "draws", Cause: "unmarked", Declared: true,

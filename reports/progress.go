@@ -12,30 +12,29 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// fared sums up the progress of a cell's clients, over the trials whose fault hit
-// something. A typical figure is the median of the trials' figures, so that all trials
-// count the same; a maximum is that of all trials; a mean is that of all cases of all
-// trials.
+// fared sums up the progress of a cell's clients, over the trials whose fault hit something. A
+// typical figure is the median of the trials' figures, so that all trials count the same. A
+// maximum is over all trials. A mean is over all cases of all trials.
 type fared struct {
 	Trials    int
 	Disturbed bool // some trial had a fault
 
 	waits, inVain         int
-	medians, p95s         []time.Duration // one per trial in which a wait ended
+	medians, p95s         []time.Duration // one for each trial in which a wait ended
 	longest               time.Duration
 	bypasses              int
-	fairness              []float64 // one per trial with enough grants to share
+	fairness              []float64 // one for each trial with enough grants to compare
 	losses, orphans, back cases
 	never                 int // faults after which no client acquired the lock
 
-	left         cases     // keys that attempts left behind
-	perGrant     []int     // commands per grant, the median of each trial
-	mostPerGrant int       // the maximum of all trials
-	whileHeld    []float64 // commands per second while the lock was held, of each trial
-	overrun      float64   // the greatest share of critical sections that outlast the lease, of all trials
+	left         cases     // keys that acquire attempts left behind
+	perGrant     []int     // commands per grant: the median of each trial
+	mostPerGrant int       // the maximum over all trials
+	whileHeld    []float64 // commands per second while the lock was held, for each trial
+	overrun      float64   // the greatest share of critical sections that outlast the lease, over all trials
 }
 
-// cases has the count, the sum and the maximum of durations.
+// cases holds the count, the sum and the maximum of durations.
 type cases struct {
 	n         int
 	sum, most time.Duration
@@ -45,7 +44,7 @@ func (c *cases) add(n int, sum, most time.Duration) {
 	c.n, c.sum, c.most = c.n+n, c.sum+sum, max(c.most, most)
 }
 
-// words returns the mean and the maximum.
+// words returns the mean and the maximum as text.
 func (c cases) words() string {
 	switch c.n {
 	case 0:
@@ -102,13 +101,13 @@ func faredIn(trials []trial.Result) map[cell.Key]*fared {
 	return out
 }
 
-// measured is a column of the table.
+// measured is a column of the progress table.
 type measured struct {
 	Name, Meaning string
 	words         func(fared) string
 }
 
-// measures are the columns, explained to somebody who runs a service.
+// measures are the columns, explained for an engineer who runs a service.
 var measures = []measured{
 	{"trials", "Trials of the recipe's workload whose fault hit something; the others say nothing here, and a fault without such trials has no row.", func(f fared) string { return strconv.Itoa(f.Trials) }},
 	{"typical wait", "How long a client waited, from its first attempt, through all that failed, until it got the lock: the median of each trial, and of these the median.",
@@ -166,7 +165,7 @@ var measures = []measured{
 	}},
 }
 
-// ofWaits returns the median of the trials' figures about waits.
+// ofWaits returns the median of the trials' wait figures as text.
 func ofWaits(all []time.Duration) string {
 	if len(all) == 0 {
 		return notSeen
@@ -174,11 +173,11 @@ func ofWaits(all []time.Duration) string {
 	return about(middle(slices.Sorted(slices.Values(all))))
 }
 
-// middle returns the median of a sorted slice, which must not be empty; of two middle
-// values, the lesser.
+// middle returns the median of a sorted slice, which must not be empty. If two values are in the
+// middle, it returns the lower.
 func middle[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
-// about writes a duration with as many digits as a comparison needs.
+// about writes a duration with as many digits as comparing needs.
 func about(d time.Duration) string {
 	switch {
 	case d < time.Millisecond/2:
@@ -191,7 +190,7 @@ func about(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
 }
 
-// progressTable has the progress of one recipe's clients in one workload, fault by fault.
+// progressTable shows the progress of one recipe's clients in one workload, a row for each fault.
 type progressTable struct {
 	Recipe, Workload, Gist string
 	Rows                   []progressRow
@@ -204,8 +203,8 @@ type progressRow struct {
 }
 
 // progressTables returns the tables in the matrix's order; none if nothing was measured. All
-// figures of a recipe come from one workload (cell.ComparedIn): those of different workloads say
-// nothing beside each other.
+// figures of a recipe come from one workload (cell.ComparedIn), because figures of different
+// workloads cannot be compared.
 func progressTables(recipes, faults []string, trials []trial.Result) []progressTable {
 	in := cell.ComparedIn(trials)
 	cells := faredIn(slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Spec.Workload != in[t.Spec.Lock] }))
@@ -230,7 +229,7 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 	return out
 }
 
-// gist returns the one line about a recipe that is visible while its table is closed.
+// gist returns the line that stays visible while a recipe's table is collapsed.
 func gist(cells map[cell.Key]*fared, recipe string, faults []string) string {
 	var quiet, slowest, stuck string
 	longest, never := time.Duration(0), 0
@@ -256,7 +255,7 @@ func gist(cells map[cell.Key]*fared, recipe string, faults []string) string {
 	return joinWords(" · ", quiet, slowest, stuck)
 }
 
-// joinWords joins the words that are not empty.
+// joinWords joins the non-empty words.
 func joinWords(with string, words ...string) string {
 	var out string
 	for _, w := range words {
@@ -271,8 +270,8 @@ func joinWords(with string, words ...string) string {
 	return out
 }
 
-// Cost returns one line about the commands that the lock took in one trial, and the keys
-// that attempts left behind; "" if nothing was measured.
+// Cost returns one line about the lock's commands in one trial, and about the keys that acquire
+// attempts left behind; "" if nothing was measured.
 func Cost(p progress.Measures) string {
 	var grant, held, left string
 	if p.GrantCommandsMax > 0 {

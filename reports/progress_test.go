@@ -13,12 +13,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// measuredTrial is a trial of one cell that went as p says.
+// measuredTrial returns a trial of lock a under the fault delay, with progress p.
 func measuredTrial(p progress.Measures, hits int) trial.Result {
 	return trial.Result{Spec: trial.Spec{Lock: "a", Fault: "delay", Plan: nemesis.Plan{{}}}, Hits: hits, Progress: &p}
 }
 
-// columns are the texts of the only row that these trials give, by column.
+// columnsOf returns the texts of the only row that these trials give, by column.
 func columnsOf(t *testing.T, trials ...trial.Result) map[string]string {
 	t.Helper()
 	tables := progressTables([]string{"a"}, []string{"none", "delay"}, trials)
@@ -113,7 +113,7 @@ func TestCampaignsWithoutMeasuresHaveNoTable(t *testing.T) {
 	}
 }
 
-// Recipes are compared in the workload that most of them ran: waits in different workloads
+// Recipes are compared in the workload that most of them ran, because waits in different workloads
 // cannot be compared.
 func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 	in := func(lock, workload string, wait time.Duration) trial.Result {
@@ -138,7 +138,8 @@ func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 	}
 }
 
-// A sweep has faults of all sizes: figures about waiting would mix with those of other trials.
+// The faults of a sweep have many sizes, so its figures about waiting must not mix with those of
+// other trials.
 func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
 	swept := measuredTrial(progress.Measures{Waits: 1}, 1)
 	swept.Spec.Size = 1

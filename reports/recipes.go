@@ -12,21 +12,21 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// unseen replaces the command if no trial showed the flaw.
+// unseen stands in place of a command if no trial showed the flaw.
 const unseen = "not seen in that run"
 
-// Settings of the page's trials.
+// The lease and the number of nodes that the page's texts assume.
 const (
 	pageLease = time.Second
 	pageNodes = 5
 )
 
-// recipeSteps name the parts of a recipe's summary.
+// recipeSteps are the names of the parts of a recipe's summary.
 var recipeSteps = []string{"acquire", "release", "renew"}
 
-// Recipes returns docs/recipes.md: every registered recipe with its commands, claims and
-// flaws. shown returns the command that shows a flaw of a lock, "" if none is known. The
-// result depends on shown and the registry only.
+// Recipes returns docs/recipes.md: every registered recipe with its commands, claims and flaws.
+// shown returns the command that shows a flaw of a lock; "" if none is known. The result depends
+// only on shown and the registry.
 func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# The recipes
@@ -125,7 +125,7 @@ func claimWords(c history.Claims) string {
 	return strings.Join(words, "; ")
 }
 
-// Under names the faults under which a flaw must show, in the order of their table.
+// Under names the faults that must show the flaw, in the order of the faults' table.
 func Under(f locks.Flaw) string {
 	if len(f.Faults) == 0 {
 		return "–"

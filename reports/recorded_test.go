@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// recorded are trials that the simulation ran and shrank, one per cause: what
-// "lockstorm run" left in their folders.
+// recorded lists the folders of trials that the simulation ran and shrank, one per cause, as
+// "lockstorm run" stored them.
 func recorded(t *testing.T) []string {
 	t.Helper()
 	folders, err := filepath.Glob("testdata/recorded/*/spec.json")
@@ -49,8 +49,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
-// TestStoriesKnowNoRecipe: if a recipe is renamed in the data, the story is the same, except
-// for the name.
+// TestStoriesKnowNoRecipe: if a recipe is renamed in the data, only the name changes in the story.
 func TestStoriesKnowNoRecipe(t *testing.T) {
 	const other = "a-lock-of-our-own"
 	check := func(t *testing.T, trial trial.Result, e sampleTrial) {
@@ -72,7 +71,8 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 				g.Recipes[i].ID = other
 			}
 		}
-		// Only where the trial is named: a wrapped line may break elsewhere.
+		// Only the title contains the name: elsewhere, a renamed recipe could change where lines
+		// wrap.
 		if got := strings.ReplaceAll(render(e), other, was); got != want {
 			t.Errorf("renamed, it reads otherwise\n%s", reporttest.FirstDifference([]byte(got), []byte(want)))
 		}

@@ -15,20 +15,20 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// renewalTable compares recipes that renew their leases with the same locks that do not:
-// under holders that work for equally many leases, and under holders that hang.
+// renewalTable compares recipes that renew their leases with the same locks without renewal: with
+// holders that work for equally many lease times, and with holders that hang.
 type renewalTable struct {
-	Overruns []string // "1.2 leases", in ascending order; last those of trials with several
+	Overruns []string // "1.2 leases", in ascending order; trials with several overruns come last
 	Rows     []renewalRow
 }
 
-// renewalRow is one recipe's line. Each text is a share of trials, "3 of 18".
+// renewalRow is one recipe's row. Each text is a share of trials, such as "3 of 18".
 type renewalRow struct {
 	Recipe string
 	Renews bool
-	Slow   []string // trials with a violation, by overrun
-	Hung   string   // trials with a violation beside a holder that hung
-	Ever   string   // trials after which nobody ever got in again
+	Slow   []string // violated trials, by overrun
+	Hung   string   // violated trials among those whose holder hung
+	Ever   string   // trials after which no client ever acquired the lock again, among those whose holder hung
 }
 
 // renewalWords introduces the table.
@@ -36,10 +36,10 @@ const renewalWords = "Renewal keeps the lease of a holder that is slow, and just
 	"The left columns count the trials with a violation, of those whose holders worked for that long (trials that nobody could judge are left out); the right ones those with a violation, " +
 	"and those after which nobody ever got in again, of the trials whose holder hung."
 
-// share counts trials.
+// share counts trials: n out of a total.
 type share struct{ n, of int }
 
-// and returns the share with one more trial.
+// and returns the share with one more trial in the total; if counts is set, also in n.
 func (s share) and(counts bool) share {
 	s.of++
 	if counts {
@@ -55,13 +55,13 @@ func (s share) String() string {
 	return fmt.Sprintf("%d of %d", s.n, s.of)
 }
 
-// shares are the counts of one recipe.
+// shares holds the counts of one recipe.
 type shares struct {
-	slow       map[int]share // by overrun in tenths of a lease
+	slow       map[int]share // by overrun, in tenths of a lease
 	hung, ever share
 }
 
-// renewals returns the comparison; it has no rows if no recipe renews or no holder overran
+// renewals returns the comparison. The table has no rows if no recipe renews or no holder overran
 // its lease.
 func (r result) renewals(recipes []string) (table renewalTable) {
 	counts, overruns := r.overrunShares()
@@ -99,11 +99,11 @@ func (r result) renewals(recipes []string) (table renewalTable) {
 	return table
 }
 
-// severalOverruns is the place of trials whose holders overran by different times.
+// severalOverruns is the overrun of a trial whose holders overran by different times.
 const severalOverruns = math.MaxInt
 
-// overrunShares counts, by recipe, the decided trials whose actions all prolong work, or all
-// hang it. It also returns the overruns, in tenths of a lease, or severalOverruns.
+// overrunShares counts, for each recipe, the decided trials whose actions all prolong work or all
+// hang it. It also returns the overruns, each in tenths of a lease or severalOverruns.
 func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
 	byRecipe = map[string]*shares{}
 	for _, t := range r.Trials {
@@ -136,8 +136,8 @@ func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
 	return byRecipe, overruns
 }
 
-// longWork returns the effect of a plan whose actions all slow down work, or all hang it. lasts
-// is for how long they slow it down; 0 if for different times.
+// longWork returns the effect of a plan whose actions all prolong work or all hang it. lasts is
+// how long the work is prolonged; 0 if the actions have different times.
 func longWork(p nemesis.Plan) (effect history.FaultEffect, lasts time.Duration, ok bool) {
 	for i, a := range p {
 		e := nemesis.Effect(a.Fault)

@@ -10,8 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// overran is a trial of a recipe under actions of a fault, each of which lasts for one of
-// these times.
+// overran returns a trial of a recipe with one action of the fault for each of these times.
 func overran(lock, fault string, o trial.Outcome, forever bool, lasts ...time.Duration) trial.Result {
 	t := trial.Result{Outcome: o, Spec: trial.Spec{Lock: lock, Fault: fault, Options: workloads.Options{TTL: time.Second}}}
 	for _, d := range lasts {
@@ -30,14 +29,14 @@ func TestRenewalIsComparedAtEqualOverruns(t *testing.T) {
 		overran("set-nx-px", slow, trial.Holds, false, 1200*time.Millisecond, 1200*time.Millisecond),
 		overran("set-nx-px", slow, trial.Violated, false, 5200*time.Millisecond),
 		overran("set-nx-px", hung, trial.Violated, false, time.Second),
-		overran("set-nx-px", hung, trial.Violated, false, time.Second, 2*time.Second), // for ever, whatever it says
+		overran("set-nx-px", hung, trial.Violated, false, time.Second, 2*time.Second), // a hang lasts for ever, whatever its times are
 		overran("set-nx-px-watchdog", slow, trial.Holds, false, 1200*time.Millisecond),
 		overran("set-nx-px-watchdog", hung, trial.Blocked, true, time.Second),
-		overran("set-nx-px-watchdog", slow, trial.Violated, false, time.Second, 2*time.Second), // of two lengths
-		// These say nothing: undecided, of another fault.
+		overran("set-nx-px-watchdog", slow, trial.Violated, false, time.Second, 2*time.Second), // with two different times
+		// These do not count: an undecided trial, and one with another fault.
 		overran("set-nx-px-watchdog", slow, trial.Unknown, false, 1200*time.Millisecond),
 		overran("set-nx-px-watchdog", "client-pause", trial.Violated, false, 1200*time.Millisecond),
-		// A lease of getset is a second longer.
+		// The lease of getset is a second longer than the TTL.
 		overran("getset", slow, trial.Violated, false, 2400*time.Millisecond),
 	}}
 	var b strings.Builder

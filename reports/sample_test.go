@@ -14,8 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// testGlossary stands in for the registries, so that golden files change only
-// with this package.
+// testGlossary replaces the registries, so that golden files depend only on this package.
 var testGlossary = glossary{
 	Faults: []named{
 		{Name: "none", Doc: "nothing: the recipe must hold here", Color: "#9e9e9e"},
@@ -48,17 +47,17 @@ var testGlossary = glossary{
 	}},
 }
 
-// sampleTrial is a trial as a campaign stores it.
+// sampleTrial is a trial in the form in which a campaign stores it.
 type sampleTrial struct {
 	Name  string
 	Trial trial.Result
 	history.Evidence
 }
 
-// alsoSampled are recorded trials of causes that no hand-made trial shows.
+// alsoSampled names recorded trials of causes that no hand-made trial shows.
 var alsoSampled = []string{"foreign-delete", "renewal-failed", "no-expiry"}
 
-// sampleTrials are the hand-made trials and some of the recorded ones.
+// sampleTrials returns the hand-made trials and some of the recorded trials.
 func sampleTrials(tb testing.TB) []sampleTrial {
 	var all []sampleTrial
 	for _, s := range reporttest.Trials(tb) {
@@ -70,7 +69,7 @@ func sampleTrials(tb testing.TB) []sampleTrial {
 	return all
 }
 
-// recordedSample is a recorded trial as a sample.
+// recordedSample returns a recorded trial as a sample.
 func recordedSample(tb testing.TB, name string) sampleTrial {
 	tb.Helper()
 	all := reporttest.Recorded(tb, "testdata/recorded")
@@ -81,7 +80,7 @@ func recordedSample(tb testing.TB, name string) sampleTrial {
 	return sampleOf(all[i])
 }
 
-// sampleOf wraps a trial into the trial of a cell.
+// sampleOf converts a hand-made trial into a trial of a campaign's cell.
 func sampleOf(s reporttest.Trial) sampleTrial {
 	t := trial.Result{
 		Spec: trial.Spec{

@@ -17,12 +17,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// asItRan is the origin of a trial that was not shrunk.
+// asItRan is the origin of a trial that was not shrunk from another.
 const asItRan = "Not shrunk: the trial as it ran"
 
-// origin says how a trial came about: shrunk from another trial, or as it ran. The latter
-// comes with a link to the minimal trial below its folder, or with the reason, if known,
-// why the trial was not shrunk.
+// origin says how a trial came about: shrunk from another trial, or as it ran. For a trial as it
+// ran, the text links to the minimal trial below its folder or says, if known, why the trial was
+// not shrunk.
 func origin(folder string, s *trial.Shrinking) string {
 	if _, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile))); err == nil {
 		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
@@ -31,7 +31,7 @@ func origin(folder string, s *trial.Shrinking) string {
 	return originWords(s)
 }
 
-// originWords is origin without a look for a stored minimal trial.
+// originWords is origin without the check for a stored minimal trial.
 func originWords(s *trial.Shrinking) string {
 	switch {
 	case s == nil:
@@ -42,8 +42,8 @@ func originWords(s *trial.Shrinking) string {
 	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, wording.Plural(s.Trials, "trial"), s.Words())
 }
 
-// shrunkWords says how the trial came about whose story a cell shows, and which of the cell's
-// flaws have no shrunk trial, and why.
+// shrunkWords says how the trial behind a cell's story came about, and which of the cell's flaws
+// have no shrunk trial, and why.
 func (r result) shrunkWords(c campaign.Cell, dir string) string {
 	x := r.Details[dir]
 	words := cmp.Or(x.Shrunk, asItRan)
@@ -65,10 +65,10 @@ func (r result) shrunkWords(c campaign.Cell, dir string) string {
 	return words
 }
 
-// oneIsShrunk is why only some flaws of a cell have a shrunk trial.
+// oneIsShrunk is the reason why only some flaws of a cell have a shrunk trial.
 const oneIsShrunk = "of each cell one trial is shrunk, for its worst flaw"
 
-// notShownBy names the flaws of a cell that these flaws of a trial lack.
+// notShownBy names the flaws of a cell that are not among the given flaws of a trial.
 func notShownBy(c campaign.Cell, flaws []trial.Flaw) (names []string) {
 	if len(flaws) == 0 {
 		return nil
@@ -96,11 +96,11 @@ func (r result) whyNotShrunk(c campaign.Cell) string {
 	return ""
 }
 
-// mostNotShrunk is how many cells shrunkCount names for each reason.
+// mostNotShrunk is the maximum number of cells that shrunkCount names for each reason.
 const mostNotShrunk = 5
 
-// shrunkCount says how many cells with a violation have a shrunk trial, and names the others
-// with their flaws, by the reason; "" if no cell has a violation.
+// shrunkCount says how many violated cells have a shrunk trial. It names the other cells with
+// their flaws, grouped by reason; "" if no cell has a violation.
 func (r result) shrunkCount() string {
 	type reason struct {
 		why   string
@@ -142,8 +142,8 @@ func (r result) shrunkCount() string {
 	return text
 }
 
-// Minimal implements campaign.MinimalSink. It writes the story and the pictures of a
-// minimal trial into the trial's folder.
+// Minimal implements campaign.MinimalSink. It writes the story and the pictures of a minimal trial
+// into that trial's folder.
 func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
 	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), s.full, t, e)
 	if err != nil {

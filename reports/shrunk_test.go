@@ -18,8 +18,8 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		name    string
 		verdict *trial.Shrinking
 		minimal *trial.Shrinking
-		want    string // of the trial as it ran
-		small   string // of the minimal one
+		want    string // origin of the trial as it ran
+		small   string // origin of the minimal trial
 	}{
 		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", ""},
 		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", ""},
@@ -43,7 +43,7 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 			}
 			storeTrial(t, dir, small)
 			stored(small, c.minimal)
-			if err := os.WriteFile(lines, before, 0o666); err != nil { // it is no trial of the campaign's
+			if err := os.WriteFile(lines, before, 0o666); err != nil { // the minimal trial is not in the campaign's list
 				t.Fatal(err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 	}
 }
 
-// Reports name the flaws without a shrunk trial, and say why they have none.
+// Reports name the flaws without a shrunk trial, with the reasons.
 func TestReportsNameWhatWasNotShrunk(t *testing.T) {
 	cell := func(fault string, causes ...string) campaign.Cell {
 		c := judged("own", fault)

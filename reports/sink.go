@@ -47,17 +47,17 @@ const (
 	PlotsDir         = "plots"
 )
 
-// latencyFile keeps the figures of acquire.svg, since the histories of undisturbed
-// trials are seldom kept.
+// latencyFile stores the figures behind acquire.svg, because the histories of undisturbed trials
+// are seldom kept.
 const latencyFile = "acquire.json"
 
-// New returns a sink that writes the reports of the campaign in dir when the campaign is
-// done: the pages, and the story of each trial that the pages show, in the trial's folder,
-// with a timeline if it shows what is not declared. It replaces only its own files.
+// New returns a sink that writes the reports of the campaign in dir when the campaign is done: the
+// pages and, in the trial's folder, the story of each trial that the pages show. A trial that
+// shows an undeclared flaw also gets a timeline. The sink replaces only its own files.
 func New(dir string) (campaign.Sink, error) { return open(dir, false) }
 
-// NewFull is New, but writes the pictures and the story of every kept trial with a
-// violation, and the whole report in Markdown.
+// NewFull is like New, but it also writes the pictures and the story of every kept violated trial,
+// and the full report in Markdown.
 func NewFull(dir string) (campaign.Sink, error) { return open(dir, true) }
 
 func open(dir string, full bool) (*sink, error) {
@@ -71,16 +71,16 @@ func open(dir string, full bool) (*sink, error) {
 	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}, minimal: map[string]detail{}}, nil
 }
 
-// sink is the one implementation of campaign.Sink.
+// sink is the only implementation of campaign.Sink.
 type sink struct {
 	dir      string
 	full     bool // render every violated trial
 	glossary glossary
 	acquires map[string][]time.Duration // durations of acquires in undisturbed trials, by lock
-	minimal  map[string]detail          // of the cells' minimal trials, by Cell.Minimal
+	minimal  map[string]detail          // the cells' minimal trials, by Cell.Minimal
 }
 
-// Trial implements campaign.Sink. It must be quick: it is called for thousands of trials.
+// Trial implements campaign.Sink. It must be quick: a campaign calls it thousands of times.
 func (s *sink) Trial(_ context.Context, t trial.Result) error {
 	s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], t.Acquires...)
 	return nil
@@ -134,8 +134,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	)
 }
 
-// details renders the stored trials with a violation: those that the pages show, or all if
-// s.full.
+// details renders stored violated trials: those that the pages show, or all if s.full.
 func (s *sink) details(ctx context.Context, r result) (map[string]detail, error) {
 	shown := map[string]bool{}
 	for _, c := range r.Matrix.Cells {
@@ -158,11 +157,11 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			}
 			folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
 			whole, evidence, err := trial.Load(folder)
-			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // the evidence is enough if the verdict is missing
+			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // if the verdict is missing, the evidence is enough
 				return err
 			}
 			if err == nil {
-				t.Verdicts = whole.Verdicts // the campaign's list has them in brief
+				t.Verdicts = whole.Verdicts // the campaign's list has the verdicts shortened
 			}
 			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.full, t, evidence)
 			if err != nil {
@@ -190,10 +189,10 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	return err
 }
 
-// render writes the story of one violated trial into its folder. name is the folder as
-// command lines name it; origin says how the trial came about. The pictures are half of a
-// folder, and can be drawn from the evidence at any time: both are written only if pictures
-// is set; the timeline also if the trial shows what is not declared.
+// render writes the story of one violated trial into its folder. name is the folder as command
+// lines name it; origin says how the trial came about. Both pictures are written if pictures is
+// set. If it is not, only a trial that shows an undeclared flaw gets a timeline: pictures are half
+// of a folder's bytes and can be drawn from the evidence at any time.
 func (g glossary) render(folder, name, origin string, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil
@@ -211,7 +210,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 	if d.Picture, err = picture(e); err != nil {
 		return d, err
 	}
-	if pictures || !ok { // without a story, it is the only picture
+	if pictures || !ok { // without a story, porcupine's page is the only picture
 		if err := write(filepath.Join(folder, PorcupineFile), d.Picture); err != nil {
 			return d, err
 		}
@@ -238,7 +237,7 @@ func exists(folder, name string) bool {
 	return err == nil
 }
 
-// told returns a trial as the input of its story and its timeline.
+// told returns a trial as the input for a story and a timeline.
 func told(t trial.Result, e history.Evidence) story.Trial {
 	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
 	for _, f := range t.Flaws {
@@ -247,7 +246,7 @@ func told(t trial.Result, e history.Evidence) story.Trial {
 	return s
 }
 
-// picture returns porcupine's picture of the history: a page.
+// picture returns porcupine's page that shows the history.
 func picture(e history.Evidence) ([]byte, error) {
 	var b bytes.Buffer
 	err := checker.Visualize(context.Background(), &b, e, story.WindowWords)
@@ -264,8 +263,8 @@ func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 
-// latencies merges this run's latencies with those that earlier runs stored, and stores
-// the result.
+// latencies merges the latencies of this run with those stored by earlier runs, and stores the
+// result.
 func (s *sink) latencies() ([]plots.Latency, error) {
 	path := filepath.Join(s.dir, PlotsDir, latencyFile)
 	var before []plots.Latency
@@ -299,8 +298,8 @@ func drawPlots(r result) ([]plots.Plot, error) {
 	return plots.Draw(c)
 }
 
-// notDrawn returns the titles of the plots that are not among the drawn ones, each with what
-// it needs.
+// notDrawn returns the titles of the plots that were not drawn, each with the data that the plot
+// needs.
 func notDrawn(drawn []plots.Plot) (missing []fact) {
 	for _, m := range plots.NotDrawn(drawn) {
 		missing = append(missing, fact{m.Title, m.Needs})
@@ -322,7 +321,7 @@ func savePlot(dir string, p plots.Plot) error {
 	return nil
 }
 
-// write replaces a file in one step, so that a kill leaves the old or the new one.
+// write replaces a file atomically: a kill leaves either the old file or the new one.
 func write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("write report: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storedCampaign writes what a campaign stores before its sink sees it.
+// storedCampaign writes the files that a campaign stores before it calls its sink.
 func storedCampaign(t *testing.T) (dir string, trials []sampleTrial) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,7 +45,7 @@ func storeTrial(t testing.TB, dir string, s sampleTrial) {
 	writeLines(t, filepath.Join(dir, trial.ResultsFile), []trial.Result{s.Trial})
 }
 
-// writeLines appends to a file.
+// writeLines appends values to a file, each as a line of JSON.
 func writeLines[T any](t testing.TB, path string, values []T) {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func writeLines[T any](t testing.TB, path string, values []T) {
 	}
 }
 
-// rendered lists the folders of trials that have this file.
+// rendered lists the folders of trials that contain the named file.
 func rendered(dir string, trials []sampleTrial, name string) []string {
 	var names []string
 	for _, s := range trials {
@@ -77,8 +77,8 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 	return names
 }
 
-// skipInShort skips a test that writes a whole report several times, which takes the race
-// detector long and has no code of its own that is concurrent.
+// skipInShort skips a test that writes a whole report several times. With the race detector that
+// takes long, and the code has no concurrency of its own.
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -86,12 +86,12 @@ func skipInShort(t *testing.T) {
 	}
 }
 
-// TestTrialsThatThePagesShowAreRendered: pictures are left out unless everything is asked
-// for, but for the timelines of what is not declared. Then the report links to it, and names no file that is not there.
+// TestTrialsThatThePagesShowAreRendered: only NewFull writes all pictures. New writes only
+// timelines of undeclared flaws. The reports link to existing files only.
 func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	skipInShort(t)
 	dir, trials := storedCampaign(t)
-	// A second trial of a cell, which the pages do not show.
+	// A second trial of a cell; the pages do not show it.
 	other := trials[0]
 	other.Trial.Spec.Trial, other.Trial.Dir = 1, other.Trial.Dir+"1"
 	storeTrial(t, dir, other)

@@ -14,21 +14,21 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// SummarySize is the maximum size of report.md in bytes, of any campaign: GitHub takes
-// 65,536 characters in a comment on a pull request.
+// SummarySize is the maximum size of report.md in bytes, for any campaign. GitHub accepts 65,536
+// characters in a comment on a pull request.
 const SummarySize = 60_000
 
-// Sizes of the parts of report.md, in bytes.
+// Maximum sizes of the parts of report.md, in bytes.
 const (
-	mostAnswers = 14_000 // which lock to use
+	mostAnswers = 14_000 // the section "Which lock to use"
 	mostMatrix  = 16_000
-	mostList    = 2_500 // each list of what was not judged
+	mostList    = 2_500 // each list of trials or cells that were not judged
 	mostFact    = 200
-	mostLine    = 2_000 // the command
+	mostLine    = 2_000 // the campaign's command line
 )
 
-// summaryReport returns a campaign's report in GitHub's Markdown, in at most
-// SummarySize bytes: recipes best first, flaws worst first. It says what it leaves out.
+// summaryReport returns a campaign's report in GitHub's Markdown, in at most SummarySize bytes:
+// recipes best first, flaws worst first. It names what it leaves out.
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
@@ -41,7 +41,8 @@ func summaryReport(r result) []byte {
 	return []byte(head + boundedPage(SummarySize-len(head)-len(tail), sections) + tail)
 }
 
-// storeOf names the campaign's directory as a shell takes it, or DIR if it is very long.
+// storeOf returns the campaign's directory, quoted for a shell; "DIR" if it is very long or
+// unknown.
 func storeOf(v view) string {
 	if name := shell.Quote(v.Store); v.Store != "" && len(name) <= mostFact {
 		return name
@@ -49,7 +50,8 @@ func storeOf(v view) string {
 	return "DIR"
 }
 
-// clip cuts a text to at most that many bytes, of which the last say so.
+// clip cuts a text that is too long. The result has at most the given number of bytes; after a
+// cut it ends with a mark.
 func clip(s string, most int) string {
 	const cut = " … (cut)"
 	if len(s) <= most {
@@ -85,7 +87,7 @@ func summaryHead(v view) string {
 	return b.String()
 }
 
-// summaryAnswers says of each recipe whether to use it, best first.
+// summaryAnswers says for each recipe whether to use it, best first.
 func summaryAnswers(r result, rows []adviceRow) boundedSection {
 	s := boundedSection{Head: "## Which lock to use\n\n", Most: mostAnswers, Rest: func(n int) string {
 		return fmt.Sprintf("- %d more %s: [%s](%s#answers)\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
@@ -100,7 +102,7 @@ func summaryAnswers(r result, rows []adviceRow) boundedSection {
 	return s
 }
 
-// untriedWords names the recipes to take instead that the campaign did not run; "" = it ran all.
+// untriedWords names the recommended alternatives that the campaign did not run; "" if it ran all.
 func (r result) untriedWords(rows []adviceRow) string {
 	var absent []locks.Pick
 	for _, p := range r.takenPicks(rows) {
@@ -114,7 +116,7 @@ func (r result) untriedWords(rows []adviceRow) string {
 	return "\nNot in this run: " + strings.ReplaceAll(takeWords(absent), " or ", ", ") + ".\n"
 }
 
-// summaryMatrix is the matrix without links, in the order of the answers.
+// summaryMatrix returns the matrix without links, in the order of the answers.
 func summaryMatrix(v view, answers []adviceRow) boundedSection {
 	s := boundedSection{Head: "## Matrix\n\nRecipes come best first, in the order of the answers above.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
@@ -149,7 +151,7 @@ func summaryMatrix(v view, answers []adviceRow) boundedSection {
 	return s
 }
 
-// worstFirst orders the recipes by their worst cell, then by the number of such cells.
+// worstFirst orders the recipes by their worst verdict, then by how many cells have that verdict.
 func worstFirst(rows []viewRow) []viewRow {
 	rank := map[string]int{}
 	for i, w := range verdictWords {
@@ -169,8 +171,8 @@ func worstFirst(rows []viewRow) []viewRow {
 	return out
 }
 
-// undeclaredSection has the undeclared violations, each with its story as long as there is
-// room. Those without room are counted; the command that lists them all is named.
+// undeclaredSection lists the undeclared violations, with their stories as far as there is room.
+// Violations without room are counted, and the text names the command that lists them all.
 func (r result) undeclaredSection(v view) boundedSection {
 	s := boundedSection{
 		Head: "## Not declared\n\nViolations that their recipes do not declare:\n\n",
@@ -207,7 +209,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 	return s
 }
 
-// storyOfUndeclared returns the story about the undeclared flaw itself.
+// storyOfUndeclared returns the story that tells the undeclared flaw u.
 func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
 	c, ok := cell.Of(r.Matrix, u.Lock, u.Fault)
 	if !ok {
@@ -221,7 +223,7 @@ func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
 	return detail{}, false
 }
 
-// indent makes a text part of a list's item.
+// indent indents a text so that it belongs to a list item.
 func indent(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, l := range lines {
@@ -239,7 +241,7 @@ func isOrAre(n int) string {
 	return "are"
 }
 
-// inCode returns a text as Markdown's code.
+// inCode returns a text as code in Markdown.
 func inCode(s string) string {
 	if strings.Contains(s, "`") {
 		return "`` " + s + " ``"
@@ -247,8 +249,8 @@ func inCode(s string) string {
 	return "`" + s + "`"
 }
 
-// summaryLists are the lists of what differs from what was declared, and of what was not
-// judged.
+// summaryLists returns the lists of deviations from declarations, and of cells and trials that
+// were not judged.
 func summaryLists(v view) []boundedSection {
 	var out []boundedSection
 	list := func(title string, lines []string) {

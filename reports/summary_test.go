@@ -14,8 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// drawnCampaign is a campaign of any size and with names of any length, in which every cell
-// is violated.
+// drawnCampaign draws a campaign of any size, with names of any length. Every cell is violated.
 func drawnCampaign(t *rapid.T) result {
 	long := rapid.SampledFrom([]int{1, 20, 300, 70_000})
 	count := rapid.SampledFrom([]int{0, 1, 3, 40})
@@ -75,7 +74,7 @@ func TestSummaryFitsWhateverTheCampaign(t *testing.T) {
 	})
 }
 
-// The matrix of report.md has the recipes in the order of its answers, as report.html does.
+// The matrix of report.md lists the recipes in the order of the answers, as report.html does.
 func TestSummaryHasOneOrderOfRecipes(t *testing.T) {
 	r := sampleResult(t)
 	text := string(summaryReport(r))
@@ -97,7 +96,7 @@ func TestSummaryHasOneOrderOfRecipes(t *testing.T) {
 	}
 }
 
-// A campaign with few undeclared violations tells them whole, before any other flaw.
+// A campaign with few undeclared violations shows their full stories, before any other flaw.
 func TestSummaryTellsWhatIsNotDeclaredWhole(t *testing.T) {
 	r := sampleResult(t)
 	c := undeclareFirst(t, r)

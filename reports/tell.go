@@ -31,11 +31,10 @@ func Roughly(d time.Duration) string {
 // proseWidth is the maximum width of a paragraph, and the width if there is no terminal.
 const proseWidth = 100
 
-// Tell writes what happened in a trial that was violated, or in which the clients' program
-// showed a flaw, as text: the verdict in words,
-// the story, the recipe's declaration of the flaw, and the entries that matter in
-// order of time. For any other trial it writes the verdict only. width is the
-// terminal's; 0 = unknown.
+// Tell writes as text what happened in a trial that was violated, or in which the clients' program
+// showed a flaw: the verdict in words, the story, the recipe's declaration of the flaw, and the
+// entries that matter, ordered by time. For any other trial it writes only the verdict. width is
+// the terminal's; 0 = unknown.
 func Tell(w io.Writer, t trial.Result, e history.Evidence, width int) error {
 	_, err := io.WriteString(w, registries().tell(t, e, width))
 	return err

@@ -18,20 +18,20 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Screen is where a matrix is shown as text. The zero value is a pipe.
+// Screen describes an output for text. The zero value is a pipe.
 type Screen struct {
 	Color bool // use ANSI escapes
-	// Width is the maximum number of columns; 0 is unlimited. Only a word that is longer, such
-	// as a path, exceeds it.
+	// Width is the maximum number of columns; 0 = unlimited. Only a word that is longer, such as a
+	// path, exceeds it.
 	Width int
-	// Program is the name by which this program was called; "" = lockstorm. Command lines
-	// begin with it.
+	// Program is the program's name as the user called it; "" = lockstorm. Command lines begin
+	// with this name.
 	Program string
 }
 
-// Matrix writes the matrix as text: recipes down, faults across, the worst verdict in each
-// cell, then a legend, then the cells that could not be judged. A matrix that is wider than
-// the screen is split into parts. The error is w's.
+// Matrix writes the matrix as text: recipes down, faults across, the worst verdict in each cell;
+// then a legend; then the cells that could not be judged. A matrix that is wider than the screen
+// is split into parts. The error is w's.
 func Matrix(w io.Writer, m campaign.Matrix, s Screen) error {
 	_, err := io.WriteString(w, terminal(m, registries(), s))
 	return err
@@ -43,8 +43,8 @@ type symbol struct {
 	Color text.Colors
 }
 
-// cellSymbol returns a cell's symbol, short enough for twenty columns. An exclamation mark
-// after another word than NEW stands for a flaw that the recipe does not declare.
+// cellSymbol returns a cell's symbol, short enough for twenty columns. If the cell shows an
+// undeclared flaw, the symbol is undeclaredWord or ends with an exclamation mark.
 func cellSymbol(c campaign.Cell) symbol {
 	s := plainSymbol(c)
 	if undeclared(c) {
@@ -59,7 +59,7 @@ func cellSymbol(c campaign.Cell) symbol {
 // undeclaredWord is the symbol of a violation that the recipe does not declare.
 const undeclaredWord = "NEW"
 
-// blockBug is the mark after the symbol of a block that the recipe declares as a bug.
+// blockBug marks the symbol of a block that the recipe declares as a bug.
 const blockBug = "*"
 
 // undeclared reports whether a cell shows a flaw that its recipe does not declare.
@@ -96,7 +96,7 @@ func plainSymbol(c campaign.Cell) symbol {
 	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
 }
 
-// terminal renders the matrix.
+// terminal renders the matrix for a screen.
 func terminal(m campaign.Matrix, g glossary, s Screen) string {
 	if len(m.Cells) == 0 {
 		return "no cells: nothing was run\n"
@@ -125,8 +125,8 @@ func terminal(m campaign.Matrix, g glossary, s Screen) string {
 	return b.String()
 }
 
-// withCommand writes words and a command line: both on one line if they fit, else the command
-// below the words.
+// withCommand joins words and a command line: on one line if they fit, otherwise with the command
+// on the next line.
 func (s Screen) withCommand(words, command string) string {
 	command = shell.As(command, s.Program)
 	line := words + ": " + command
@@ -137,7 +137,7 @@ func (s Screen) withCommand(words, command string) string {
 	return wording.Fill(words+":", "  ", s.Width) + "\n  " + shell.Lines(command, indent, s.Width-len(indent)+2) + "\n"
 }
 
-// columnWidth is the minimum width of a fault's column, with its gap.
+// columnWidth is the minimum width of a fault's column, including its gap.
 const columnWidth = 7
 
 // columns divides the faults into parts that fit the width.
@@ -205,9 +205,9 @@ func grid(m campaign.Matrix, recipes, faults []string, paint func(text.Colors, s
 // longestWord is the maximum length of a word in a heading.
 const longestWord = 8
 
-// heading writes the words of a fault's name below each other. A word too long for
-// a column is abbreviated, as "part.", because a word split over two lines reads
-// worse. The legend has the whole name.
+// heading writes the words of a fault's name below each other. A word too long for a column is
+// abbreviated, such as "part.", because a word split over two lines is harder to read. The legend
+// has the full name.
 func heading(fault string) string {
 	words := strings.Split(fault, "-")
 	for i, word := range words {

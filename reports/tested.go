@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// tested lists what a campaign tested, and on what.
+// tested lists what a campaign tested, and on which testbed and nodes.
 func (r result) tested(v view) []fact {
 	facts := []fact{
 		{"result", countWords(v)},
@@ -33,7 +33,7 @@ func (r result) tested(v view) []fact {
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
 
-// durabilityMeanings say what a restarted node keeps.
+// durabilityMeanings say what a restarted node keeps, by durability.
 var durabilityMeanings = []struct {
 	testbed.Durability
 	keeps string
@@ -47,7 +47,7 @@ func countWords(v view) string {
 	return fmt.Sprintf("%d %s, %d with a violation", v.TrialCount, wording.Plural(v.TrialCount, "trial"), v.ViolationCount)
 }
 
-// amountWords counts what the clients of all trials did.
+// amountWords counts the operations and commands of all trials.
 func (r result) amountWords() string {
 	var ops, commands int
 	for _, t := range r.Trials {
@@ -126,7 +126,7 @@ func (r result) topologyWords() string {
 	return strings.Join(all, ", ")
 }
 
-// durabilityWords lists what restarted nodes kept.
+// durabilityWords lists what restarted nodes kept in this campaign.
 func (r result) durabilityWords() string {
 	seen := map[testbed.Durability]bool{}
 	for _, t := range r.Trials {
@@ -146,7 +146,7 @@ func (r result) durabilityWords() string {
 	return "restarted nodes kept " + strings.Join(all, ", or ")
 }
 
-// ttlWords says what the lease time is, and which other times follow it.
+// ttlWords gives the lease time and the other times that derive from it.
 func ttlWords(c campaign.Config) string {
 	if c.TTL <= 0 {
 		return ""
@@ -213,7 +213,7 @@ func grouped(n int) string {
 	return text
 }
 
-// Unjudged counts what was not judged; "" = nothing.
+// Unjudged counts the cells and trials that were not judged; "" if there are none.
 func (v view) Unjudged() string {
 	var all []string
 	add := func(n int, words string) {
@@ -234,7 +234,7 @@ func (v view) Unjudged() string {
 	return strings.Join(all, ", ")
 }
 
-// Doubts reports whether something was tried and not judged.
+// Doubts reports whether a trial or cell was tried but not judged.
 func (v view) Doubts() bool {
 	return len(v.Failed)+len(v.Varying)+len(v.Unknown)+len(v.Undecided) > 0
 }

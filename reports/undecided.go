@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// openCell is a cell with undecided trials or doubts. Dir is the folder of the first such
-// trial that was kept.
+// openCell is a cell with undecided trials or a doubt. Dir is the folder of its first kept
+// undecided or doubtful trial; "" if none was kept.
 type openCell struct {
 	Text, Dir string
 	Commands  []command
@@ -22,8 +22,8 @@ const undecidedAdvice = "Nobody can tell how these trials came out, so that they
 	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
 	"in the simulation it does the same again, and the reason is in the trial."
 
-// openCells returns the cells that have a verdict and undecided trials, then those with a
-// possible undeclared violation, even if a further run settled the doubt.
+// openCells returns the cells that have a verdict but also undecided trials, then the cells with a
+// possible undeclared violation, even if a further run settled that doubt.
 func (r result) openCells() []openCell {
 	var out []openCell
 	add := func(text, dir string) {

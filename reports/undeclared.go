@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// mostListed is the maximum number of one oracle's findings in a table. If there are more
-// causes, the table has one finding for each.
+// mostListed is the maximum number of one oracle's findings in a table. If there are more causes
+// than that, the table has one finding for each cause.
 const mostListed = 5
 
 // Listed returns the findings of t's verdict v that a table shows, and how many it leaves
@@ -44,8 +44,8 @@ func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more in
 	return slices.Concat(first, others), more
 }
 
-// Declared reports whether t's recipe declares the finding. It also returns true if there
-// is no recipe, and for the oracle whose findings recipes do not declare.
+// Declared reports whether t's recipe declares the finding. It is also true if there is no recipe,
+// and for an oracle of the model: recipes do not declare such findings.
 func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	if t.Spec.Lock == "" || checker.OracleNamed(oracle).OfModel {
 		return true
@@ -54,9 +54,8 @@ func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	return i < 0 || t.Flaws[i].Kind != ""
 }
 
-// KindWords says how the recipe of that name declares a flaw of that kind, as in "declared
-// bug". Of a lock of which nothing but limits is expected, as of a user's own, it says "limit
-// of any lease".
+// KindWords says how the recipe declares a flaw of that kind, such as "declared bug". For a user's
+// own lock that may show only limits, it says "limit of any lease".
 func KindWords(lock string, kind locks.Kind) string {
 	if kind == "" {
 		return "not declared"
@@ -67,7 +66,7 @@ func KindWords(lock string, kind locks.Kind) string {
 	return "declared " + string(kind)
 }
 
-// flawWords names a flaw, and says so if the recipe does not declare it.
+// flawWords names a flaw, and adds "(not declared)" if the recipe does not declare it.
 func flawWords(f trial.Flaw) string {
 	words := f.Oracle + " by " + f.Cause
 	if f.Kind == "" {
@@ -93,9 +92,9 @@ type undeclaredFlaw struct {
 	Detail detail
 }
 
-// undeclaredIn returns the undeclared flaws of a cell that have a story, in the matrix's
-// order. The story is that of the trial that showed the flaw first, or of the minimal
-// trial that it was shrunk to.
+// undeclaredIn returns the undeclared flaws of a cell that have a story, in the matrix's order.
+// The story is about the first trial that showed the flaw, or about the minimal trial that was
+// shrunk from it.
 func (r result) undeclaredIn(c campaign.Cell) []undeclaredFlaw {
 	var out []undeclaredFlaw
 	for _, u := range r.Matrix.Unexpected {

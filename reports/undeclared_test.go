@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// alsoRenewal is a trial whose recipe declares its many removals of other clients' keys, but
+// alsoRenewal returns a trial whose recipe declares its many removals of other clients' keys, but
 // not the one renewal after them.
 func alsoRenewal(tb testing.TB) sampleTrial {
 	s := sampleOf(reporttest.ForeignRenewal(tb))
@@ -54,7 +54,8 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 	}
 }
 
-// The cell's verdict is a bug's that another trial shows best.
+// The cell's verdict is a declared bug. Another trial shows an undeclared flaw, and the pages tell
+// the story of that trial.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 	s, bug := alsoRenewal(t), recordedSample(t, "foreign-delete")
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault

@@ -42,7 +42,7 @@ func unjudged(m campaign.Matrix, width int) string {
 	return "\n" + b.String()
 }
 
-// reasons lists the cells of a verdict, grouped by fault and reason: "failover:
+// reasons lists the cells with that verdict, grouped by fault and reason, such as "failover:
 // exists-set, setnx (reason)".
 func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 	type group struct{ fault, why string }
@@ -52,7 +52,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line names the fault already
+		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // without the fault, which the line names already
 		if verdict == trial.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}

@@ -22,7 +22,7 @@ type result struct {
 	Info   campaign.Info
 	Matrix campaign.Matrix
 	Trials []trial.Result
-	// Details of the kept violated trials, by Trial.Dir.
+	// Details holds the kept violated trials, by Trial.Dir.
 	Details  map[string]detail
 	Latency  []plots.Latency
 	Glossary glossary
@@ -36,21 +36,20 @@ type detail struct {
 	Title    string
 	// Told is the flaw that the story is about.
 	Told  trial.Flaw
-	Flaws []trial.Flaw // of the trial
-	// Shrunk says how the trial came about (origin); "" if that is unknown. NotShrunk says why
-	// a trial that was to be shrunk was not.
+	Flaws []trial.Flaw // all flaws of the trial
+	// Shrunk says how the trial came about (see origin); "" if that is unknown. NotShrunk says why
+	// shrinking was planned but not done.
 	Shrunk, NotShrunk string
-	// Log has the commands and operations around the violation, without MoreLog earlier
-	// ones.
+	// Log has the commands and operations around the violation. MoreLog counts earlier ones that
+	// it leaves out.
 	Log     []story.LogLine
 	MoreLog int
-	// Picture is porcupine's picture of the history: a page.
+	// Picture is porcupine's page that shows the history.
 	Picture []byte
 	Kept    keptPictures
 }
 
-// keptPictures says which pictures are in a trial's folder: TimelineFile, PorcupineFile and
-// DecidedFile.
+// keptPictures says which of TimelineFile, PorcupineFile and DecidedFile are in a trial's folder.
 type keptPictures struct{ Timeline, Porcupine, Decided bool }
 
 // view is the content of report.html and report.md.
@@ -72,11 +71,11 @@ type view struct {
 	Undecided                              []openCell
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
-	Interrupted                            string // how far the campaign came; "" if it was finished
-	ShrunkCount                            string // how many cells have a shrunk trial, and why others have not
+	Interrupted                            string // how far an interrupted campaign came; "" if it finished
+	ShrunkCount                            string // how many cells have a shrunk trial, and why the others have none
 	Plots                                  []plots.Plot
-	NotDrawn                               []fact // plots that there is no data for
-	// Progress has the clients' progress, recipe by recipe; Measures explains its
+	NotDrawn                               []fact // plots that lack data
+	// Progress has a table of the clients' progress for each recipe; Measures explains its
 	// columns.
 	Progress []progressTable
 	Renewals renewalTable
@@ -89,7 +88,7 @@ type fact struct{ Label, Value string }
 // tally counts the cells of one verdict.
 type tally struct {
 	Class, Words string
-	Short        string // as in the matrix
+	Short        string // the verdict's word in the matrix
 	Count        int
 }
 
@@ -101,8 +100,8 @@ type viewRow struct {
 // viewCell is one cell of the matrix; Class is "" if no trial was planned.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
-	// ID identifies the cell in the page. Sentence says what the trials showed, and Replay
-	// runs one of them again.
+	// ID identifies the cell in the page. Sentence says what the trials showed. Replay is the
+	// command that runs one of them again.
 	ID, Sentence, Replay string
 }
 
@@ -131,14 +130,14 @@ type cellDetail struct {
 	Commands                          []command    // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
-	// Number is that of the story and the timeline in the page's data, if Told.
-	// Plain is a story that stands in the page itself, and PlainStored what needs the
+	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a
+	// story that stands in the page itself. PlainStored is the part of it that needs the
 	// campaign's folder.
 	Number             int
 	Plain, PlainStored template.HTML
 }
 
-// Told reports whether there is a story, or a note in its place.
+// Told reports whether the cell has a story, or a note instead.
 func (c cellDetail) Told() bool { return !c.Story.Empty() || c.Story.Note != "" }
 
 // Undeclared reports whether the cell shows a flaw that its recipe does not declare.
@@ -146,7 +145,7 @@ func (c cellDetail) Undeclared() bool {
 	return slices.ContainsFunc(c.Flaws, func(f flawView) bool { return f.Kind == undeclaredKind })
 }
 
-// Anywhere returns the commands that need nothing but the program.
+// Anywhere returns the commands that run without the store.
 func (c cellDetail) Anywhere() []command { return c.commands(false) }
 
 // Stored returns the commands that need the store.
@@ -162,7 +161,7 @@ func (c cellDetail) commands(stored bool) []command {
 	return out
 }
 
-// Causes returns the flaws, one for each cause and kind, in the order of Flaws.
+// Causes returns the flaws grouped by cause and kind, in the order of Flaws.
 func (c cellDetail) Causes() []causeView {
 	var out []causeView
 	for _, f := range c.Flaws {
@@ -182,16 +181,16 @@ type causeView struct {
 	Oracles string
 }
 
-// undeclaredKind is the kind of a flaw that its recipe does not declare, in words.
+// undeclaredKind is the word for the kind of an undeclared flaw.
 const undeclaredKind = "undeclared"
 
-// command is a shell command, and what it does. Stored says that it needs the store.
+// command is a shell command and its purpose. Stored: the command needs the store.
 type command struct {
 	What, Line string
 	Stored     bool
 }
 
-// flawView is one (oracle, cause) of a cell.
+// flawView is one oracle and cause of a cell's violations.
 type flawView struct {
 	Oracle, Cause, Title, Kind string
 }
@@ -199,7 +198,7 @@ type flawView struct {
 // wordText explains a verdict word.
 type wordText struct {
 	Class, Word, Meaning string
-	Short                string // in the matrix
+	Short                string // the word in the matrix
 }
 
 // verdictWords explains every verdict, worst first.
@@ -250,7 +249,7 @@ func newView(r result) view {
 	return v
 }
 
-// count counts the trials, also those that a search counted without storing them.
+// count counts the trials, including those that a search counted without storing.
 func (v *view) count(r result) {
 	v.TrialCount = len(r.Trials)
 	for _, t := range r.Trials {
@@ -310,8 +309,8 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	return row, details
 }
 
-// interrupted says how far an interrupted campaign came, and which part of a campaign this
-// is; "" for a whole one that was finished.
+// interrupted says how far an interrupted campaign came, or which shard of a campaign this is; ""
+// for a finished, undivided campaign.
 func interrupted(m campaign.Matrix) string {
 	var parts []string
 	if m.Shard.Part() {
@@ -323,7 +322,7 @@ func interrupted(m campaign.Matrix) string {
 	return strings.Join(parts, "; ")
 }
 
-// failures names the trials that the harness could not finish, and why.
+// failures names the trials that the harness could not finish, each with the error.
 func failures(trials []trial.Result) []fact {
 	var out []fact
 	for _, t := range trials {
@@ -332,8 +331,8 @@ func failures(trials []trial.Result) []fact {
 	return out
 }
 
-// withReasons gives each unknown cell without a reason the reason of the first oracle that
-// could not decide.
+// withReasons fills in the reason of each unknown cell that has none: the reason of the first
+// oracle that could not decide.
 func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 	out := slices.Clone(cells)
 	for i, c := range out {
@@ -371,7 +370,7 @@ func missed(all []campaign.Discrepancy) []declaredFlaws {
 	return out
 }
 
-// fault returns the glossary's entry for a fault, or the bare name.
+// fault returns the glossary's entry for a fault; an entry with only the name if there is none.
 func (g glossary) fault(name string) named {
 	for _, f := range g.Faults {
 		if f.Name == name {

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// Trials that a search counted without storing them are trials of the campaign.
+// Trials that a search counted without storing count as trials of the campaign.
 func TestTrialsThatAreNotStoredAreCounted(t *testing.T) {
 	r := sampleResult(t)
 	was := newView(r)

@@ -37,7 +37,7 @@ func newViewCell(c campaign.Cell) viewCell {
 	return v
 }
 
-// cellWord is a cell's symbol in pages, where there is room to call a bug by name.
+// cellWord is a cell's symbol in pages. It writes " bug" where a terminal shows blockBug.
 func cellWord(c campaign.Cell) string {
 	word := strings.ToLower(cellSymbol(c).Text)
 	if cell.BlockedByBug(c) {
@@ -78,8 +78,8 @@ func judgedWords(c campaign.Cell) string {
 
 func anchor(lock, fault string) string { return lock + "--" + fault }
 
-// shareWords says how many of the decided trials showed the cell's verdict, and how the
-// other trials ended.
+// shareWords says how many of the decided trials showed the cell's verdict, and how the remaining
+// trials ended.
 func shareWords(c campaign.Cell) string {
 	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, wording.Plural(c.Exercised, "trial"))
 	if n := c.Violations - c.Shown; n > 0 {
@@ -138,8 +138,8 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	return d
 }
 
-// toldDir returns the folder of the trial whose story a cell shows: a trial with an
-// undeclared flaw if possible, else the minimal trial, else c.Dir.
+// toldDir returns the folder of the trial whose story a cell shows: a trial with an undeclared
+// flaw if there is one, else the minimal trial, else c.Dir.
 func (r result) toldDir(c campaign.Cell) string {
 	if all := r.undeclaredIn(c); len(all) > 0 {
 		return all[0].Dir

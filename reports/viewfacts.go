@@ -17,7 +17,7 @@ func versionFacts(v campaign.Versions) []fact {
 	return out
 }
 
-// projectURL is where the program is from.
+// projectURL is the address of this program's project.
 const projectURL = "https://github.com/lockstorm/lockstorm"
 
 // projectWords names the project, the version that ran the campaign, and its commit.
@@ -47,7 +47,7 @@ func setupFacts(c campaign.Config) []fact {
 	return out
 }
 
-// timeFacts says how long the campaign took, by the machine's clock and in virtual time.
+// timeFacts says how long the campaign took, in real time and in virtual time.
 func timeFacts(r result) []fact {
 	if r.Info.Elapsed <= 0 {
 		return nil

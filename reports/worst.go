@@ -13,13 +13,13 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/cell"
 )
 
-// recipeFlaw is a cause of a recipe's violations, under all the faults that showed it.
+// recipeFlaw is one cause of a recipe's violations, with all faults that showed it.
 type recipeFlaw struct {
 	Lock, Cause string
 	Kind        locks.Kind
 	Oracles     []string // the most direct harm first
 	Faults      []string // in the order of the matrix
-	Replay      string   // shows the first oracle's violation, under the first fault
+	Replay      string   // the command that shows the first oracle's violation, under the first fault
 }
 
 // shown lists the flaws that the trials showed.
@@ -27,7 +27,7 @@ func (r result) shown() []campaign.ShownFlaw {
 	return campaign.Stored{Info: r.Info, Trials: r.Trials, Matrix: r.Matrix}.ShownFlaws()
 }
 
-// worstFlaws returns the flaws of each recipe of the rows, worst first.
+// worstFlaws returns the flaws of each recipe in rows; each recipe's flaws are sorted worst first.
 func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
 	_, faults := cell.Axes(r.Matrix)
 	shown := r.shown()
@@ -61,8 +61,8 @@ func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
 	return out
 }
 
-// compareFlaws orders flaws worst first: those that are not declared, bugs, limits; then by
-// how direct the harm is, and by how many faults show it.
+// compareFlaws orders flaws worst first: undeclared ones, bugs, limits; then by how direct the
+// harm is; then by the number of faults that show the flaw.
 func compareFlaws(a, b recipeFlaw) int {
 	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
 	return cmp.Or(cmp.Compare(kind[a.Kind], kind[b.Kind]),
@@ -70,7 +70,7 @@ func compareFlaws(a, b recipeFlaw) int {
 		cmp.Compare(len(b.Faults), len(a.Faults)), cmp.Compare(a.Cause, b.Cause))
 }
 
-// line describes the flaw with the command that shows it.
+// line describes the flaw, with the command that shows it.
 func (f recipeFlaw) line() string {
 	kind := cmp.Or(string(f.Kind), undeclaredKind)
 	if f.Kind != locks.Limit {
@@ -83,8 +83,8 @@ func (f recipeFlaw) line() string {
 	return fmt.Sprintf("- %s: %s by %s, under %s: %s\n", kind, strings.Join(f.Oracles, ", "), f.Cause, where, inCode(f.Replay))
 }
 
-// flawSection lists flaws, worst first: if there is not room for all, the worst of each
-// recipe comes before the second of any.
+// flawSection lists flaws. If not all fit, the worst flaw of each recipe comes before any recipe's
+// second.
 func flawSection(recipes [][]recipeFlaw) boundedSection {
 	s := boundedSection{
 		Head: "## The worst flaws of each recipe\n\nEach with the command that runs again a trial that shows it:\n\n",
@@ -92,7 +92,7 @@ func flawSection(recipes [][]recipeFlaw) boundedSection {
 			return fmt.Sprintf("\n%d more %s: [%s](%s#violations).\n", n, wording.Plural(n, "flaw"), HTMLFile, HTMLFile)
 		},
 	}
-	var of []int // the recipe of each item
+	var of []int // the recipe's index, for each item
 	for turn, more := 0, true; more; turn++ {
 		more = false
 		for i, flaws := range recipes {

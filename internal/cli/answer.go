@@ -105,13 +105,13 @@ func (a *app) answer(ctx context.Context, id string, f answerFlags) error {
 	return nil
 }
 
-// emphasis is a word or a few in Markdown's emphasis: "*Hung*".
+// emphasis matches a text in Markdown's emphasis, such as "*Hung*".
 var emphasis = regexp.MustCompile(`\*(\pL[^*]*)\*`)
 
-// plainText removes Markdown's emphasis, which the pages show and a terminal does not.
+// plainText removes Markdown's emphasis marks: documents pages render them, a terminal does not.
 func plainText(s string) string { return emphasis.ReplaceAllString(s, "$1") }
 
-// onTestbed opens a testbed, and closes it after do.
+// onTestbed opens a testbed, calls do, and closes the testbed.
 func (a *app) onTestbed(ctx context.Context, name string, do func(testbedChoice, testbed.Testbed) error) error {
 	choice, err := a.choice(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) onTestbed(ctx context.Context, name string, do func(testbedChoice,
 	return errors.Join(do(choice, tb), done())
 }
 
-// documentsPage writes the page of the documents to a file.
+// documentsPage writes the documents page to the file f.page.
 func (a *app) documentsPage(ctx context.Context, f answerFlags) error {
 	return a.onTestbed(ctx, f.testbed, func(choice testbedChoice, tb testbed.Testbed) error {
 		if !choice.Virtual {
@@ -142,7 +142,7 @@ func (a *app) documentsPage(ctx context.Context, f answerFlags) error {
 }
 
 // afterClosing returns the error of a command whose testbed has been closed. An error of closing
-// is told, whatever the command's exit code would be.
+// replaces an exit code, and is joined to any other error.
 func afterClosing(err, closing error) error {
 	var code exit
 	if closing != nil && errors.As(err, &code) {

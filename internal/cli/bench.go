@@ -27,16 +27,17 @@ type benchFlags struct {
 	quiet          bool
 }
 
-// baseline is the lock that bench compares with: one command, and one script.
+// baseline is the lock that bench compares the others with: one command to acquire, one script to
+// release.
 const baseline = "set-nx-px"
 
-// benched are the locks of bench unless others are chosen, as far as this program has them.
+// benched are bench's default locks. bench omits those without a recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
-// Trials with a crash, and as many with a frozen node, of each lock.
+// The numbers of trials for each lock: as many with a crash as with a frozen node.
 const (
 	virtualStrikes = 5
-	realStrikes    = 3 // each takes several leases of real time
+	realStrikes    = 3 // each trial takes several leases of real time
 )
 
 // benchClients is the default of --clients.
@@ -95,7 +96,7 @@ Redis all figures are of this machine and this moment.`,
 	return cmd
 }
 
-// here returns the ids that this program has recipes of.
+// here returns the ids that have a recipe in this program.
 func here(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, ok := locks.ByID(id)
@@ -103,7 +104,7 @@ func here(ids []string) []string {
 	})
 }
 
-// bench measures what the flags ask for, and prints it.
+// bench runs the measurements that the flags ask for, and prints the result.
 func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool) (err error) {
 	choice, err := a.choice(f.Testbed)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // plainWidth is the width of bench's tables if there is no terminal.
 const plainWidth = 100
 
-// printBench prints tables for each group of measures, then what the reader has to know
-// beside them, then the speed. Width is the terminal's; 0 = there is none.
+// printBench prints tables for each group of measures, then notes about the figures, then the
+// speed of the harness. Width is the terminal's; 0 = there is no terminal.
 func printBench(w io.Writer, r bench.Report, width int) error {
 	if width == 0 {
 		width = plainWidth
@@ -51,7 +51,7 @@ func printBench(w io.Writer, r bench.Report, width int) error {
 	return err
 }
 
-// wrapTrimmed wraps a line, without spaces at the ends of lines.
+// wrapTrimmed wraps a line and removes the spaces at the ends of the resulting lines.
 func wrapTrimmed(s string, width int) string {
 	lines := strings.Split(text.WrapSoft(s, width), "\n")
 	for i := range lines {
@@ -60,7 +60,7 @@ func wrapTrimmed(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// columnWidth is the width of a column of bench: its cells never wrap, its title may.
+// columnWidth is the width of a column in bench's tables. Cells never wrap; a title may.
 func columnWidth(rows [][]string, column int) int {
 	n := narrowestColumn
 	for _, row := range rows {
@@ -71,8 +71,8 @@ func columnWidth(rows [][]string, column int) int {
 	return n
 }
 
-// fitting returns how many columns fit side by side, the first with the locks among them, and
-// at least one more.
+// fitting returns how many of the first columns fit side by side: the column of locks and at least
+// one other.
 func fitting(columns []string, rows [][]string, width int) int {
 	n, used := 1, columnWidth(rows, 0)+2
 	for n < len(columns) {
@@ -112,7 +112,7 @@ func groups(all []bench.Measure) (names []string) {
 	return names
 }
 
-// sentence is the line above a group's table.
+// sentence returns the line above a group's table.
 func sentence(group string, r bench.Report) string {
 	line := strings.ToUpper(group[:1]) + group[1:]
 	if group == bench.ContendedGroup {
@@ -138,7 +138,7 @@ func benchRows(r bench.Report, group string) (columns []string, rows [][]string)
 	return columns, rows
 }
 
-// figureText is a figure with its ratio, which the baseline itself lacks.
+// figureText returns a figure with its ratio to the baseline; the baseline itself gets no ratio.
 func figureText(f bench.Figure, unit bench.Unit, isBaseline bool) string {
 	if f.Value == nil {
 		return f.Note
@@ -164,7 +164,7 @@ func durationText(d time.Duration) string {
 	return fixed(d.Seconds()) + " s"
 }
 
-// threeDigits writes a whole number as it is, and any other as fixed does.
+// threeDigits writes a whole number in full, and any other number as fixed does.
 func threeDigits(v float64) string {
 	if v == math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -184,10 +184,10 @@ func fixed(v float64) string {
 	return strconv.FormatFloat(v, 'f', places, 64)
 }
 
-// fewSamples is the number of samples below which a 99th percentile is just the greatest.
+// fewSamples: with fewer samples, the 99th percentile is just the maximum.
 const fewSamples = 100
 
-// benchNotes says for which locks the figures are worth less.
+// benchNotes names the locks whose figures are less reliable, and why.
 func benchNotes(r bench.Report) (lines []string) {
 	if r.Drift != nil {
 		lines = append(lines, fmt.Sprintf("noise: %s alone, measured again after the others, took %s times as long (p50)", r.Baseline, fixed(*r.Drift)))

@@ -19,7 +19,7 @@ func benchOf(t *testing.T, more ...string) bench.Report {
 	args := append([]string{"bench", "--json", "--locks", "redlock,setnx", "--clients", "3", "--ttl", "100ms", "--duration", "100ms"}, more...)
 	code, stdout, stderr := lockstorm(t, args...)
 	var r bench.Report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 { // stderr has the progress of a slow machine
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 { // on a slow machine, stderr has progress lines
 		t.Fatalf("exit code %d, stderr %q, %v", code, stderr, err)
 	}
 	return r
@@ -74,8 +74,8 @@ func TestBenchMeasuresLocksBesideTheBaseline(t *testing.T) {
 	}
 }
 
-// TestBenchFitsTheTerminal: no line is wider than the terminal, and every figure is printed
-// at any width.
+// TestBenchFitsTheTerminal: at any width, no line is wider than the terminal and no figure is
+// missing.
 func TestBenchFitsTheTerminal(t *testing.T) {
 	v, ratio := 12345678.0, 123.4
 	r := bench.Report{Testbed: "sim", Virtual: true, Clients: 3, TTL: time.Second, Baseline: "set-nx-px", Measures: bench.Measures(),

@@ -20,7 +20,7 @@ var (
 	markLinks = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// TestEveryLinkOfABundleWorks: the files that the pages name are in the archive.
+// TestEveryLinkOfABundleWorks: the archive has all files that its pages link to.
 func TestEveryLinkOfABundleWorks(t *testing.T) {
 	store := storeOfOne(t, "1")
 	to := filepath.Join(t.TempDir(), "campaign.zip")
@@ -93,7 +93,7 @@ func TestTheSameCampaignGivesTheSameBundle(t *testing.T) {
 	}
 }
 
-// TestReportOfTwoTellsWhatChanged compares a campaign with itself and with another.
+// TestReportOfTwoTellsWhatChanged compares a campaign with itself, and with another campaign.
 func TestReportOfTwoTellsWhatChanged(t *testing.T) {
 	first := filepath.Join(storeOfOne(t, "1"), "latest")
 	code, stdout, stderr := lockstorm(t, "report", first, first)
@@ -113,7 +113,7 @@ func TestReportOfTwoTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestABundleReplacesOnlyABundle: a path that was forgotten or mistyped destroys nothing.
+// TestABundleReplacesOnlyABundle: a forgotten or mistyped path destroys no other file.
 func TestABundleReplacesOnlyABundle(t *testing.T) {
 	store := storeOfOne(t, "1")
 	latest := filepath.Join(store, "latest")

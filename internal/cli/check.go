@@ -95,9 +95,9 @@ func (a *app) checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkGC is the garbage collector's percentage while a history is judged, unless GOGC says
-// another. Entries are most of the memory: of 1,000,000 operations, 30 instead of 100 takes a
-// third less memory, for a tenth more time.
+// checkGC is the value of GOGC while a history is judged, unless the user sets GOGC. Entries take
+// most of the memory: for 1,000,000 operations, 30 instead of 100 saves a third of the memory and
+// costs a tenth more time.
 const checkGC = 30
 
 func (a *app) check(ctx context.Context, path string, f checkFlags) error {
@@ -138,7 +138,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return err
 	}
 	if _, known := locks.ByID(result.Spec.Lock); !known {
-		result.Flaws = nil // what the recipe declares is unknown
+		result.Flaws = nil // the flaws that this recipe declares are unknown
 	}
 	if h.Record.Spec == nil {
 		check.OfModel(result.Verdicts)
@@ -151,13 +151,13 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	return a.tell(f, h, result, logReading{})
 }
 
-// logReading is what a log of holds has besides its evidence.
+// logReading holds what check adds to the evidence of a log of holds.
 type logReading struct {
-	lines  []int  // of the file, by the index of an entry
+	lines  []int  // the line in the file, by an entry's index
 	limits string // what the log cannot show
 }
 
-// checkHolds judges a log of holds or completions by the overlaps of holds.
+// checkHolds judges a log of holds or completions: it looks for overlapping holds.
 func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check.History) error {
 	switch {
 	case f.export != "":
@@ -196,7 +196,7 @@ func (a *app) warn(path string, h check.History) {
 	}
 }
 
-// export writes the history as --export asks.
+// export writes the history in the format that --export names.
 func (a *app) export(f checkFlags, h check.History) error {
 	var b bytes.Buffer
 	if err := check.Export(&b, f.export, h.Record.Evidence); err != nil {
@@ -212,7 +212,7 @@ func (a *app) export(f checkFlags, h check.History) error {
 	return nil
 }
 
-// draw writes the picture that --timeline asks for.
+// draw writes the picture to the file that --timeline names.
 func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
 	if t.Spec.Lock == "" { // no recipe: the picture's title is the finding
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
@@ -231,7 +231,7 @@ func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Resul
 	return nil
 }
 
-// tell prints the verdicts and what shows them, and returns the exit code.
+// tell prints the verdicts with their counterexamples, and returns the exit code.
 func (a *app) tell(f checkFlags, h check.History, result trial.Result, log logReading) error {
 	told := check.CounterexampleOf(result, h.Record.Evidence)
 	told.Lines = log.lines
@@ -273,17 +273,17 @@ type checked struct {
 	Differ string `json:"differ,omitempty"`
 	// Conflict lists the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`
-	// Lines has the line of the file for each entry of Conflict, of a log without
-	// invocations.
+	// Lines are the line numbers, in the file, of the entries of Conflict. Only a log without
+	// invocations has them.
 	Lines []int `json:"lines,omitempty"`
-	// Limits says what such a log cannot show.
+	// Limits says what a log without invocations cannot show.
 	Limits string `json:"limits,omitempty"`
-	// Notes list what the history leaves open, and the assumptions made about it.
+	// Notes list the history's open questions and the assumptions made about it.
 	Notes []string `json:"notes"`
 }
 
-// verdicts prints a table: a row for each finding, undeclared ones first, or the reason why
-// there is none.
+// verdicts prints a table with a row for each finding, undeclared ones first. An oracle without
+// findings has one row with the reason.
 func (a *app) verdicts(result trial.Result) {
 	var rows [][]string
 	for _, v := range result.Verdicts {
@@ -294,7 +294,7 @@ func (a *app) verdicts(result trial.Result) {
 		for _, f := range shown {
 			cause := string(f.Cause)
 			if f.Cause == checker.Unclassified && result.Spec.Lock == "" {
-				cause = "" // no commands were seen that would tell it
+				cause = "" // no recorded commands could tell the cause
 			}
 			if !reports.Declared(result, v.Oracle, f.Cause) {
 				cause += " (not declared)"

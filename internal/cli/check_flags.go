@@ -60,7 +60,7 @@ func (f *holdFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.unended, "unended", "", "of a log of holds or successes: a hold without an end is held (to the end of the log); default: unknown")
 }
 
-// durationOr is a flag for a duration of at least 0 that may be unsaid.
+// durationOr is a flag for an optional duration of at least 0.
 type durationOr struct{ d *time.Duration }
 
 func newDurationOr(d *time.Duration) durationOr { *d = check.Unsaid; return durationOr{d} }
@@ -84,11 +84,11 @@ func (v durationOr) Set(text string) error {
 
 func (v durationOr) Type() string { return "duration" }
 
-// longestDoubt bounds the durations of holdFlags: beyond it nothing would be certain.
+// longestDoubt bounds the durations of holdFlags: with longer ones nothing would be certain.
 const longestDoubt = 24 * time.Hour
 
-// fit returns an input.Error if the flags do not fit the log; log is nil for a history. The
-// error about a missing --clock-error also asks for a missing --model.
+// fit returns an input.Error if the flags do not fit the log; log is nil for a history. If
+// --clock-error and --model are both missing, one error asks for both.
 func (f checkFlags) fit(path string, log *applog.Log) error {
 	model := ""
 	if f.model == "" && f.export == "" {
@@ -105,7 +105,7 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 	return nil
 }
 
-// doubts returns what the flags say.
+// doubts returns the flags' values.
 func (f holdFlags) doubts() check.Doubts {
 	return check.Doubts{ClockError: f.clockError, ReleaseTakes: f.releaseTakes, UnendedHeld: f.unended == "held"}
 }

@@ -36,8 +36,8 @@ const historyCSV = `time,process,type,f,value
 2026-03-01T10:00:00.4Z,billing-2,ok,acquire,invoices
 `
 
-// TestCheckOfApplicationsLogs compares what check prints with golden files. -update-holds
-// writes them anew.
+// TestCheckOfApplicationsLogs compares the output of check with golden files. -update-holds
+// rewrites these files.
 func TestCheckOfApplicationsLogs(t *testing.T) {
 	tests := []struct {
 		name, file, text string
@@ -83,7 +83,7 @@ func TestCheckOfApplicationsLogs(t *testing.T) {
 	}
 }
 
-// Both flags that a log of holds lacks are asked for at once.
+// If both flags that a log of holds needs are missing, one error asks for both.
 func TestALogAsksForAllItLacksInOneLine(t *testing.T) {
 	code, stdout, stderr := lockstorm(t, "check", file(t, "h.csv", holdsCSV))
 	if code != campaign.ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 ||
@@ -92,7 +92,7 @@ func TestALogAsksForAllItLacksInOneLine(t *testing.T) {
 	}
 }
 
-// TestErrorsInLogsNameLineFieldAndMend: in our words, and in one line.
+// TestErrorsInLogsNameLineFieldAndMend: an error is one line in our own words.
 func TestErrorsInLogsNameLineFieldAndMend(t *testing.T) {
 	good := `{"process":0,"type":"invoke","f":"acquire","client":0,"time":1}` + "\n"
 	tests := []struct {

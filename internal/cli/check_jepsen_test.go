@@ -19,7 +19,7 @@ import (
 
 func sample(name string) string { return filepath.Join("testdata", "jepsen", name) }
 
-// judged is what check --json says of a history.
+// judged returns the output of check --json for a history, and the exit code.
 func judged(t *testing.T, args ...string) (checked, int) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, append([]string{"check", "--json"}, args...)...)
@@ -38,8 +38,8 @@ func verdictOf(c checked, oracle string) checker.Verdict {
 func TestHistoriesOfOthersAreJudgedByEveryModel(t *testing.T) {
 	tests := []struct {
 		file, model string
-		violated    []string // oracles
-		conflict    []int    // entries
+		violated    []string // names of oracles
+		conflict    []int    // indices of entries
 	}{
 		{"mutex-holds.edn", "mutex", nil, nil},
 		{"mutex-violated.edn", "mutex", []string{"exclusion", "linearizable"}, []int{0, 1, 6, 7, 8, 10}},
@@ -105,7 +105,7 @@ func TestCheckSaysWhyItsTwoReadingsDiffer(t *testing.T) {
 	}
 }
 
-// A trial of Lockstorm is judged by what clients believed, unless a model is named.
+// Lockstorm's own trial is judged by what clients believed; with --model, also by the model.
 func TestATrialIsReadBothWaysIfAModelIsNamed(t *testing.T) {
 	path := file(t, "history.jsonl", inTurn)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), trial.SpecFile), []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
@@ -167,7 +167,7 @@ c2    ·····································
 	}
 }
 
-// squeezed removes trailing blanks from lines, and rules from tables.
+// squeezed removes trailing blanks from lines, and horizontal rules from tables.
 func squeezed(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -202,7 +202,8 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 	}
 }
 
-// If the verdict depends on whether two processes are one client, check does not guess.
+// check does not guess: the verdict is unknown if it depends on whether two processes are one
+// client.
 func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
 	path := sample("guessed-clients.edn")
 	got, code := judged(t, path, "--model", "reentrant-mutex")
@@ -297,7 +298,7 @@ func TestTimelinesAreDrawn(t *testing.T) {
 	}
 }
 
-// A trial says the same of exclusion whichever way it is told.
+// The verdict on exclusion is the same for a trial and for its exports.
 func TestATrialExportedAndReadAgainIsJudgedAlike(t *testing.T) {
 	seen := map[checker.Result]bool{}
 	for _, trial := range []struct{ lock, fault, model string }{
@@ -326,7 +327,7 @@ func TestATrialExportedAndReadAgainIsJudgedAlike(t *testing.T) {
 				}
 				again, _ := judged(t, path, "--model", trial.model)
 				got := verdictOf(again, "exclusion")
-				if format == "knossos" { // what is not a hold is left out, so entries have other numbers
+				if format == "knossos" { // knossos omits operations that are not about holds, so indices of entries differ
 					if got.Result != want.Result || len(got.Findings) != len(want.Findings) {
 						t.Errorf("as %s: %s with %d findings, want %s with %d", format, got.Result, len(got.Findings), want.Result, len(want.Findings))
 					}
@@ -343,7 +344,8 @@ func TestATrialExportedAndReadAgainIsJudgedAlike(t *testing.T) {
 	}
 }
 
-// places are a verdict without its causes, which come from commands.
+// places returns a verdict without its causes, because an export lacks the commands that tell
+// causes.
 func places(v checker.Verdict) any {
 	type place struct {
 		lock    string

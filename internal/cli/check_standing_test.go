@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCheckSaysWhatVouchesForTheFiles: in one line of text, and as a value in JSON.
+// TestCheckSaysWhatVouchesForTheFiles: check names the standing of the files in one line of text,
+// and as a value in JSON.
 func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -36,7 +37,7 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			stored, _ := simulated(t)
-			dir := filepath.Join(t.TempDir(), "trial") // apart from its campaign
+			dir := filepath.Join(t.TempDir(), "trial") // a copy outside of its campaign
 			if err := os.CopyFS(dir, os.DirFS(stored)); err != nil {
 				t.Fatal(err)
 			}
@@ -58,8 +59,8 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	}
 }
 
-// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: this also applies to files
-// that name no lock.
+// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: the same holds for files that
+// name no lock.
 func TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow(t *testing.T) {
 	path := file(t, "history.jsonl", both)
 	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// entries writes a history of (process, type, f) with a time of 10 ms each.
+// entries returns a history. Each of words has the process, the type and f of an entry; entries
+// are 10 ms apart.
 func entries(words ...string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -32,7 +33,7 @@ var (
 	both   = entries("0 invoke acquire", "0 ok acquire", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release", "0 invoke release", "0 ok release")
 )
 
-// bare takes the indices, times and clients out of a history.
+// bare removes indices, times and clients from a history.
 func bare(lines string) string {
 	return regexp.MustCompile(`"(index|time|client)":\d+,`).ReplaceAllString(lines, "")
 }
@@ -89,7 +90,7 @@ func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 		if code != 1 || len(got.Verdicts) == 0 || got.Result != checker.Violated || stderr != "" {
 			t.Errorf("check %s: exit code %d, stderr %q, got %+v", arg, code, stderr, got)
 		}
-		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both acquires, and the releases that ended them
+		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both acquires, and the releases of these holds
 			t.Errorf("check %s: got the conflict %+v", arg, got.Conflict)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storedCampaign makes a directory with the part of a campaign that clean and replay read.
+// storedCampaign makes a campaign's directory with only the files that clean and replay read.
 func storedCampaign(t *testing.T, info campaign.Info) string {
 	t.Helper()
 	dir := t.TempDir()

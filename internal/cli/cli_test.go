@@ -15,14 +15,14 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// lockstorm runs the program in this process.
+// lockstorm runs a command line in this process.
 func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return lockstormIn(t, nil, args...)
 }
 
-// lockstormIn runs the program in this process, called as bin/lockstorm with these environment
-// variables.
+// lockstormIn runs a command line in this process, as if called as bin/lockstorm with these
+// environment variables.
 func lockstormIn(t *testing.T, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -40,7 +40,7 @@ func lockstormIn(t *testing.T, environment map[string]string, args ...string) (c
 	return code, out.String(), errs.String()
 }
 
-// file writes a file of a test's own directory.
+// file writes a file into a new directory of the test, and returns the file's path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -23,7 +23,8 @@ func TestClientProcessesAreForRealRedisAndNotForPeople(t *testing.T) {
 	}
 }
 
-// A trial whose clients are processes is stored as one, and replayed as one.
+// A trial with client processes is stored with that setting, and replay uses client processes
+// again.
 func TestRunAndReplayWithClientProcesses(t *testing.T) {
 	store := t.TempDir()
 	code, _, stderr := lockstorm(t, "run", "--testbed", "process", "--clients-as", "processes", "--locks", "exists-set", "--faults", "client-crash",

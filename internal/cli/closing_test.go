@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// leaky is a testbed that cannot be closed.
+// leaky is a testbed whose Close fails.
 type leaky struct{ *sim.Testbed }
 
 // Close implements io.Closer.

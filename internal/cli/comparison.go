@@ -21,8 +21,8 @@ type comparison struct {
 	comparable bool
 	// differs is stored.differs.
 	differs error
-	// renamed: the replayed history equals the stored one except for the names of random
-	// tokens. If not, first is the first difference; nil if unknown.
+	// renamed: the replayed history equals the stored one except for the names of random tokens.
+	// Otherwise first is the first difference, or nil if it is unknown.
 	renamed bool
 	first   *history.Difference
 	// foreign: the recipe is not this project's.
@@ -36,8 +36,8 @@ func (x comparison) same() bool {
 	return x.renamed || x.expected != "" && strings.HasPrefix(x.got, x.expected)
 }
 
-// beside compares the replayed history with the stored trial's, entry by entry, if their
-// hashes differ.
+// beside compares the replayed history with the stored one, entry by entry. It does nothing if the
+// hashes agree, if the histories are not comparable, or if the stored files have changed.
 func (x *comparison) beside(folder string, replayed history.Evidence) {
 	if !x.comparable || x.expected == "" || x.same() || x.differs != nil {
 		return
@@ -81,8 +81,8 @@ func (x comparison) seeds(s trial.Spec) string {
 	return fmt.Sprintf("seed %d (trial seed %d)", x.campaignSeed, s.Seed)
 }
 
-// verdict returns the comparison's error or exit code; nil if all is well. It warns on
-// stderr of files that are not what was judged.
+// verdict returns the comparison's error or exit code; nil if all is well. If the stored files
+// differ from the judged history, it warns on stderr.
 func (x comparison) verdict(stderr io.Writer, args []string) error {
 	if x.differs != nil {
 		fmt.Fprintf(stderr, "lockstorm: %s: %v\n", args[0], x.differs)

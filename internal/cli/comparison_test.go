@@ -15,7 +15,7 @@ func TestAHistoryThatDiffersIsTheHarnesssFaultForOurRecipesAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		x     comparison
 		words string
-		code  int // -1 = an error
+		code  int // exit code; -1 = an error instead
 	}{
 		"the same":          {comparison{expected: "ab", got: "abcd", comparable: true}, "same history as expected", 0},
 		"another's differs": {comparison{expected: "ab", got: "cd", comparable: true, foreign: true, first: first}, "it differs first in commands, entry 3, args[2]", campaign.ExitUnknown},

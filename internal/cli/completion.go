@@ -15,11 +15,11 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// named is a name that a shell offers, with what it stands for.
+// named is a name that a shell offers, with a description.
 type named struct{ name, doc string }
 
-// namesOf returns what a flag of that name takes, in all commands; nil = the shell completes
-// files.
+// namesOf returns the names that the flag accepts, in every command; nil = the shell completes
+// file names.
 func (a *app) namesOf(flag string) []named {
 	switch flag {
 	case "lock", "locks":
@@ -56,7 +56,7 @@ func (a *app) namesOf(flag string) []named {
 	return nil
 }
 
-// groupsOf returns what a flag with a list of names takes beside the names.
+// groupsOf returns the names of groups that a list flag accepts besides single names.
 func groupsOf(flag string) []named {
 	switch flag {
 	case "locks":
@@ -97,7 +97,7 @@ func (a *app) testbedNames() (all []named) {
 	return all
 }
 
-// complete registers what shells offer for flags and arguments of the command and those below.
+// complete registers shell completions for the command and its subcommands.
 func (a *app) complete(cmd *cobra.Command) {
 	for _, flag := range flagNames(cmd.Flags()) {
 		names, groups := a.namesOf(flag), groupsOf(flag)
@@ -111,7 +111,7 @@ func (a *app) complete(cmd *cobra.Command) {
 			before, last := lastOfList(typed)
 			return offers(remaining(append(groups, names...), before), before, last), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
-		_ = cmd.RegisterFlagCompletionFunc(flag, offer) // the flag is there, and has no other
+		_ = cmd.RegisterFlagCompletionFunc(flag, offer) // the flag exists and has no other completion
 	}
 	switch {
 	case cmd.Name() == "answer":
@@ -134,7 +134,7 @@ func (a *app) complete(cmd *cobra.Command) {
 	}
 }
 
-// firstOf offers names for the first argument, and nothing for others.
+// firstOf offers names for the first argument and nothing for further arguments.
 func firstOf(names func() []named) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -144,7 +144,7 @@ func firstOf(names func() []named) cobra.CompletionFunc {
 	}
 }
 
-// lastOfList splits a list of names, separated by commas, before its last element.
+// lastOfList splits a comma-separated list before its last element.
 func lastOfList(typed string) (before, last string) {
 	i := strings.LastIndex(typed, ",") + 1
 	return typed[:i], typed[i:]
@@ -156,7 +156,8 @@ func remaining(names []named, list string) []named {
 	return slices.DeleteFunc(slices.Clone(names), func(n named) bool { return slices.Contains(taken, n.name) })
 }
 
-// offers returns the names that begin as typed, each behind the elements that come before it.
+// offers returns completions for the names that start with typed. Each begins with before, the
+// earlier elements of the list.
 func offers(names []named, before, typed string) (all []cobra.Completion) {
 	for _, n := range names {
 		if strings.HasPrefix(n.name, typed) {

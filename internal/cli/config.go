@@ -17,9 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// configFlags sets flags from a file of flag names and values, in YAML or JSON. Flags that were
-// given on the command line win. An error is an input.Error that names the file, the line and
-// the name.
+// configFlags sets flags from a YAML or JSON file of flag names and values. Flags given on the
+// command line win. An error is an input.Error with the file, the line and the flag's name.
 func configFlags(flags *pflag.FlagSet, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -44,7 +43,7 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 			return input.Errorf("--config %s:%d: %s is set on line %d already", path, s.line, s.name, lines[s.name])
 		}
 		lines[s.name] = s.line
-		if flags.Changed(s.name) { // by the command line, since no name comes twice here
+		if flags.Changed(s.name) { // on the command line: a repeated name is an error above
 			continue
 		}
 		text, err := s.text()
@@ -73,14 +72,14 @@ type setting struct {
 	value *yaml.Node
 }
 
-// errNoSettings is the error about a file that holds something else.
+// errNoSettings reports a file that does not hold flag names and values.
 var errNoSettings = errors.New("expected flag names and values, in YAML or JSON, such as \"ttl: 2s\"")
 
-// readSettings returns the settings of a file, in its order. JSON is read as YAML, which takes
-// it but for tabs.
+// readSettings returns the settings of a file, in the file's order. JSON is read as YAML, after
+// tabs are replaced: YAML does not allow them.
 func readSettings(data []byte) (all []setting, err error) {
 	if json.Valid(data) {
-		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) // strings in JSON have no plain tabs
+		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) // a JSON string has no literal tabs
 	}
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -96,7 +95,7 @@ func readSettings(data []byte) (all []setting, err error) {
 	root := document.Content[0]
 	switch {
 	case root.Kind == yaml.ScalarNode && root.Tag == "!!null":
-		return nil, nil // comments alone
+		return nil, nil // the file has only comments
 	case root.Kind != yaml.MappingNode:
 		return nil, fmt.Errorf("line %d: %w", root.Line, errNoSettings)
 	}
@@ -106,8 +105,8 @@ func readSettings(data []byte) (all []setting, err error) {
 	return all, nil
 }
 
-// text returns the value as a command line has it; the elements of a list are separated by
-// commas.
+// text returns the value as the command line would have it: commas separate the elements of a
+// list.
 func (s setting) text() (string, error) {
 	value := resolve(s.value)
 	switch value.Kind {
@@ -129,7 +128,7 @@ func (s setting) text() (string, error) {
 	return "", errors.New("expected a string, a number, true, false or a list of these")
 }
 
-// resolve returns the node that an alias stands for.
+// resolve returns the node that an alias refers to, and any other node as it is.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias

@@ -20,25 +20,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/container"
 )
 
-// engineSocket is where Docker listens that the tests use.
+// engineSocket is the socket on which the Docker engine of these tests listens.
 const engineSocket = "/var/run/docker.sock"
 
-// wire is a connection between a program and the Docker engine that can be cut and repaired.
-// The engine itself cannot be stopped, because others use it too.
+// wire is a connection between a program and the Docker engine. A test can cut and repair it.
+// Stopping the engine itself is not possible, because others use it too.
 type wire struct {
 	path string
 
 	mu       sync.Mutex
-	down     bool // it is cut: what was accepted before is not carried any more
+	down     bool // the wire is cut: nothing is carried, not even on accepted connections
 	listener net.Listener
 	conns    []net.Conn
 	serving  sync.WaitGroup
-	asked    bytes.Buffer // all that the program said to the engine
+	asked    bytes.Buffer // everything that the program sent to the engine
 }
 
 func newWire(t *testing.T) *wire {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wire") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "wire") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newWire(t *testing.T) *wire {
 	return w
 }
 
-// repair lets the program reach the engine.
+// repair makes the engine reachable for the program.
 func (w *wire) repair(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("unix", w.path)
@@ -72,7 +72,7 @@ func (w *wire) repair(t *testing.T) {
 	})
 }
 
-// carry begins to carry one connection.
+// carry starts carrying one connection.
 func (w *wire) carry(near net.Conn) {
 	far, err := net.Dial("unix", engineSocket)
 	if err != nil {
@@ -97,14 +97,14 @@ func (w *wire) carry(near net.Conn) {
 	})
 }
 
-// Write notes what the program says.
+// Write records what the program sends.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.asked.Write(p)
 }
 
-// cut ends all connections, and makes no more.
+// cut closes all connections and accepts no more.
 func (w *wire) cut() {
 	w.mu.Lock()
 	w.down = true
@@ -117,7 +117,7 @@ func (w *wire) cut() {
 	w.serving.Wait()
 }
 
-// started are the containers that the program had started.
+// started lists the containers that the program started.
 func (w *wire) started() (ids []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,10 +127,10 @@ func (w *wire) started() (ids []string) {
 	return ids
 }
 
-// needContainers, if set, makes it a failure that there are no containers.
+// needContainers is an environment variable. If it is set, a test without containers fails.
 const needContainers = "LOCKSTORM_NEED_CONTAINERS"
 
-// needEngine skips the test where containers cannot be run, and says why.
+// needEngine skips the test if containers cannot be run, and says why.
 func needEngine(t *testing.T, image string) {
 	t.Helper()
 	t.Setenv(container.ImageVariable, image)
@@ -146,9 +146,9 @@ func needEngine(t *testing.T, image string) {
 	}
 }
 
-// TestDockerStoppedInTheMiddleOfARun: the program loses its connection to the engine. The
-// trial fails by the harness's fault, the stored trials can be read, and no container is left
-// once the engine is back.
+// TestDockerStoppedInTheMiddleOfARun: the program loses its connection to the engine. The harness
+// fails the trial, the stored trials can be read, and no container is left once the engine is
+// back.
 func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	image := os.Getenv(container.ImageVariable)
 	if image == "" {
@@ -171,8 +171,8 @@ func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	if code := p.code(t); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want 255", code)
 	}
-	// A program that ends before the engine is back reports that instead, and leaves the
-	// containers to the reaper.
+	// If the program ends before the engine is back, it reports that it could not look for
+	// containers, and the reaper removes them.
 	said := p.stderr.String()
 	if !strings.Contains(said, "trial 1 of set-nx-px under none (mutex) failed: container testbed: ") &&
 		!strings.Contains(said, "look for containers: failed to connect to the docker API") {
@@ -195,7 +195,7 @@ func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
-// there asks the engine itself for a container.
+// there asks the engine directly whether a container exists.
 func there(t *testing.T, id string) bool {
 	t.Helper()
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Every replay line of docs/documents.md shows the flaws that its row names, or none. With
-// -short, an eighth of them runs.
+// Every replay line of docs/documents.md shows the flaws that its row names, or holds if the row
+// names none. -short runs an eighth of the lines.
 func TestReplayLinesOfTheDocumentsShowWhatTheySay(t *testing.T) {
 	page := readPage(t, "docs/documents.md")
 	n, seen := 0, map[string]bool{}
@@ -43,7 +43,7 @@ func TestReplayLinesOfTheDocumentsShowWhatTheySay(t *testing.T) {
 	}
 }
 
-// showsWhatItSays runs a replay line.
+// showsWhatItSays runs a replay line and checks the flaws that it shows.
 func showsWhatItSays(t *testing.T, line documents.Replay) {
 	code, stdout, stderr := lockstorm(t, append(strings.Fields(line.Line())[1:], "--json")...)
 	if code != campaign.ExitExpected {
@@ -54,7 +54,8 @@ func showsWhatItSays(t *testing.T, line documents.Replay) {
 		t.Fatal(err)
 	}
 	for _, want := range line.Shows {
-		// Recipes declare what shows with a campaign's usual options.
+		// A line with options beyond a campaign's usual ones may show flaws that the recipe does
+		// not declare.
 		shown := slices.ContainsFunc(r.Flaws, func(f trial.Flaw) bool {
 			return f.Oracle == want.Oracle && f.Cause == want.Cause && (f.Kind != "" || len(line.More) > 0)
 		})
@@ -67,8 +68,8 @@ func showsWhatItSays(t *testing.T, line documents.Replay) {
 	}
 }
 
-// ofProgram says whether the verdicts have a violation that is the program's own flaw, which
-// no lock declares.
+// ofProgram says whether the verdicts contain the flaw as a flaw of the clients' program, which no
+// recipe declares.
 func ofProgram(verdicts []checker.Verdict, want documents.Flaw) bool {
 	judges := slices.ContainsFunc(checker.Oracles(), func(o checker.Oracle) bool { return o.Name == want.Oracle && o.OfProgram })
 	return judges && slices.ContainsFunc(verdicts, func(v checker.Verdict) bool {
@@ -76,7 +77,7 @@ func ofProgram(verdicts []checker.Verdict, want documents.Flaw) bool {
 	})
 }
 
-// Every lockstorm line of the page is one that the program takes.
+// The program accepts every lockstorm line of the page.
 func TestCommandsOfTheDocumentsAreOnesOfTheProgram(t *testing.T) {
 	for _, d := range documents.All() {
 		for i, item := range d.Items {

@@ -11,18 +11,18 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// exitCode is what an exit code of a command means.
+// exitCode is one or several exit codes of a command, with their meaning.
 type exitCode struct{ code, meaning string }
 
-// first returns the first code, for the order of tables.
+// first returns the first code as a number: the sort key.
 func (c exitCode) first() int {
 	text, _, _ := strings.Cut(c.code, ",")
-	n, _ := strconv.Atoi(text) // the tables have nothing but numbers
+	n, _ := strconv.Atoi(text) // all codes in the tables are numbers
 	return n
 }
 
-// exitCodes has the codes of each command, by its path. A command that is not here has only
-// those of all.
+// exitCodes holds each command's own codes, by the command's path. A command that is not listed
+// has only commonCodes.
 var exitCodes = []struct {
 	command string
 	codes   []exitCode
@@ -56,7 +56,7 @@ var exitCodes = []struct {
 	{"bench", []exitCode{{"0", "The costs were measured. Whether a lock is safe is what run tells."}}},
 }
 
-// commonCodes are those of every command that has no other meaning for them.
+// commonCodes are codes of every command, unless the command gives a code another meaning.
 var commonCodes = []exitCode{
 	{"0", "As expected."},
 	{"254", "Bad usage or configuration."},
@@ -64,7 +64,7 @@ var commonCodes = []exitCode{
 	{"130, 143", "Interrupted by SIGINT or SIGTERM."},
 }
 
-// codesOf returns the codes of a command, in their order.
+// codesOf returns a command's codes, its own and the common ones, in ascending order.
 func codesOf(command string) (all []exitCode) {
 	for _, c := range exitCodes {
 		if c.command == command {
@@ -84,7 +84,7 @@ func codesOf(command string) (all []exitCode) {
 	return all
 }
 
-// codesTable renders exit codes for a screen of that width; 0 is unlimited.
+// codesTable renders exit codes for a screen of the given width; 0 = unlimited.
 func codesTable(codes []exitCode, width int) string {
 	const indent = "            "
 	var b strings.Builder
@@ -95,12 +95,12 @@ func codesTable(codes []exitCode, width int) string {
 	return b.String()
 }
 
-// exitCodesCommand is the topic of lockstorm help exit-codes.
+// exitCodesCommand is the help topic that lockstorm help exit-codes shows.
 func (a *app) exitCodesCommand() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean"}
 }
 
-// exitCodesText has the codes of all commands.
+// exitCodesText lists the codes of all commands.
 func (a *app) exitCodesText(width int) string {
 	var b strings.Builder
 	for _, c := range exitCodes {

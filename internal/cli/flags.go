@@ -73,20 +73,20 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.StringVar(&c.ClientsAs, "clients-as", c.ClientsAs, "what clients are: goroutines, which a gate freezes and crashes; or processes, stopped and killed as such, on real Redis only (default goroutines)")
 }
 
-// volume is how much a command tells beside its result.
+// volume is how much a command prints besides its result.
 type volume int
 
 // Volumes.
 const (
 	normal volume = iota
-	quiet         // nothing but what is not as it should be
+	quiet         // nothing but deviations from what is expected
 	verbose
 )
 
 // volumeFlags are the flags that choose a volume.
 type volumeFlags struct{ quiet, verbose bool }
 
-// register declares --quiet and --verbose; each may be left out by an empty help text.
+// register declares --quiet and --verbose. An empty help text leaves that flag out.
 func (f *volumeFlags) register(cmd *cobra.Command, quietHelp, verboseHelp string) {
 	if quietHelp != "" {
 		cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, quietHelp)

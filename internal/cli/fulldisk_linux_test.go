@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// smallDisk mounts a file system of that size, or says why it cannot.
+// smallDisk mounts a file system of that size. The error says why it cannot.
 func smallDisk(t *testing.T, size string) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -27,8 +27,8 @@ func smallDisk(t *testing.T, size string) (dir string, err error) {
 	return dir, nil
 }
 
-// oneLineNames checks that a program ended by the harness's fault, with one line that has one
-// of these words.
+// oneLineNames checks that the program ended because the harness failed, and printed one line that
+// contains one of these words.
 func oneLineNames(t *testing.T, p *program, words ...string) {
 	t.Helper()
 	if code := p.code(t); code != campaign.ExitHarness {
@@ -50,7 +50,7 @@ func oneLineNames(t *testing.T, p *program, words ...string) {
 	}
 }
 
-// TestAFullDiskEndsTheRunAndLeavesWhatWasStored: the error names the file in one line, and
+// TestAFullDiskEndsTheRunAndLeavesWhatWasStored: the error is one line that names the file, and
 // everything stored before is complete.
 func TestAFullDiskEndsTheRunAndLeavesWhatWasStored(t *testing.T) {
 	disk, err := smallDisk(t, "16m")
@@ -81,18 +81,18 @@ func fill(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for size := 64 << 10; size > 0; { // ever smaller, to the last byte
+	for size := 64 << 10; size > 0; { // in ever smaller pieces, down to the last byte
 		if n, err := f.Write(make([]byte, size)); err != nil {
 			size = min(size, n) / 2
 		}
 	}
 }
 
-// TestAFileThatMayNotGrowEndsTheRun is the same without a mount: the kernel
-// refuses to let the program's files grow beyond a size.
+// TestAFileThatMayNotGrowEndsTheRun tests a full disk without a mount: the kernel limits the size
+// of the program's files.
 func TestAFileThatMayNotGrowEndsTheRun(t *testing.T) {
 	store := t.TempDir()
-	const blocks = "32" // of 512 or 1024 bytes, as the shell counts
+	const blocks = "32" // blocks of 512 or 1024 bytes, depending on the shell
 	p := launch(t, exec.Command("/bin/sh", "-c", `ulimit -f `+blocks+`; trap '' XFSZ; exec "$0" "$@"`, os.Args[0],
 		"run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none", "--workloads", "mutex", "--trials", "1", "--duration", "20s", "--store", store), store, t.TempDir())
 	oneLineNames(t, p, "mutex-0/", ".jsonl: file too large")
@@ -104,14 +104,14 @@ func TestAFileThatMayNotGrowEndsTheRun(t *testing.T) {
 	readable(t, found[0], "unknown")
 }
 
-// TestAFullDiskOfANodeFailsItsTrial: Redis cannot write its append-only file, and refuses
-// writes or exits. That is not the lock's fault.
+// TestAFullDiskOfANodeFailsItsTrial: Redis cannot write its append-only file, and refuses writes
+// or exits. The trial must fail, because the lock is not to blame.
 func TestAFullDiskOfANodeFailsItsTrial(t *testing.T) {
 	disk, err := smallDisk(t, "1m")
 	if err != nil {
 		t.Skipf("NOT TESTED: %v", err)
 	}
-	const fault = "node-restart" // its second plan restarts with appendfsync everysec, its third with always
+	const fault = "node-restart" // the second plan restarts with appendfsync everysec, the third with always
 	p := start(t, t.TempDir(), disk, "--faults", fault, "--trials", "3", "--duration", "4s", "--hold", "2ms", "--rest", "1ms", "--clients", "6")
 	p.underWay(t, fault, 1)
 	fill(t, filepath.Join(disk, "other"))

@@ -12,22 +12,22 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// GitHub shows at most ten annotations of each level for a step, and takes a summary of up to
-// 1 MiB.
+// GitHub shows at most ten annotations of each level for a step. The summary of a step may have up
+// to 1 MiB.
 const (
 	mostAnnotations = 10
 	mostSummaryRows = 50
-	mostCellBytes   = 1000 // of a text in a row of the summary
+	mostCellBytes   = 1000 // maximum length of a text in a row of the summary
 )
 
 // annotation is a message that GitHub shows beside a run.
 type annotation struct{ level, title, text string }
 
-// github tells GitHub Actions, if this runs there, what is not as expected: as annotations, the
-// worst first, and as a summary of the step.
+// github reports the deviations of a campaign to GitHub Actions, if the program runs there: as
+// annotations, the worst first, and as a summary of the step.
 func (a *app) github(s campaign.Stored) {
 	if a.environment("GITHUB_ACTIONS") == "true" {
-		writeAnnotations(a.stderr, annotations(s)) // both outputs of a step are read; stdout may be JSON
+		writeAnnotations(a.stderr, annotations(s)) // stdout may be JSON; GitHub reads annotations from stderr too
 	}
 	if file := a.environment("GITHUB_STEP_SUMMARY"); file != "" {
 		if err := appendTo(file, stepSummary(s)); err != nil {
@@ -46,7 +46,7 @@ func appendTo(file, text string) (err error) {
 	return err
 }
 
-// annotations lists what --expect would count as a failure, then what is left in doubt.
+// annotations lists what --expect would count as a failure, then what is undecided.
 func annotations(s campaign.Stored) (all []annotation) {
 	for _, t := range s.Matrix.Failed {
 		all = append(all, annotation{"error", "trial failed", fmt.Sprintf("%s of %s under %s: %s", t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Err)})
@@ -81,8 +81,8 @@ func undeclaredFlaws(s campaign.Stored) []campaign.ShownFlaw {
 	return slices.DeleteFunc(flawsWorstFirst(s), func(f campaign.ShownFlaw) bool { return f.Kind != "" })
 }
 
-// writeAnnotations writes GitHub's commands, as many of each level as GitHub shows. The last of
-// more says how many there are.
+// writeAnnotations writes GitHub's workflow commands, no more of each level than GitHub shows. If
+// there are more, the last one says how many are missing.
 func writeAnnotations(w io.Writer, all []annotation) {
 	for _, level := range []string{"error", "warning"} {
 		of := slices.DeleteFunc(slices.Clone(all), func(x annotation) bool { return x.level != level })
@@ -95,18 +95,18 @@ func writeAnnotations(w io.Writer, all []annotation) {
 	}
 }
 
-// escapeData escapes the text of a command of GitHub's.
+// escapeData escapes the message of a workflow command.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
-// escapeProperty escapes a property of such a command.
+// escapeProperty escapes a property of a workflow command.
 func escapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// stepSummary tells of a campaign in GitHub's Markdown: its flaws, the worst first, each with
-// the command that shows it.
+// stepSummary describes a campaign in GitHub's Markdown: its flaws, the worst first, each with the
+// command that shows it.
 func stepSummary(s campaign.Stored) string {
 	violated := 0
 	for _, t := range s.Trials {
@@ -121,7 +121,7 @@ func stepSummary(s campaign.Stored) string {
 	}
 	for _, x := range annotations(s) {
 		if x.title == "violation that is not declared" {
-			continue // in the table
+			continue // the table below lists these
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", x.title, cellText(x.text))
 		if b.Len() > mostSummaryRows*mostCellBytes {
@@ -147,7 +147,7 @@ func stepSummary(s campaign.Stored) string {
 	return b.String() + "\n"
 }
 
-// cellText returns a text for a row of a table in Markdown.
+// cellText returns s shortened and escaped for a cell of a Markdown table.
 func cellText(s string) string {
 	if len(s) > mostCellBytes {
 		s = strings.ToValidUTF8(s[:mostCellBytes], "") + " …"

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// manyFlaws is a campaign in which a recipe of that many undeclared flaws and one of a declared
-// bug showed.
+// manyFlaws returns a campaign with n undeclared flaws of one recipe, and a declared bug of
+// another.
 func manyFlaws(n int) campaign.Stored {
 	s := campaign.Stored{Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 7}}
 	s.Info.Config.Seed, s.Info.Config.Expect = 7, true
@@ -35,7 +35,7 @@ func manyFlaws(n int) campaign.Stored {
 	return s
 }
 
-// TestGitHubIsToldTheWorstFirst: no more annotations of a level than it shows.
+// TestGitHubIsToldTheWorstFirst: each level has no more annotations than GitHub shows.
 func TestGitHubIsToldTheWorstFirst(t *testing.T) {
 	var out strings.Builder
 	writeAnnotations(&out, annotations(manyFlaws(30)))
@@ -72,7 +72,7 @@ func TestTheSummaryOfAStepIsBounded(t *testing.T) {
 	}
 }
 
-// TestGitHubIsToldOnlyThere runs a campaign with and without GitHub's variables.
+// TestGitHubIsToldOnlyThere runs a campaign with and without the variables of GitHub Actions.
 func TestGitHubIsToldOnlyThere(t *testing.T) {
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	for there, environment := range map[bool]map[string]string{false: nil, true: {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary}} {

@@ -14,11 +14,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// recipeID is what fits in --locks, in the name of a folder and in an address.
+// recipeID matches IDs that are valid in --locks, in a folder's name and in a URL.
 var recipeID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
-// register adds a user's recipes to the registry, with defaults for what is not set. The
-// error is an input.Error about the first recipe that cannot be used.
+// register adds a user's recipes to the registry and fills unset fields with defaults. The error
+// is an input.Error about the first recipe that cannot be used.
 func register(recipes []locks.Recipe) error {
 	for _, r := range recipes {
 		switch _, known := locks.ByID(r.ID); {
@@ -45,12 +45,13 @@ func register(recipes []locks.Recipe) error {
 	return nil
 }
 
-// plainClaims are those of a lock whose lease ends on its own, on a majority of its nodes.
+// plainClaims are the claims of a lock that a majority of nodes grants and whose lease expires by
+// itself.
 func plainClaims(ttl time.Duration, nodes int) history.Claims {
 	return history.Claims{Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl}
 }
 
-// forGuests returns the testbeds for locks of users.
+// forGuests returns the testbeds adapted to users' own locks.
 func forGuests(all []testbedChoice) []testbedChoice {
 	all = slices.Clone(all)
 	for i, c := range all {

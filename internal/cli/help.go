@@ -27,8 +27,8 @@ type flagGroup struct {
 	flags *pflag.FlagSet
 }
 
-// flagGroups returns the visible flags of a command by group, in the order in which groups
-// come first; flags without a group are the last one.
+// flagGroups returns the visible flags of a command by group. The groups stand in the order of
+// their first flags; flags without a group come last.
 func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	others := flagGroup{"Flags", pflag.NewFlagSet("", pflag.ContinueOnError)}
 	cmd.LocalFlags().SortFlags = cmd.Flags().SortFlags
@@ -51,7 +51,7 @@ func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	return append(groups, others)
 }
 
-// help returns the help of a command for a screen of that width; 0 is unlimited.
+// help returns the help of a command for a screen of the given width; 0 = unlimited.
 func (a *app) help(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	if cmd.Name() == "exit-codes" {
@@ -65,7 +65,7 @@ func (a *app) help(cmd *cobra.Command, width int) string {
 	return b.String() + a.usage(cmd, width)
 }
 
-// usage returns how a command is called: examples, subcommands, flags and exit codes.
+// usage returns the usage text of a command: examples, subcommands, flags and exit codes.
 func (a *app) usage(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
@@ -102,7 +102,7 @@ func (a *app) usage(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// flagUsages describes flags for a screen of that width; 0 is unlimited.
+// flagUsages describes flags for a screen of the given width; 0 = unlimited.
 func flagUsages(flags *pflag.FlagSet, width int) string {
 	text := flags.FlagUsages()
 	if width <= 0 || text == "" {
@@ -113,7 +113,7 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		begin, indent, words := line[:column], strings.Repeat(" ", column), strings.Fields(line[column:])
-		if width-column < narrowestUsage { // the description stands below the flag
+		if width-column < narrowestUsage { // too narrow: the description goes below the flag
 			b.WriteString(strings.TrimRight(begin, " ") + "\n")
 			indent = strings.Repeat(" ", flagIndent)
 			begin = indent
@@ -123,7 +123,8 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 	return b.String()
 }
 
-// usageColumn returns the column at which the descriptions begin in pflag's text about flags.
+// usageColumn returns the column at which the flags' descriptions begin in text, which pflag
+// wrote.
 func usageColumn(flags *pflag.FlagSet, text string) (column int) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if column > 0 || f.Hidden {
@@ -137,8 +138,8 @@ func usageColumn(flags *pflag.FlagSet, text string) (column int) {
 }
 
 const (
-	narrowestUsage = 24 // columns for the description of a flag beside its name
-	flagIndent     = 8  // of a description below its flag
+	narrowestUsage = 24 // least width of a description beside its flag
+	flagIndent     = 8  // indent of a description below its flag
 )
 
 func commandTable(title string, commands []*cobra.Command, width int) string {
@@ -157,8 +158,8 @@ func commandTable(title string, commands []*cobra.Command, width int) string {
 	return text
 }
 
-// refill breaks the paragraphs of a text anew if they are wider than the screen. Indented lines
-// stay lines of their own.
+// refill wraps the paragraphs of a text again if a line is wider than the screen. Indented lines
+// are kept separate.
 func refill(text string, width int) string {
 	if width <= 0 || !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return len([]rune(l)) > width }) {
 		return text

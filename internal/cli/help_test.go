@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// everyCommand returns the commands that the help shows, by their paths.
+// everyCommand returns all visible commands, by path.
 func everyCommand(t *testing.T) map[string]*cobra.Command {
 	t.Helper()
 	a := app{testbeds: testbeds, stdout: io.Discard, stderr: io.Discard}
@@ -30,10 +30,11 @@ func everyCommand(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-// narrowest is the width of the narrowest terminal, in columns, for which output is laid out.
+// narrowest is the width, in columns, of the narrowest terminal that output is laid out for.
 const narrowest = 60
 
-// TestEveryCommandHasTwoExamplesThatCanBeCalled: their commands and flags exist, and they fit.
+// TestEveryCommandHasTwoExamplesThatCanBeCalled: the commands and flags of examples exist, and the
+// lines fit.
 func TestEveryCommandHasTwoExamplesThatCanBeCalled(t *testing.T) {
 	for path, cmd := range everyCommand(t) {
 		examples := strings.Split(cmd.Example, "\n")
@@ -101,7 +102,7 @@ func TestHelpFitsTheColumns(t *testing.T) {
 		_, text, _ := strings.Cut(stdout, "Usage:")
 		for line := range strings.Lines(stdout) {
 			line = strings.TrimRight(line, "\n")
-			example := strings.HasPrefix(strings.TrimSpace(line), "lockstorm ") // to be copied
+			example := strings.HasPrefix(strings.TrimSpace(line), "lockstorm ") // examples are for copying: they are not wrapped
 			if n := len([]rune(line)); n > 60 && !example && strings.Contains(strings.TrimSpace(line), " ") {
 				t.Errorf("%s: a line has %d columns: %s", path, n, line)
 			}
@@ -112,7 +113,7 @@ func TestHelpFitsTheColumns(t *testing.T) {
 	}
 }
 
-// TestShellsCompleteTheNamesOfTheRegistries: also the last element of a list.
+// TestShellsCompleteTheNamesOfTheRegistries: completion also works for the last element of a list.
 func TestShellsCompleteTheNamesOfTheRegistries(t *testing.T) {
 	for _, c := range []struct {
 		args       []string

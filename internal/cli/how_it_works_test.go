@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The counterexamples of docs/how-it-works.md come out as they are told there.
+// Replaying the counterexamples of docs/how-it-works.md gives the results that the page shows.
 func TestCounterexamplesOfTheDocumentsReplay(t *testing.T) {
 	const docs = "../../docs"
 	page, err := os.ReadFile(filepath.Join(docs, "how-it-works.md"))

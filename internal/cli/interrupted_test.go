@@ -15,9 +15,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCommandsEndAsAShellExpectsAfterASignal: whenever the signal comes, a command either
-// says that it was interrupted or, where its work was done by then, ends as it does without
-// a signal. Everything stored by then can be read.
+// TestCommandsEndAsAShellExpectsAfterASignal: whenever the signal comes, a command either says
+// that it was interrupted or, if its work was already done, ends as without a signal. Everything
+// stored until then can be read.
 func TestCommandsEndAsAShellExpectsAfterASignal(t *testing.T) {
 	dir, _ := simulated(t)
 	for name, args := range map[string]func(out string) []string{
@@ -50,8 +50,8 @@ func TestCommandsEndAsAShellExpectsAfterASignal(t *testing.T) {
 	}
 }
 
-// interrupted runs a command that a signal interrupts after a while (0 = before it begins),
-// and tests that the history that it leaves can be read.
+// interrupted runs a command and interrupts it with a signal after a while (0 = before it begins).
+// It checks that the history stored by the command can be read.
 func interrupted(t *testing.T, signal syscall.Signal, after time.Duration, args func(out string) []string) (code int, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())

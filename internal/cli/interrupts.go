@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// interruption is the cause of the program's ended context: a signal.
+// interruption is a signal that ended the program's context: the context's cause.
 type interruption struct{ os.Signal }
 
 // Error names the signal.
@@ -18,7 +18,7 @@ func (i interruption) Error() string {
 	return "interrupted by " + cmp.Or(name, i.String())
 }
 
-// code returns the exit code as in shells: 128 and the signal's number.
+// code returns the exit code that a shell would report: 128 plus the signal's number.
 func (i interruption) code() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -26,16 +26,17 @@ func (i interruption) code() int {
 	return 128
 }
 
-// interrupts turns signals into the end of the program's context. A command may ask that the
-// first SIGINT only stops it from starting more work. The zero value is ready; its methods may
-// be called at the same time.
+// interrupts ends the program's context when a signal arrives. A command may ask that the first
+// SIGINT only stops it from starting more work. The zero value is ready; the methods may be called
+// concurrently.
 type interrupts struct {
 	mu   sync.Mutex
-	stop chan struct{} // closed by the first SIGINT; nil = that ends the context
+	stop chan struct{} // closed by the first SIGINT; nil = the first SIGINT ends the context
 	why  *interruption // the signal that closed stop
 }
 
-// gently returns a channel that the first SIGINT closes instead of ending the context.
+// gently returns a channel. The first SIGINT then closes that channel instead of ending the
+// context.
 func (i *interrupts) gently() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -45,7 +46,7 @@ func (i *interrupts) gently() <-chan struct{} {
 	return i.stop
 }
 
-// take says whether the signal has only stopped a command from starting more work.
+// take handles a signal. gentle: the signal only told a command to start no more work.
 func (i *interrupts) take(s os.Signal) (gentle bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -57,7 +58,8 @@ func (i *interrupts) take(s os.Signal) (gentle bool) {
 	return true
 }
 
-// cause returns the signal that interrupted the work of ctx, gently or not.
+// cause returns the signal that interrupted the work of ctx: it ended ctx or closed the channel of
+// gently.
 func (i *interrupts) cause(ctx context.Context) (why interruption, ok bool) {
 	if why, ok = context.Cause(ctx).(interruption); ok {
 		return why, true
@@ -70,8 +72,8 @@ func (i *interrupts) cause(ctx context.Context) (why interruption, ok bool) {
 	return *i.why, true
 }
 
-// listen returns a context that ends with a signal. After that, the next signal ends the
-// program at once.
+// listen returns a context that a signal ends. After that, the next signal ends the program at
+// once.
 func (i *interrupts) listen(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)

@@ -17,10 +17,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// listing is one registry as a table.
+// listing renders one registry as a table.
 type listing struct {
 	name    string
-	columns []string // also the names in JSON
+	columns []string // also the keys in JSON
 	rows    func(a *app) [][]string
 	width   int // width of the table if there is no terminal; 0 = unlimited
 }
@@ -121,7 +121,7 @@ func (a *app) list(l listing, asJSON bool) error {
 	return nil
 }
 
-// told drops the columns that are empty in every row.
+// told removes the columns that are empty in every row.
 func told(columns []string, rows [][]string) (names []string, cells [][]string) {
 	cells = make([][]string, len(rows))
 	for j, c := range columns {
@@ -135,14 +135,14 @@ func told(columns []string, rows [][]string) (names []string, cells [][]string) 
 	return names, cells
 }
 
-// table renders rows for a terminal of that width; 0 is unlimited. It drops empty columns.
+// table renders rows for a terminal of the given width; 0 = unlimited. It drops empty columns.
 func (l listing) table(rows [][]string, width int) string {
 	columns, rows := told(l.columns, rows)
 	return fittedTable(columns, rows, width)
 }
 
-// fittedTable renders rows for a terminal of that width; 0 is unlimited. Where the columns do
-// not fit beside each other, they stand below each other.
+// fittedTable renders rows for a terminal of the given width; 0 = unlimited. If a table would be
+// too wide, each row becomes a block of lines.
 func fittedTable(columns []string, rows [][]string, width int) string {
 	if width > 0 && !fits(columns, rows, width) {
 		return blocks(columns, rows, width)
@@ -162,8 +162,8 @@ const (
 	columnGap       = 2 // spaces between two columns
 )
 
-// fitted narrows columns, the widest first, until they fit the terminal's width, if
-// possible. Width 0 is unlimited.
+// fitted narrows the widest columns first, until the table fits the width or no column can get
+// narrower. Width 0 is unlimited.
 func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	widths := make([]int, len(columns))
 	total := 0
@@ -189,8 +189,8 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	return configs
 }
 
-// fits says whether the columns fit the width although no word of the first column, which
-// names things, is broken.
+// fits says whether the columns fit the width without breaking a word of the first column, which
+// holds the names.
 func fits(columns []string, rows [][]string, width int) bool {
 	if len(rows) == 0 {
 		return true
@@ -206,7 +206,8 @@ func fits(columns []string, rows [][]string, width int) bool {
 	return total <= width && configs[0].WidthMax >= min(needs, widestColumn)
 }
 
-// blocks renders each row as its first cell with the others, named, below.
+// blocks renders each row as a block: the first cell, then the other cells below, each with its
+// column's name.
 func blocks(columns []string, rows [][]string, width int) string {
 	widest := 0
 	for _, c := range columns[1:] {
@@ -235,7 +236,7 @@ func blocks(columns []string, rows [][]string, width int) string {
 	return b.String()
 }
 
-// wrapLines wraps each line of a text separately: existing line breaks stay.
+// wrapLines wraps each line of a text separately, so existing line breaks stay.
 func wrapLines(s string, width int) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -244,8 +245,8 @@ func wrapLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// flaws lists the flaws that a recipe declares: for each kind the causes, each with the
-// faults under which it must be found and, in brackets, those under which it may be.
+// flaws lists the flaws that a recipe declares, by kind and cause. Each cause has the faults that
+// must show it and, in brackets, the faults that may show it.
 func flaws(r locks.Recipe) string {
 	var lines []string
 	for _, kind := range []locks.Kind{locks.Bug, locks.Limit} {
@@ -268,7 +269,7 @@ func flaws(r locks.Recipe) string {
 	return strings.Join(lines, "\n")
 }
 
-// under lists faults, each once: those in must, then in brackets those only in may.
+// under lists each fault once: the faults in must, then in brackets those that are only in may.
 func under(must, may []string) string {
 	var words, more []string
 	for _, fault := range must {
@@ -288,8 +289,8 @@ func under(must, may []string) string {
 	return text
 }
 
-// plainTable returns a table with only columns and a line below the header: it reads the
-// same on a terminal and in a pipe.
+// plainTable returns a table without borders; its only line is below the header. It reads the same
+// on a terminal and in a pipe.
 func plainTable(columns ...string) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -308,7 +309,7 @@ func plainTable(columns ...string) table.Writer {
 	return t
 }
 
-// capabilities names what a fault needs of a testbed.
+// capabilities names the testbed capabilities that a fault needs.
 func capabilities(f nemesis.Fault) []string {
 	names := make([]string, len(f.Needs))
 	for i, c := range f.Needs {

@@ -30,7 +30,7 @@ func TestEachFlawOfARecipeBeginsALine(t *testing.T) {
 	}
 }
 
-// lineHasAt says whether some line has the text at that column.
+// lineHasAt says whether some line has the given text at that column.
 func lineHasAt(printed string, column int, begin string) bool {
 	for line := range strings.Lines(printed) {
 		if r := []rune(line); len(r) > column && strings.HasPrefix(string(r[column:]), begin) {

@@ -17,9 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Main is the program: it executes the command line of this process, with these recipes
-// beside the registered ones, and ends the process with the command's exit code. Processes
-// that it starts are this program again.
+// Main runs the command line of this process and exits with the command's exit code. It registers
+// the given recipes besides the built-in ones. Worker and client processes run the same program.
 func Main(recipes ...locks.Recipe) {
 	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds, lookup: os.LookupEnv, program: calledAs(os.Args)}
 	if len(recipes) > 0 {
@@ -49,12 +48,12 @@ type app struct {
 	program string
 	// interrupts are the signals that the process gets.
 	interrupts interrupts
-	// noHelp is the error if help was asked of a command that there is not.
+	// noHelp is the error if the user asked for help about an unknown command.
 	noHelp error
 }
 
-// run executes the command line and returns the exit code. Errors are one line
-// on stderr, results go to stdout.
+// run executes the command line and returns the exit code. An error is printed as one line on
+// stderr; results go to stdout.
 func (a *app) run(ctx context.Context) int {
 	root := a.root()
 	root.SetArgs(a.args)
@@ -128,12 +127,13 @@ waited in vain, and why.`,
 	return root
 }
 
-// unknownCommand returns the error that names the commands closest to one that there is not.
+// unknownCommand returns an error that suggests the existing commands closest to name.
 func unknownCommand(root *cobra.Command, name string) error {
 	return input.Errorf("unknown command %q: did you mean %s? (lockstorm help)", name, campaign.Nearest(name, commandNames(root)))
 }
 
-// helpOf returns the name after "lockstorm" or "lockstorm help"; "" if there is none, or a flag.
+// helpOf returns the argument after "lockstorm" or "lockstorm help"; "" if there is none, or if it
+// is a flag or "version".
 func (a *app) helpOf() string {
 	args := a.args
 	if len(args) > 0 && args[0] == "help" {
@@ -155,8 +155,8 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// expectArgs returns a check of the number of arguments; its error says which arguments are
-// expected.
+// expectArgs checks the number of arguments. The error says which arguments are expected; most < 0
+// = no upper limit.
 func expectArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

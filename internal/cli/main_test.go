@@ -9,12 +9,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asProgram is set in the environment of this test when it is to be lockstorm.
+// asProgram is an environment variable: if it is set, the test binary acts as lockstorm.
 const asProgram = "LOCKSTORM_TEST_PROGRAM"
 
-// TestMain fails the package if a goroutine outlives the tests. The test binary also serves
-// as a worker process, a trial's client or a testbed's reaper, if it is started with their
-// arguments, and as the program if asProgram is in its environment.
+// TestMain fails the package if a goroutine outlives the tests. The test binary also serves as a
+// worker process, a trial's client or a testbed's reaper, if its arguments say so, and as
+// lockstorm if asProgram is set.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()

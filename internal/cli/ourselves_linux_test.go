@@ -15,15 +15,15 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Tests of the harness itself: signals, its death, and the death of a Redis that no fault
-// killed. The program runs in a process of its own.
+// Tests of the harness itself: signals, its death, and the death of a Redis that no fault killed.
+// The program runs in a separate process.
 
-// longEnough is the duration of a trial during which a test acts. On a busy machine it takes
-// seconds until the test sees that the trial has begun.
+// longEnough is the duration of a trial that leaves a test time to act. On a busy machine, the
+// test notices only after seconds that the trial has begun.
 const longEnough = "8s"
 
-// TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or
-// temporary file is left, and the stored trials are judged and reported.
+// TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or temporary
+// file is left, and the stored trials can be judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	for signals, want := range map[[2]syscall.Signal]int{{syscall.SIGTERM}: 143, {syscall.SIGINT, syscall.SIGINT}: 130, {syscall.SIGINT, syscall.SIGTERM}: 143} {
 		for _, clients := range []string{trial.Goroutines, trial.Processes} {
@@ -36,7 +36,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				if signals[1] != 0 {
-					time.Sleep(500 * time.Millisecond) // until it has taken the first
+					time.Sleep(500 * time.Millisecond) // so that the program has handled the first signal
 					last = signals[1]
 					if err := p.Process.Signal(last); err != nil {
 						t.Fatal(err)
@@ -58,8 +58,8 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	}
 }
 
-// TestTheFirstSIGINTLetsTheTrialUnderWayFinish: it is judged like the others, and no more
-// trials start.
+// TestTheFirstSIGINTLetsTheTrialUnderWayFinish: the running trial is judged like any other, and no
+// further trial starts.
 func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
 	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
 	p.underWay(t, "none", 1)
@@ -79,8 +79,8 @@ func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
 	reported(t, p.store, "interrupted: 2 of 3 planned trials")
 }
 
-// TestAKilledRunCanBeRead: all its child processes die with it, the stored trials are read
-// even if the last line is cut short, and the next run removes its temporary files.
+// TestAKilledRunCanBeRead: all child processes die with the run, the stored trials can be read
+// even if the last line is cut short, and the next run removes the killed run's temporary files.
 func TestAKilledRunCanBeRead(t *testing.T) {
 	for clients, least := range map[string]int{trial.Goroutines: 1, trial.Processes: 4} {
 		t.Run(clients, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAKilledRunCanBeRead(t *testing.T) {
 	}
 }
 
-// cutShort takes the last bytes off a file of lines.
+// cutShort removes the last bytes of a file.
 func cutShort(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -126,7 +126,7 @@ func cutShort(t *testing.T, path string) {
 	}
 }
 
-// TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not kill it, so the trial
+// TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not kill the Redis, so the trial
 // proves nothing about the lock.
 func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
@@ -152,8 +152,8 @@ func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	reported(t, p.store, "node n0 died unasked")
 }
 
-// TestRepeatedRunsLeakNothing: after twenty trials there are as many goroutines
-// and open files as after one.
+// TestRepeatedRunsLeakNothing: after twenty trials there are no more goroutines and open files
+// than after one.
 func TestRepeatedRunsLeakNothing(t *testing.T) {
 	trials := func(n string) {
 		code, _, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none,client-pause,reset", "--workloads", "mutex", "--trials", n,
@@ -166,7 +166,7 @@ func TestRepeatedRunsLeakNothing(t *testing.T) {
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	trials("7")
 	for start := time.Now(); runtime.NumGoroutine() > goroutines || openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > time.Minute { // what has to end has had its time
+		if time.Since(start) > time.Minute { // everything that should end has had enough time
 			stacks := make([]byte, 1<<20)
 			t.Fatalf("goroutines: %d before, %d after; open files: %d before, %d after\n%s", goroutines, runtime.NumGoroutine(),
 				files, openFiles(t), stacks[:runtime.Stack(stacks, true)])
@@ -174,7 +174,7 @@ func TestRepeatedRunsLeakNothing(t *testing.T) {
 	}
 }
 
-// openFiles counts what this process has open.
+// openFiles counts the open files of this process.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

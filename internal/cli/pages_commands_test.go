@@ -16,14 +16,14 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// command is a command line of a page.
+// command is a command line from a page.
 type command struct {
 	page string
-	args []string // the program's name first
+	args []string // starts with the program's name
 }
 
-// commandsOf returns the command lines of a page that begin with one of these programs, as a
-// POSIX shell would split them. Lines of docs/recipes.md have tests of their own.
+// commandsOf returns the command lines of a page that begin with one of these programs, split as a
+// POSIX shell splits them. Lines of docs/recipes.md have tests of their own.
 func commandsOf(t *testing.T, page string, programs ...string) []command {
 	t.Helper()
 	text := strings.ReplaceAll(readPage(t, page), "\\\n", " ")
@@ -59,8 +59,8 @@ func commandsOf(t *testing.T, page string, programs ...string) []command {
 	return all
 }
 
-// placeholders are words by which pages name what their readers have: a stored trial, a
-// campaign, a file. prepared makes the files of these names.
+// placeholders replaces a page's names for a reader's own trial, campaign or file with the names
+// of the files that prepared makes.
 var placeholders = strings.NewReplacer(
 	"store/latest/trials/LOCK/FAULT/TRIAL", "stored",
 	"store/compare/20260301T123000Z", "store/latest",
@@ -68,7 +68,7 @@ var placeholders = strings.NewReplacer(
 	"store/sim/2…", "store/latest", "store/real/2…", "store/latest",
 )
 
-// prepared makes a directory with what the pages' commands read, and changes to it.
+// prepared makes a directory with the files that the pages' commands read, and changes to it.
 func prepared(t *testing.T) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -105,10 +105,11 @@ func prepared(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPagesAreAccepted runs every command of the pages. Campaigns, and what waits
-// for somebody, are interrupted once they have read their flags. Everything else runs to its
-// end. Two pages have tests of their own: TestCommandsOfTheRecipesPageShowTheirFlaws, and
-// scripts/test-examples for the libraries, which another program has.
+// TestCommandsOfPagesAreAccepted runs every command of the pages. Campaigns, and commands that
+// wait for a user, are interrupted once they have read their flags. Everything else runs to its
+// end. Two pages are tested elsewhere: docs/recipes.md by
+// TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by scripts/test-examples,
+// because its commands need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: make test runs the pages' commands once, without the race detector")
@@ -152,17 +153,17 @@ func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	}
 }
 
-// written names the recipes and the fault that the readers of three pages write themselves.
+// written matches the recipes and the fault that readers of three pages write themselves.
 // TestExamplesOfContributingCompile builds those of docs/contributing.md and
-// docs/contributing-a-fault.md, and scripts/test-examples runs that of
+// docs/contributing-a-fault.md, and scripts/test-examples runs the recipe of
 // docs/testing-your-lock.md.
 var written = regexp.MustCompile(`\b(set-nx-px-watch|lost-request|seats)\b`)
 
-// lacking matches what a command says that was read to its end and lacks only what a page's
-// reader has: a server, its certificate, a campaign on it.
+// lacking matches the error of a command that was parsed but lacks something that a page's reader
+// has: a server, the server's certificate, or a campaign on it.
 var lacking = regexp.MustCompile(`--testbed external: (\S+: connect: |certificates of authorities: open ca.pem: )|^lockstorm: store/latest: it ran on testbed sim, `)
 
-// interruptedAtOnce runs a command whose signal to end came before it began.
+// interruptedAtOnce runs a command that was interrupted before it began.
 func interruptedAtOnce(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -172,7 +173,7 @@ func interruptedAtOnce(t *testing.T, args ...string) (code int, stderr string) {
 	return a.run(ctx), errs.String()
 }
 
-// TestPagesNameTargetsAndTestsThatExist: make's targets, and the tests that go test runs.
+// TestPagesNameTargetsAndTestsThatExist checks make's targets, and the tests that go test runs.
 func TestPagesNameTargetsAndTestsThatExist(t *testing.T) {
 	targets := regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(readPage(t, "Makefile"), -1)
 	isTarget := map[string]bool{}

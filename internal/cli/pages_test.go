@@ -19,7 +19,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// readPage reads a page of the repository, by its path from the root.
+// readPage reads a page of the repository. The path is relative to the root.
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../..", path))
@@ -29,7 +29,7 @@ func readPage(t *testing.T, path string) string {
 	return string(data)
 }
 
-// pages are README.md and all of docs/, by their paths from the root.
+// pages lists README.md and the pages of docs/. The paths are relative to the root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := []string{"README.md", "docs/ci/README.md"}
@@ -43,7 +43,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// TestPagesAreShort: a page that is read has one thought. Two are made to look things up in.
+// TestPagesAreShort: a page for reading covers one topic. Two pages are for looking things up, so
+// they may be long.
 func TestPagesAreShort(t *testing.T) {
 	const most = 250
 	for _, page := range pages(t) {
@@ -56,7 +57,7 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestPagesHaveNoConflicts looks for the marks of a merge that was not finished.
+// TestPagesHaveNoConflicts looks for the marks of an unfinished merge.
 func TestPagesHaveNoConflicts(t *testing.T) {
 	mark := regexp.MustCompile(`(?m)^(<{7}|={7}|>{7})( .*)?$`)
 	for _, page := range append(pages(t), "CHANGELOG.md") {
@@ -75,12 +76,12 @@ func TestPagesTellTheRegistries(t *testing.T) {
 		var topologies []testbed.Topology
 		var able []testbed.Capability
 		var lacks map[testbed.Capability]string
-		if c.Sketch != nil { // not what is on this machine
+		if c.Sketch != nil { // describes the testbed on any machine
 			topologies, able, lacks = worldsOf(c.Sketch())
 		} else {
 			topologies, able, lacks, _ = c.worlds()
 		}
-		can[c.Name] = slices.AppendSeq(able, maps.Keys(lacks)) // as on another machine
+		can[c.Name] = slices.AppendSeq(able, maps.Keys(lacks)) // everything that the testbed can do on some machine
 		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, wording.Join(topologies))
 	}
 	faults := "| fault | what it does | testbeds |\n|---|---|---|\n"
@@ -101,7 +102,7 @@ func TestPagesTellTheRegistries(t *testing.T) {
 	}
 }
 
-// TestFaultsPageNamesWorkloadsAndOracles wants a row for each.
+// TestFaultsPageNamesWorkloadsAndOracles: docs/faults.md has a row for each workload and oracle.
 func TestFaultsPageNamesWorkloadsAndOracles(t *testing.T) {
 	page := readPage(t, "docs/faults.md")
 	standard, byName, _ := strings.Cut(page, "These run by name")
@@ -122,8 +123,8 @@ func TestFaultsPageNamesWorkloadsAndOracles(t *testing.T) {
 	}
 }
 
-// TestPagesCallTheProgramAsPrintedCommandsDo checks that pages use one form of the program's
-// name, and say how to install it before they first use it.
+// TestPagesCallTheProgramAsPrintedCommandsDo checks that pages call the program lockstorm, and say
+// how to install it before they first use it.
 func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
 	for _, page := range pages(t) {
 		if strings.Contains(readPage(t, page), "    bin/lockstorm") {
@@ -137,8 +138,8 @@ func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
 	}
 }
 
-// TestReplayLinesOfPagesAreTested checks that each command line with a hash is also in
-// docs/recipes.md, whose lines another test runs.
+// TestReplayLinesOfPagesAreTested checks that each replay line with a hash is also in
+// docs/recipes.md, because another test runs the lines of that page.
 func TestReplayLinesOfPagesAreTested(t *testing.T) {
 	tested := readPage(t, "docs/recipes.md")
 	for _, page := range pages(t) {
@@ -150,11 +151,11 @@ func TestReplayLinesOfPagesAreTested(t *testing.T) {
 	}
 }
 
-// TestLinksOfPagesLead checks that each relative link names a file, and each anchor a
-// heading.
+// TestLinksOfPagesLead checks that each relative link names an existing file, and each anchor an
+// existing heading.
 func TestLinksOfPagesLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	headings := map[string][]string{} // by page
+	headings := map[string][]string{} // the anchors of headings, by page
 	for _, page := range append(pages(t), "CHANGELOG.md") {
 		for _, l := range link.FindAllStringSubmatch(readPage(t, page), -1) {
 			if strings.Contains(l[1], "://") {
@@ -182,7 +183,7 @@ func TestLinksOfPagesLead(t *testing.T) {
 	}
 }
 
-// anchors are what GitHub makes of a page's headings.
+// anchors returns the anchors that GitHub derives from a page's headings.
 func anchors(page string) []string {
 	var all []string
 	heading, dropped := regexp.MustCompile("(?m)^#+ (.+)$"), regexp.MustCompile(`[^\p{L}\p{N}_-]`)
@@ -194,7 +195,7 @@ func anchors(page string) []string {
 }
 
 // TestFlawsOfContributingAreThoseOfItsModel: the recipe of docs/contributing.md differs from
-// set-nx-px by its release alone, so that it declares the same groups of flaws. Else the run of
+// set-nx-px only in its release, so it must declare the same groups of flaws. Otherwise the run of
 // step 4 would not end with 0.
 func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 	groups := func(page string) []string {
@@ -207,11 +208,12 @@ func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 	}
 }
 
-// flawsLine is the field of a recipe that declares its flaws.
+// flawsLine matches the field of a recipe that declares its flaws.
 var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
 
-// TestExamplesOfContributingCompile builds the files that docs/contributing.md and
-// docs/contributing-a-fault.md have their reader write, in their packages; the recipe with its flaws.
+// TestExamplesOfContributingCompile builds the files that readers of docs/contributing.md and
+// docs/contributing-a-fault.md write, in the packages of these files. The recipe includes its
+// flaws.
 func TestExamplesOfContributingCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this compiles the program anew; make test does so once")
@@ -227,7 +229,7 @@ func TestExamplesOfContributingCompile(t *testing.T) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	flaws := flawsLine.FindString(readPage(t, "docs/contributing.md"))
 	for _, e := range examples {
-		if strings.HasPrefix(e[1], "locks/") { // step 4 adds the flaws
+		if strings.HasPrefix(e[1], "locks/") { // step 4 of the page adds the flaws
 			e[2] = strings.Replace(e[2], "\t\tNew: ", flaws+"\n\t\tNew: ", 1)
 		}
 		written := filepath.Join(t.TempDir(), "example.go")

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// The commands of this file are internal: another lockstorm starts them as its processes.
+// The commands of this file are internal: another lockstorm process starts them.
 
-// workerName is the command with which run starts its worker processes.
+// workerName is the command that starts a worker process of run.
 const workerName = "worker"
 
 // workerCommand is internal: it runs another lockstorm's trials.
@@ -44,7 +44,7 @@ func (a *app) workerCommand() *cobra.Command {
 	return cmd
 }
 
-// clientName is the command with which trials start client processes.
+// clientName is the command that starts a client process of a trial.
 const clientName = "client"
 
 // clientCommand is internal: it runs one client of another lockstorm's trial.
@@ -71,12 +71,12 @@ func clientProgram(as string) ([]string, error) {
 	return []string{self, clientName}, nil
 }
 
-// reaperName is the command with which the container testbed starts the process
-// that outlives this one.
+// reaperName is the command that starts the container testbed's reaper, a process that outlives
+// this one.
 const reaperName = "reap"
 
-// reaperCommand is internal: it removes the containers of another lockstorm that was
-// killed.
+// reaperCommand is internal: it removes the containers of another lockstorm process after that
+// process has ended.
 func (a *app) reaperCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    reaperName + " SESSION",

@@ -18,24 +18,24 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// program is lockstorm in a process of its own, as a person starts it: with a store
-// and a directory for temporary files that nobody else uses.
+// program is lockstorm in a separate process, as a user starts it. Its store and its directory for
+// temporary files are its own.
 type program struct {
 	*exec.Cmd
 	store, temp    string
 	stdout, stderr bytes.Buffer
-	ended          chan struct{} // closed when it has ended
+	ended          chan struct{} // closed when the process has ended
 }
 
-// start starts it on the process testbed, to run trials of set-nx-px one after the
-// other and keep them.
+// start starts lockstorm on the process testbed. It runs trials of set-nx-px one after the other
+// and keeps them.
 func start(t *testing.T, store, temp string, args ...string) *program {
 	t.Helper()
 	args = append([]string{"run", "--testbed", "process", "--locks", "set-nx-px", "--workloads", "mutex", "--parallel", "1", "--keep", "--store", store}, args...)
 	return launch(t, exec.Command(os.Args[0], args...), store, temp)
 }
 
-// launch starts a command that is the program; its environment is added to ours.
+// launch starts a command that runs the program. cmd.Env is added to this process's environment.
 func launch(t *testing.T, cmd *exec.Cmd, store, temp string) *program {
 	t.Helper()
 	p := &program{Cmd: cmd, store: store, temp: temp, ended: make(chan struct{})}
@@ -55,7 +55,7 @@ func launch(t *testing.T, cmd *exec.Cmd, store, temp string) *program {
 	return p
 }
 
-// code waits for its end and returns its exit code, -1 if a signal killed it.
+// code waits until the process ends and returns its exit code; -1 if a signal killed it.
 func (p *program) code(t *testing.T) int {
 	t.Helper()
 	select {
@@ -67,29 +67,29 @@ func (p *program) code(t *testing.T) int {
 	}
 }
 
-// patience is for what comes in seconds, unless it never does.
+// patience is a timeout for events that normally take seconds.
 const patience = 3 * time.Minute
 
-// giveUp ends the program, and the test for that reason.
+// giveUp kills the program and fails the test.
 func (p *program) giveUp(t *testing.T, why string) {
 	t.Helper()
 	_ = p.Process.Kill()
-	<-p.ended // it says no more
+	<-p.ended // after that, stderr is complete
 	t.Fatalf("%s; stderr\n%s", why, p.stderr.String())
 }
 
-// folder is where trial n of a fault is stored.
+// folder returns the folder in which trial n of a fault is stored.
 func (p *program) folder(fault string, n int) string {
 	return filepath.Join(p.store, campaign.Latest, "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n))
 }
 
-// underWay waits until trial n of a fault has a history of some length.
+// underWay waits until trial n of a fault has stored some history.
 func (p *program) underWay(t *testing.T, fault string, n int) {
 	t.Helper()
 	const enough = 4 << 10
 	history := filepath.Join("compare", "*", "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n), trial.HistoryFile)
 	p.until(t, func() bool {
-		found, err := filepath.Glob(filepath.Join(p.store, history)) // latest is not there before the probe's end
+		found, err := filepath.Glob(filepath.Join(p.store, history)) // latest does not exist before the probe trial has ended
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +100,14 @@ func (p *program) underWay(t *testing.T, fault string, n int) {
 	})
 }
 
-// until waits until something is the case while the program runs.
+// until waits until so returns true. It fails the test if the program ends first.
 func (p *program) until(t *testing.T, so func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
 	for !so() {
 		select {
 		case <-p.ended:
-			if so() { // since we looked
+			if so() { // the condition may have become true since the last check
 				return
 			}
 			t.Fatalf("it has ended too early, %v; stderr\n%s", p.ProcessState, p.stderr.String())
@@ -118,7 +118,7 @@ func (p *program) until(t *testing.T, so func() bool) {
 	}
 }
 
-// processes returns the children of a process whose command lines contain what.
+// processes returns those children of a process whose command lines contain the text.
 func processes(t *testing.T, parent int, what string) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -138,10 +138,10 @@ func processes(t *testing.T, parent int, what string) (pids []int) {
 	return pids
 }
 
-// dead is the state of a process that is not there any more, reaped or not.
+// dead is the state of a process that has ended, reaped or not.
 const dead = "Z"
 
-// lookAt says what /proc has of a process.
+// lookAt returns the state and the parent of a process, from /proc.
 func lookAt(pid int) (state string, parent int) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(data), ") ")
@@ -153,7 +153,7 @@ func lookAt(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// awaitDeath waits until processes that are not our children are dead.
+// awaitDeath waits for the death of processes that are not children of this process.
 func awaitDeath(t *testing.T, pids []int) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -167,7 +167,7 @@ func awaitDeath(t *testing.T, pids []int) {
 	}
 }
 
-// empty wants nothing in a directory.
+// empty fails the test if a directory has entries.
 func empty(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -179,8 +179,8 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// readable checks that a trial's folder can be judged, whatever the verdict, and that check's
-// output has this word.
+// readable checks that check can judge a trial's folder, with any verdict, and that the output
+// contains the word.
 func readable(t *testing.T, folder, word string) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, "check", folder)
@@ -189,7 +189,7 @@ func readable(t *testing.T, folder, word string) {
 	}
 }
 
-// reported wants a store reported, with this word.
+// reported checks that report succeeds on a store and prints the word.
 func reported(t *testing.T, store, word string) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, "report", filepath.Join(store, campaign.Latest))

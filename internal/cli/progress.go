@@ -14,23 +14,22 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// plainEvery is how often a line is printed where there is no terminal.
+// plainEvery is the interval between progress lines if there is no terminal.
 const plainEvery = 15 * time.Second
 
-// progress shows how far a campaign is: a bar on a terminal, else a plain line at
-// intervals. Above it stand the violations as they come. Its methods may be called at the
-// same time.
+// progress shows how far a campaign is: a bar on a terminal, otherwise a plain line at intervals.
+// Violations are printed above the bar as they are found. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
 	width   int // of w; 0 = unlimited
 	volume  volume
 	started time.Time
-	words   func(campaign.Progress) []string // beside the trial counts, the most important first
+	words   func(campaign.Progress) []string // the texts beside the trial counts, the most important first
 
 	mu   sync.Mutex
 	bar  *progressbar.ProgressBar
 	last time.Time
-	told map[string]bool // the flaws that were told
+	told map[string]bool // the flaws that were already printed
 }
 
 func (a *app) newProgress(v volume) *progress {
@@ -41,7 +40,7 @@ func (a *app) newProgress(v volume) *progress {
 			progressbar.OptionSetWriter(a.stderr),
 			progressbar.OptionSetDescription("trials"),
 			progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(false), // the bar's own estimate ignores that trials overlap
+			progressbar.OptionSetPredictTime(false), // the bar's estimate ignores that trials overlap
 			progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetWidth(barWidth),
@@ -51,8 +50,8 @@ func (a *app) newProgress(v volume) *progress {
 	return p
 }
 
-// barWidth is the number of columns of the bar itself, aroundBar that of what stands around it
-// beside the counts: spaces, a percentage, brackets.
+// barWidth is the width of the bar itself, in columns. aroundBar is the width of the spaces, the
+// percentage and the brackets around the bar, without the counts.
 const barWidth, aroundBar = 10, 14
 
 // show displays the state after a trial.
@@ -66,14 +65,14 @@ func (p *progress) show(s campaign.Progress) {
 	case p.bar != nil:
 		p.bar.ChangeMax(s.Total)
 		p.bar.Describe(p.beside(s))
-		_ = p.bar.Set(s.Done) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Set(s.Done) // an error in drawing the bar does not stop the campaign
 	case p.volume != quiet && now.Sub(p.last) >= plainEvery:
 		p.last = now
 		p.print(fmt.Sprintf("%d of %d trials: %s", s.Done, s.Total, strings.Join(p.words(s), ", ")))
 	}
 }
 
-// beside returns as much of the text beside the bar as fits the terminal.
+// beside returns as much of the text beside the bar as the terminal has room for.
 func (p *progress) beside(s campaign.Progress) string {
 	words := p.words(s)
 	room := p.width - barWidth - aroundBar - len(fmt.Sprintf("(%d/%d)", s.Total, s.Total))
@@ -106,9 +105,9 @@ func (p *progress) end() {
 	}
 }
 
-// news returns lines about the trial that has just ended: its flaws, each with its story, unless
-// an earlier trial showed the same. A flaw that is not declared is told for each cell; a declared
-// one for each recipe, on a terminal or when verbose. When verbose, every trial has a line.
+// news returns lines about the trial that has just ended: its flaws with their stories. An
+// undeclared flaw is printed once for each lock and fault. A declared flaw is printed once for
+// each lock, and only on a terminal or when verbose. When verbose, every trial has a line.
 func (p *progress) news(s campaign.Progress) (lines []string) {
 	t := s.Trial
 	if t == nil || p.volume == quiet {
@@ -136,7 +135,7 @@ func (p *progress) news(s campaign.Progress) (lines []string) {
 	return lines
 }
 
-// text returns the texts beside the trial counts of a campaign.
+// text returns the texts that stand beside the trial counts.
 func (p *progress) text(s campaign.Progress) []string {
 	words := []string{fmt.Sprintf("%d violated", s.Violations)}
 	if s.ToShrink > 0 {
@@ -157,7 +156,7 @@ func (p *progress) text(s campaign.Progress) []string {
 	return words
 }
 
-// left estimates the remaining time from the average so far.
+// left estimates the remaining time from the average time of a trial so far.
 func (p *progress) left(s campaign.Progress) time.Duration {
 	if s.Done == 0 {
 		return 0

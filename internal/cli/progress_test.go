@@ -44,8 +44,8 @@ func TestViolationsAreToldOnceWithTheirStories(t *testing.T) {
 		}}
 	}
 	trials := []campaign.Progress{
-		ended("a", "delay", "race", locks.Bug), ended("a", "reset", "race", locks.Bug), // told once
-		ended("b", "delay", "race", ""), ended("b", "reset", "race", ""), ended("b", "reset", "race", ""), // told for each cell
+		ended("a", "delay", "race", locks.Bug), ended("a", "reset", "race", locks.Bug), // a declared flaw is printed once for the lock
+		ended("b", "delay", "race", ""), ended("b", "reset", "race", ""), ended("b", "reset", "race", ""), // an undeclared flaw is printed once for each cell
 		{Done: 1},
 	}
 	declared := "bug: a under delay: exclusion by race: c1 and c2 both got it"
@@ -78,7 +78,7 @@ func TestViolationsAreToldOnceWithTheirStories(t *testing.T) {
 	}
 }
 
-// TestTheLineOfTheBarFitsTheTerminal: what matters least is left out.
+// TestTheLineOfTheBarFitsTheTerminal: the least important text is left out first.
 func TestTheLineOfTheBarFitsTheTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for width, want := range map[int]string{

@@ -47,8 +47,8 @@ func TestConsentIsForOneRunAlone(t *testing.T) {
 	}
 }
 
-// A folder outside of a campaign is replayed without one. If its campaign cannot be read, the
-// replay fails.
+// A folder outside of a campaign is replayed without the campaign's settings. If the campaign's
+// files cannot be read, the replay fails.
 func TestReplayTellsWhyItCannotRecall(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "trials", "set-nx-px", "none", "mutex-0")

@@ -18,15 +18,15 @@ import (
 
 const recipesFile = "../../docs/recipes.md"
 
-// declared is a flaw of a lock, as docs/recipes.md tells it: under other faults it
-// may come about in another way.
+// declared identifies a flaw in docs/recipes.md. under is part of the identity, because a flaw may
+// come about differently under other faults.
 type declared struct{ lock, oracle, cause, under string }
 
 func declaredBy(lock string, f locks.Flaw) declared {
 	return declared{lock, f.Oracle, f.Cause, reports.Under(f)}
 }
 
-// recipeCommands reads from a page of recipes which command shows which flaw.
+// recipeCommands reads the commands of a recipes page, by the flaw that each shows.
 func recipeCommands(page string) map[declared]string {
 	commands := map[declared]string{}
 	lock := ""
@@ -55,7 +55,7 @@ func readRecipes(t *testing.T) string {
 	return string(page)
 }
 
-// What docs/recipes.md says is what the registry says; `make docs` makes it anew.
+// docs/recipes.md agrees with the registry. `make docs` rewrites the page.
 func TestRecipesPageIsCurrent(t *testing.T) {
 	page := readRecipes(t)
 	commands := recipeCommands(page)
@@ -78,16 +78,16 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 }
 
-// inSimulation reports whether the simulation has this fault, and whether its outcome depends
-// on the seed only. The page was made in the simulation.
+// inSimulation reports whether the simulation supports the fault, and the fault's outcome depends
+// only on the seed. The page's commands were found in the simulation.
 func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }
 	return ok && !f.Mix && !slices.ContainsFunc(f.Needs, lacks)
 }
 
-// Every command of docs/recipes.md shows its flaw, with the hash that it says. With
-// -short, an eighth of them is run.
+// Every command of docs/recipes.md shows its flaw, with the page's hash. -short runs an eighth of
+// the commands.
 func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 	commands := recipeCommands(readRecipes(t))
 	if len(commands) == 0 {

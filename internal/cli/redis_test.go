@@ -19,8 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestRunCheckReportOnRealRedis runs a small campaign: a lock holds without faults and is
-// violated by a pause. Then it checks what is stored of both.
+// TestRunCheckReportOnRealRedis runs a small campaign: a lock holds without faults and is violated
+// under a pause. Then it judges the stored trials of both cells again.
 func TestRunCheckReportOnRealRedis(t *testing.T) {
 	store := t.TempDir()
 	code, stdout, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px,exists-set", "--faults", "none,client-pause", "--workloads", "mutex",
@@ -56,7 +56,7 @@ func TestRunCheckReportOnRealRedis(t *testing.T) {
 	}
 }
 
-// checkAgain wants the stored trial judged as the run judged it.
+// checkAgain checks that the stored trial gets the same verdict as in the run.
 func checkAgain(t *testing.T, dir string) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, "check", dir, "--json")
@@ -93,7 +93,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	if !strings.Contains(stderr.String(), "interrupted by SIGINT; what was finished is in "+store) {
 		t.Errorf("stderr is %q", stderr.String())
 	}
-	// No trial had ended: it is kept, and latest does not point to it.
+	// The campaign is kept although no trial had ended, but latest does not point to it.
 	dirs, err := filepath.Glob(filepath.Join(store, "compare", "2*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatalf("got %v, %v, want one campaign", dirs, err)
@@ -109,7 +109,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
-// servers lists the redis-servers that this process has started and not yet waited for.
+// servers lists the redis-servers that this process started and did not wait for yet.
 func servers(t *testing.T) []string {
 	return slices.DeleteFunc(childtest.Children(t), func(stat string) bool { return !strings.Contains(stat, "(redis-server)") })
 }

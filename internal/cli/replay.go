@@ -90,17 +90,18 @@ that of the files stored beside it. Without a folder, --hash says which to expec
 	return cmd
 }
 
-// besideFolder are the flags allowed beside a folder: they do not define the trial.
+// besideFolder are the flags that may be given together with a folder: they do not define the
+// trial.
 var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json", "decided"}
 
-// fewestDigits is the number of digits of a hash that suffice to tell histories apart.
+// fewestDigits is how many digits of a hash are enough to identify a history.
 const fewestDigits = 8
 
 // mostContinuations is the maximum of --decided.
 const mostContinuations = 1000
 
-// check returns an input.Error if the flags do not name exactly one trial, or --hash is no
-// hash.
+// check returns an input.Error if the flags do not name exactly one trial, or if --hash has no
+// valid hash.
 func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	if err := f.volumeFlags.check(); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable returns the first workload of no particular source that can test the recipe, as in
-// run; for an unknown recipe, the first of all.
+// suitable returns the first workload that suits the recipe, as run chooses it, among those that
+// come from no document. For an unknown recipe it returns the first of these workloads.
 func (f replayFlags) suitable() string {
 	all := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return w.Document != "" })
 	if r, ok := locks.ByID(f.lock); ok {
@@ -152,7 +153,7 @@ func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (trial.Spec, 
 	return campaign.PlanTrial(ctx, tb, f.Config, f.lock, f.fault, workload, f.trial)
 }
 
-// before returns the stored trial, if a folder is given.
+// before returns the stored trial if a folder is given, else the zero value.
 func (f replayFlags) before(args []string) (stored, error) {
 	if len(args) == 0 {
 		return stored{}, nil
@@ -174,14 +175,14 @@ type replayed struct {
 	Hits     int                `json:"hits"`
 	Ops      int                `json:"ops"`
 	Commands int                `json:"commands"`
-	Keys     int                `json:"keys"` // changes of keys
+	Keys     int                `json:"keys"` // key changes
 	Hash     string             `json:"hash"`
 	Progress *measured.Measures `json:"progress,omitempty"`
 	// Expected is the expected hash, "" if unknown. Same says whether the hash matched.
 	Expected string `json:"expected"`
 	Same     bool   `json:"same"`
-	// Differs says how the stored files differ from what the run judged; "" if they do not
-	// differ or there are none.
+	// Differs says how the stored files differ from the history that the run judged; "" if they do
+	// not differ or there are no stored files.
 	Differs string `json:"storedFilesDiffer,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 }
@@ -259,8 +260,8 @@ func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) 
 	return result, evidence, err
 }
 
-// decide says when the trial's violation became certain. The plot goes to --out, or to the
-// folder of the trial, if there is one.
+// decide prints when the trial's violation became certain. The plot goes to --out or, without
+// --out, to the trial's folder; without a folder there is no plot.
 func (a *app) decide(ctx context.Context, r campaign.Replay, f *replayFlags, args []string) error {
 	d, _, evidence, err := r.Decide(ctx, f.decided, runtime.GOMAXPROCS(0))
 	if why := context.Cause(ctx); why != nil {
@@ -284,7 +285,7 @@ func (a *app) decide(ctx context.Context, r campaign.Replay, f *replayFlags, arg
 	return nil
 }
 
-// folderOf returns the folder of a stored trial that is named by one of its files, or by the
+// folderOf returns the folder of a stored trial. The path is one of the folder's files or the
 // folder itself.
 func folderOf(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -293,8 +294,8 @@ func folderOf(path string) string {
 	return path
 }
 
-// openReplay opens the trial's testbed. For a trial in a folder, it is the original testbed
-// with the same image or servers, unless flags say otherwise.
+// openReplay opens the trial's testbed. A trial from a folder runs on its original testbed with
+// the original image or servers, unless flags say otherwise.
 func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, before trial.Spec) (choice testbedChoice, tb testbed.Testbed, done func() error, err error) {
 	flags, was := cmd.Flags(), ""
 	if len(args) > 0 {
@@ -323,13 +324,13 @@ func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, befo
 	return choice, tb, done, err
 }
 
-// recallTrial sets the testbed's own flags from a stored trial's campaign, if that was
-// on the same testbed. It returns the image that the trial ran on; "" if there was none
-// or it is unknown.
+// recallTrial sets the testbed's own flags as the stored trial's campaign had them, if the
+// campaign ran on the same testbed. It returns the image that the trial ran on; "" if there was
+// none or it is unknown.
 func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, err error) {
 	dir := campaign.CampaignOf(folderOf(folder))
 	if _, err := os.Stat(filepath.Join(dir, campaign.CampaignFile)); errors.Is(err, fs.ErrNotExist) {
-		return "", nil // the folder has no campaign
+		return "", nil // the folder belongs to no campaign
 	}
 	info, err := campaign.LoadInfo(dir)
 	if err != nil || info.Config.Testbed != testbed {
@@ -378,7 +379,7 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 	return err
 }
 
-// notes returns the destination for remarks besides the result.
+// notes returns the writer for remarks besides the result.
 func (a *app) notes(asJSON bool) io.Writer {
 	if asJSON {
 		return a.stderr

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// simulated runs a small campaign in the simulation and returns the folder of the
-// trial that shows its one cell, with its logs unpacked, and that cell, which is violated.
+// simulated runs a small campaign with one cell, which is violated. It returns the cell, and the
+// folder of the trial that shows the violation, with the logs unpacked.
 func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	t.Helper()
 	store := t.TempDir()
@@ -43,7 +43,7 @@ func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	return dir, cell
 }
 
-// unpack puts a file as it is in the place of a compressed one.
+// unpack replaces a compressed file with an uncompressed one.
 func unpack(t *testing.T, path string) {
 	t.Helper()
 	f, err := packed.Open(path)
@@ -60,7 +60,7 @@ func unpack(t *testing.T, path string) {
 	}
 }
 
-// flagValue is what follows a flag on a command line; "" if it is not there.
+// flagValue returns the argument after a flag on a command line; "" if the flag is missing.
 func flagValue(command []string, flag string) string {
 	if i := slices.Index(command, flag); i >= 0 && i+1 < len(command) {
 		return command[i+1]
@@ -68,13 +68,13 @@ func flagValue(command []string, flag string) string {
 	return ""
 }
 
-// drawn leaves out the trials that are enumerated.
+// drawn excludes named schedules, so that all trials are drawn from the seed.
 const drawn = "--named=false"
 
 func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 	dir, cell := simulated(t, drawn)
 	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
-	// What a run printed names the trial without what it stored.
+	// A run prints the trial's command without the hash, which comes from the stored files.
 	printed := command[:max(0, slices.Index(command, "--hash"))]
 	stored, err := readStored(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 		args  []string
 		code  int
 		want  string
-		wrong string // on stderr
+		wrong string // expected on stderr
 	}{
 		{"a folder", []string{"replay", dir}, 0, "same history as stored", ""},
 		{"the command of the report", command, 0, "same history as expected", ""},
@@ -200,11 +200,11 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if string(again) != string(first) && name != reports.CounterexampleFile { // which names its folder
+		if string(again) != string(first) && name != reports.CounterexampleFile { // the counterexample names its own folder
 			t.Errorf("%s differs", name)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(out, reports.TimelineFile)); err != nil { // a campaign draws none of a declared flaw
+	if _, err := os.Stat(filepath.Join(out, reports.TimelineFile)); err != nil { // replay draws it although a campaign draws no timeline of a declared flaw
 		t.Error(err)
 	}
 	code, stdout, stderr = lockstorm(t, "replay", dir)

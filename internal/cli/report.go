@@ -78,7 +78,7 @@ algorithm, its claims and its flaws, each with the command that shows it.`,
 	return cmd
 }
 
-// check returns an input.Error if the flags ask for two things at once.
+// check returns an input.Error if the flags contradict each other.
 func (f reportFlags) check(flags *pflag.FlagSet, dirs int) error {
 	var what string
 	var others []string
@@ -139,7 +139,7 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 	return nil
 }
 
-// load loads a stored campaign, and says on stderr if a line of it is cut short.
+// load loads a stored campaign, and warns on stderr if one of its files is truncated.
 func (a *app) load(dir string) (campaign.Stored, error) {
 	s, err := campaign.Load(dir)
 	if err == nil && s.Truncated != nil {
@@ -148,8 +148,8 @@ func (a *app) load(dir string) (campaign.Stored, error) {
 	return s, err
 }
 
-// outside refuses a file in the directory of the campaign that is to be written to it, and
-// one that would replace what is no zip archive.
+// outside refuses a --bundle file inside the campaign's own directory, and a file that would
+// replace anything but a .zip file.
 func outside(file, dir string) error {
 	if file == "" {
 		return nil
@@ -163,7 +163,7 @@ func outside(file, dir string) error {
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil // there is no campaign, as loading it will say
+		return nil // no campaign here: loading it will report that
 	}
 	folder, err = filepath.Abs(folder)
 	if err == nil {
@@ -178,7 +178,7 @@ func outside(file, dir string) error {
 	return nil
 }
 
-// bundle writes a campaign to a zip file, which it replaces in one step.
+// bundle writes a campaign to a zip file. An existing file is replaced atomically.
 func bundle(file string, s campaign.Stored) (err error) {
 	temporary := file + ".new"
 	f, err := os.Create(temporary)
@@ -213,7 +213,7 @@ func (a *app) changes(before, after string, asJSON bool) error {
 	return reports.WriteChanges(a.stdout, c, old, now, a.screen(a.stdout))
 }
 
-// beside prints stored campaigns as one matrix.
+// beside prints several stored campaigns as one matrix.
 func (a *app) beside(dirs []string) error {
 	var all []campaign.Stored
 	for _, dir := range dirs {
@@ -226,7 +226,7 @@ func (a *app) beside(dirs []string) error {
 	return reports.Beside(a.stdout, all...)
 }
 
-// recipesPage writes the page of recipes to a file.
+// recipesPage writes the recipes page to a file.
 func recipesPage(dir, file string) error {
 	stored, err := campaign.Load(dir)
 	if err != nil {

@@ -35,7 +35,7 @@ type runFlags struct {
 	shards                   int
 	json                     bool
 	volumeFlags
-	namedChosen    bool // --named was given; if not, the testbed's default counts
+	namedChosen    bool // whether --named was given; otherwise the testbed's default applies
 	shrinkChosen   bool
 	ttlChosen      bool
 	durationChosen bool
@@ -128,7 +128,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	groupRunFlags(flags)
 }
 
-// groupRunFlags says where the help shows each flag of run.
+// groupRunFlags assigns run's flags to groups of the help.
 func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
 	group(flags, "How many trials", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
@@ -136,7 +136,7 @@ func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is kept and told", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
 }
 
-// campaign runs what the flags ask for and prints the outcome.
+// campaign runs the campaign that the flags describe and prints the outcome.
 func (a *app) campaign(ctx context.Context, f runFlags) error {
 	choice, err := a.choice(f.Testbed)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	}
 	ready, err := a.prepare(c, choice, tb)
 	if err != nil {
-		_ = done() // the error already says more
+		_ = done() // err already says more than an error of closing would
 		return err
 	}
 	result, err := a.watch(ctx, ready, f.volume())
@@ -164,11 +164,11 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return withStored(errors.Join(err, closing), result)
 	}
-	// The trials' result is reported even if closing the testbed fails.
+	// Even if closing the testbed fails, the result of the trials is printed.
 	return cmp.Or(closing, a.outcome(ctx, result, f.json, f.volume()))
 }
 
-// watch runs the campaign and shows its progress. The first SIGINT lets trials under way finish.
+// watch runs the campaign and shows its progress. After a first SIGINT, running trials finish.
 func (a *app) watch(ctx context.Context, ready campaign.Campaign, v volume) (campaign.Stored, error) {
 	p := a.newProgress(v)
 	ready.Progress, ready.Stop = p.show, a.interrupts.gently()
@@ -188,7 +188,7 @@ func (a *app) watch(ctx context.Context, ready campaign.Campaign, v volume) (cam
 	return result, err
 }
 
-// chosen returns the configuration that the flags choose, completed with the testbed's
+// chosen returns the configuration that the flags describe. Unset values come from the testbed's
 // defaults.
 func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) {
 	c := f.Config
@@ -205,7 +205,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if f.ttlChosen && !f.durationChosen {
-		c.Duration = max(c.Duration, durationTTLs*c.TTL) // else no plan may fit
+		c.Duration = max(c.Duration, durationTTLs*c.TTL) // otherwise no plan might fit
 	}
 	if !f.namedChosen {
 		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""
@@ -214,11 +214,11 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	return c, err
 }
 
-// durationTTLs is the least --duration, in lease times, unless the user chooses one. It is
-// the ratio of the default duration and the default lease time.
+// durationTTLs is the least --duration, in lease times, if the user chooses only --ttl. It is the
+// ratio of the default duration to the default lease time.
 const durationTTLs = 5
 
-// prepare returns a campaign that runs configuration c on the open testbed tb.
+// prepare returns a campaign that will run configuration c on the open testbed tb.
 func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbed) (ready campaign.Campaign, err error) {
 	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
 		return ready, err
@@ -253,7 +253,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 	}, nil
 }
 
-// withStored adds to an error that ended a campaign early where its finished trials are.
+// withStored adds the directory of the finished trials to an error that ended a campaign early.
 func withStored(err error, s campaign.Stored) error {
 	if len(s.Trials) == 0 {
 		return err
@@ -268,7 +268,7 @@ func (a *app) print(m campaign.Matrix, asJSON bool) error {
 	return reports.Matrix(a.stdout, m, a.screen(a.stdout))
 }
 
-// outcome prints what users should know besides the matrix, and returns the exit code.
+// outcome prints the remarks that follow the matrix, and returns the exit code.
 func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v volume) error {
 	out := a.stdout
 	if asJSON {
@@ -300,7 +300,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	return nil
 }
 
-// discrepancies lists failures, and differences from what recipes declare.
+// discrepancies prints failed trials and deviations from the recipes' declarations.
 func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
@@ -340,12 +340,12 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	}
 }
 
-// ownPatience is how long the clients that services bring wait for a reply by default, with
-// their repetitions: go-redis waits for 3 s and asks up to four times.
+// ownPatience is how long typical Redis clients wait for a reply by default, including retries:
+// go-redis waits 3 s and sends a command up to four times.
 const ownPatience = 12 * time.Second
 
-// impatientLease says that an undeclared lease that was outlived may be due to a lease time
-// shorter than what the lock's own client waits for one reply.
+// impatientLease prints a note if the lease time may explain an undeclared lease-outlived flaw: the
+// lock's client may wait for one reply longer than the campaign's lease lasts.
 func (a *app) impatientLease(w io.Writer, s campaign.Stored) {
 	c := s.Info.Config
 	if c.TTL == 0 || c.TTL >= ownPatience || c.CommandTimeout > 0 {
@@ -364,7 +364,7 @@ func at(store, dir string) string {
 	return ": " + filepath.Join(store, dir)
 }
 
-// printJSON writes v in the style of matrix.json.
+// printJSON writes v in the format of matrix.json.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

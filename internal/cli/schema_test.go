@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// closed makes every object of a schema that lists its fields refuse others.
+// closed makes every object of a schema refuse fields that the schema does not list.
 func closed(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -32,8 +32,8 @@ func closed(v any) {
 	}
 }
 
-// matrixSchema returns docs/matrix.schema.json, which here refuses fields that it does not
-// describe.
+// matrixSchema returns docs/matrix.schema.json. For tests, it refuses fields that the schema does
+// not describe.
 func matrixSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(readPage(t, "docs/matrix.schema.json")))
@@ -60,7 +60,7 @@ func validates(schema *jsonschema.Schema, text []byte) error {
 	return schema.Validate(v)
 }
 
-// TestMatrixJSONIsAsItsSchemaSays validates what run prints, which is also what it stores.
+// TestMatrixJSONIsAsItsSchemaSays validates the output of run, which equals the stored matrix.
 func TestMatrixJSONIsAsItsSchemaSays(t *testing.T) {
 	schema := matrixSchema(t)
 	code, stdout, stderr := lockstorm(t, "run", "--locks", "set-nx-px,setnx,redlock", "--faults", "none,client-pause,failover", "--trials", "1", "--shrink", "1s", "--store", filepath.Join(t.TempDir(), "s"), "--json")
@@ -77,7 +77,7 @@ func TestMatrixJSONIsAsItsSchemaSays(t *testing.T) {
 	}
 }
 
-// TestTheSchemaKnowsEveryFieldOfTheMatrix: also those that few campaigns have.
+// TestTheSchemaKnowsEveryFieldOfTheMatrix includes fields that few campaigns have.
 func TestTheSchemaKnowsEveryFieldOfTheMatrix(t *testing.T) {
 	schema := matrixSchema(t)
 	hash := strings.Repeat("0a", 32)

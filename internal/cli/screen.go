@@ -24,8 +24,8 @@ func (a *app) environment(variable string) string {
 	return value
 }
 
-// width returns the number of columns of w: those of its terminal; where w is no terminal,
-// those that COLUMNS tells; 0, no limit, if nothing tells.
+// width returns the number of columns of w: the terminal's width, else the value of COLUMNS; 0 =
+// unlimited, if neither is known.
 func (a *app) width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -39,8 +39,8 @@ func (a *app) width(w io.Writer) int {
 	return max(0, n)
 }
 
-// colour says whether output to w may be coloured: w must be a terminal, and the user must
-// not have opted out (https://no-color.org).
+// colour says whether output to w may be coloured: w is a terminal, and the user has not opted out
+// (https://no-color.org).
 func (a *app) colour(w io.Writer) bool { return a.environment("NO_COLOR") == "" && terminal(w) }
 
 func terminal(w io.Writer) bool {
@@ -48,18 +48,18 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// screen describes where w shows a matrix.
+// screen describes w as an output for a matrix.
 func (a *app) screen(w io.Writer) reports.Screen {
 	return reports.Screen{Color: a.colour(w), Width: a.width(w), Program: a.program}
 }
 
-// say prints a line, whose further lines are indented if it is wider than w.
+// say prints a line. If it is wider than w, it is wrapped and the further lines are indented.
 func (a *app) say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, wording.Fill(fmt.Sprintf(format, args...), "  ", a.width(w)))
 }
 
-// sayCommand prints, indented, a command line that can be pasted. It begins with the program
-// as it was called.
+// sayCommand prints a command line, indented, that the user can paste. It begins with the
+// program's name as the user called it.
 func (a *app) sayCommand(w io.Writer, command string) {
 	const indent = "  "
 	width := a.width(w)
@@ -70,8 +70,8 @@ func (a *app) sayCommand(w io.Writer, command string) {
 	fmt.Fprintln(w, indent+strings.ReplaceAll(lines, "\n", "\n"+indent))
 }
 
-// calledAs returns the program's name for command lines: as it was called, or "lockstorm" for
-// a program that go run builds, which is gone when it ends.
+// calledAs returns the program's name for command lines, as the user called it. It returns "" for
+// a program of go run, because that binary is removed when the program ends.
 func calledAs(args []string) string {
 	if len(args) == 0 || args[0] == "" || strings.Contains(filepath.ToSlash(args[0]), "/go-build") {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// parted is how long requests under way may take when the server ends.
+// parted is how long running requests may take after the server is told to stop.
 const parted = 5 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
@@ -76,7 +76,7 @@ func (a *app) serve(ctx context.Context, store, address string) error {
 	return nil
 }
 
-// loopback says whether a host is this machine, as its own programs call it.
+// loopback says whether host is localhost or a loopback address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

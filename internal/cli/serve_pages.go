@@ -24,22 +24,22 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// filesPath begins the addresses of a store's files.
+// filesPath is the prefix of the URLs of a store's files.
 const filesPath = "/files/"
 
-// policy allows pages what is in themselves, and pictures of the store: reports are single
-// files with their own scripts and styles.
+// policy lets a page load only its own inline scripts and styles, and pictures of the store:
+// reports are single files.
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// kindsOfFiles are the types of what a store holds, by the ends of names. Everything else is
-// plain text or bytes, never a page.
+// kindsOfFiles maps the suffixes of a store's files to media types. Any other file is served as
+// plain text or bytes, never as a page.
 var kindsOfFiles = map[string]string{
 	".html": "text/html; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".xml": "application/xml", ".json": "application/json",
 	".md": "text/plain; charset=utf-8", ".jsonl": "text/plain; charset=utf-8", ".csv": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// storePages returns the pages of a store: the list of its campaigns, and its files below
-// filesPath. root is the store's directory, which no path leaves.
+// storePages serves a store: the list of its campaigns, and its files below filesPath. root is the
+// store's directory; no path leads out of it.
 func storePages(store string, root *os.Root) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { campaignList(w, r, store) })
@@ -49,8 +49,8 @@ func storePages(store string, root *os.Root) http.Handler {
 	return guarded(mux)
 }
 
-// guarded refuses requests by the name of another machine, which a page from elsewhere could
-// make a browser send, and sets the headers of every answer.
+// guarded refuses requests whose Host is another machine's name: a foreign page could make a
+// browser send such a request. It also sets the headers of every response.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -66,7 +66,7 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-cache") // a campaign that is running changes
+		h.Set("Cache-Control", "no-cache") // a running campaign changes its files
 		next.ServeHTTP(w, r)
 	})
 }
@@ -89,7 +89,7 @@ var listPage = template.Must(template.New("list").Parse(`<!DOCTYPE html>
 {{end}}</ul>{{end}}{{if .Empty}}<p>{{.Empty}}</p>{{end}}</body></html>
 `))
 
-// listContent is the content of the list of campaigns, or of a directory.
+// listContent is the content of the page that lists campaigns or a directory.
 type listContent struct {
 	Title     string
 	Campaigns []listed
@@ -104,7 +104,7 @@ func writeList(w http.ResponseWriter, content listContent) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = b.WriteTo(w) // a reader who left needs no answer
+	_, _ = b.WriteTo(w) // the reader may have closed the connection
 }
 
 // campaignList writes the list of campaigns, newest first.
@@ -133,8 +133,8 @@ func campaignList(w http.ResponseWriter, _ *http.Request, store string) {
 	writeList(w, content)
 }
 
-// serveFile serves a file of the store or, with its name and a slash, a list of a directory. A
-// file that is stored compressed only is unpacked.
+// serveFile serves a file of the store. For a directory whose URL ends in a slash, it serves a
+// list of the entries. A file that exists only compressed is unpacked.
 func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 	clean := path.Clean("/" + name)[1:]
 	if clean == "" {
@@ -147,7 +147,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name strin
 		unpack = err == nil
 	}
 	switch {
-	case err != nil, !info.IsDir() && !info.Mode().IsRegular(): // also a path that leads out of the store
+	case err != nil, !info.IsDir() && !info.Mode().IsRegular(): // also for a path that leads out of the store
 		http.NotFound(w, r)
 		return
 	case info.IsDir() && !strings.HasSuffix(r.URL.Path, "/"):
@@ -159,7 +159,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name strin
 		stored += packed.Suffix
 	}
 	f, err := root.Open(stored)
-	if err != nil { // it has gone since
+	if err != nil { // removed in the meantime
 		http.NotFound(w, r)
 		return
 	}
@@ -184,8 +184,8 @@ func setKind(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Type", kind)
 }
 
-// serveUnpacked writes the content of a compressed file. A campaign that is running, or was
-// killed, has one without an end: what can be read is written.
+// serveUnpacked writes the content of a compressed file. The file of a running or killed campaign
+// may be incomplete: its readable part is written.
 func serveUnpacked(w http.ResponseWriter, f io.Reader) {
 	d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -209,7 +209,7 @@ func serveDirectory(w http.ResponseWriter, f *os.File, name string) {
 	writeList(w, content)
 }
 
-// sortedEntries returns the names of files as they are served, sorted.
+// sortedEntries returns sorted file names, without the suffix of compressed files.
 func sortedEntries(entries []os.DirEntry) (names []string) {
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), packed.Suffix)

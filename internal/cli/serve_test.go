@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storeOfOne is a store with one small campaign in it.
+// storeOfOne returns a store with one small campaign.
 func storeOfOne(t *testing.T, seed string) (store string) {
 	t.Helper()
 	store = filepath.Join(t.TempDir(), "s")
@@ -62,7 +62,7 @@ func TestServeShowsTheStoreAndNothingElse(t *testing.T) {
 		{"HEAD", dir + "report.html", "localhost", 200, "text/html; charset=utf-8", ""},
 		{"GET", dir, "localhost", 200, "text/html; charset=utf-8", `<a href="./report.html">`},
 		{"GET", dir + "plots", "localhost", 302, "", ""},
-		{"GET", dir + trial.ResultsFile, "localhost", 200, "text/plain; charset=utf-8", `"lock":"setnx"`}, // stored compressed
+		{"GET", dir + trial.ResultsFile, "localhost", 200, "text/plain; charset=utf-8", `"lock":"setnx"`}, // this file is stored compressed
 		{"GET", dir + "matrix.json", "localhost", 200, "application/json", `"schema": 1`},
 		{"GET", "/files/latest/report.html", "localhost", 200, "text/html; charset=utf-8", "<title>"},
 		{"GET", "/files/", "localhost", 200, "text/html; charset=utf-8", `<a href="./compare/">`},

@@ -9,18 +9,18 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// parallelism is how a system that runs a program several times tells each which it is: by
-// variables for the index and for the number.
+// parallelism describes a system that starts a program several times in parallel. Its environment
+// variables tell each process its index and the total.
 type parallelism struct {
 	name         string
-	index, total string // total is "" where only the user knows the number
-	first        int    // the lowest index
-	// firstIn and step are the variables that have the lowest index and the distance of
-	// indices, where users choose them.
+	index, total string // the names of variables; total is "" if the system does not tell
+	first        int    // the lowest index, unless firstIn is set
+	// firstIn and step, if set, are the variables for the lowest index and for the distance
+	// between indices: some systems let users choose these.
 	firstIn, step string
 }
 
-// parallelisms are the systems that are known, from their documentation:
+// parallelisms are the known systems, as their documentation describes them:
 //   - https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
 //   - https://docs.gitlab.com/ci/variables/predefined_variables/
 //   - https://circleci.com/docs/reference/variables/
@@ -38,8 +38,8 @@ var parallelisms = []parallelism{
 	{name: "an array job of Slurm", index: "SLURM_ARRAY_TASK_ID", total: "SLURM_ARRAY_TASK_COUNT", firstIn: "SLURM_ARRAY_TASK_MIN", step: "SLURM_ARRAY_TASK_STEP"},
 }
 
-// shard returns the shard that --shard chooses, else the environment; the whole campaign if
-// neither does. Confirming another campaign cannot be divided, whatever the environment.
+// shard returns the shard that --shard or else the environment chooses; the zero Shard is the
+// whole campaign. With --confirm, the environment is ignored: such a campaign cannot be divided.
 func (a *app) shard(f runFlags) (campaign.Shard, error) {
 	switch {
 	case f.shards < 0:
@@ -72,12 +72,11 @@ func (a *app) shard(f runFlags) (campaign.Shard, error) {
 	return campaign.Shard{}, nil
 }
 
-// shard reads which shard the environment says this is; told is false if it does not say
-// so. Half of what is needed, or what is no number, is an input.Error that names the
-// variable.
+// shard reads the process's shard from the environment; told is false if the environment does not
+// name one. A missing or invalid variable is an input.Error that names the variable.
 func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s campaign.Shard, told bool, err error) {
 	if text, _ := lookup(p.index); text == "" {
-		// GitLab gives every job a total of 1, which divides nothing.
+		// GitLab gives every job a total of 1: such a job is not divided.
 		if n, _ := lookup(p.total); n != "" && n != "1" {
 			return s, false, input.Errorf("%s=%s without %s: expected both, or --shard", p.total, n, p.index)
 		}
@@ -112,7 +111,7 @@ func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s ca
 	return campaign.Shard{Index: (index-first)/step + 1, Count: total}, true, nil
 }
 
-// number reads a variable that has to be set.
+// number reads a required variable.
 func (p parallelism) number(lookup func(string) (string, bool), variable string) (int, error) {
 	text, _ := lookup(variable)
 	if text == "" {

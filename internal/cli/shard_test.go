@@ -11,7 +11,7 @@ import (
 
 func TestTheEnvironmentTellsTheShard(t *testing.T) {
 	for _, c := range []struct {
-		env   string // words
+		env   string // environment variables, separated by blanks
 		shard string
 		n     int
 		want  string // the shard, or a part of the error; "" = the whole campaign

@@ -18,7 +18,7 @@ import (
 // shrinkBudget is the default time budget for shrinking.
 const shrinkBudget = 30 * time.Second
 
-// shrinks returns the time budget for shrinking in a campaign on the testbed. It warns if a
+// shrinks returns the time budget for shrinking in a campaign on the testbed. It warns if the
 // chosen budget has no effect.
 func (a *app) shrinks(budget time.Duration, chosen bool, c testbedChoice) (time.Duration, error) {
 	switch {
@@ -64,8 +64,7 @@ same way twice.`,
 	return cmd
 }
 
-// shrink shrinks the trial stored in dir, stores the smaller one in out, and reports
-// it.
+// shrink shrinks the trial stored in dir, stores the smaller trial in out, and prints a report.
 func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) (err error) {
 	s, err := readStored(dir)
 	if err != nil {
@@ -82,7 +81,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	defer func() { err = afterClosing(err, done()) }() // the trial is reported even if closing the testbed fails
+	defer func() { err = afterClosing(err, done()) }() // even if closing the testbed fails, the trial is reported
 	r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
 	if r.Worker, err = choice.worker(); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestACounterexampleIsStoredShrunk checks that the violated trial of a cell is stored
-// together with a smaller one, which has a story and a timeline, and replays with its hash.
+// TestACounterexampleIsStoredShrunk checks that the violated trial of a cell is stored with a
+// smaller one. The smaller trial has a story and a timeline, and replays with its hash.
 func TestACounterexampleIsStoredShrunk(t *testing.T) {
 	store := t.TempDir()
 	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "10m"); code != 0 {
@@ -49,7 +49,7 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 	if again, _, err := trial.Load(out); err != nil || again.Hash != small.Hash {
 		t.Errorf("shrink found %s (%v), the run %s", again.Hash, err, small.Hash)
 	}
-	if _, err := os.Stat(filepath.Join(out, "timeline.svg")); err != nil { // a campaign draws none of a declared flaw
+	if _, err := os.Stat(filepath.Join(out, "timeline.svg")); err != nil { // shrink draws it although a campaign draws no timeline of a declared flaw
 		t.Error(err)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// Where a recipe declares no flaw, nothing is violated: a violation would be a
-// false alarm, or a flaw that nobody knew. docs/soundness.md has the figure of a
-// long run of the same command.
+// Where a recipe declares no flaw, nothing is violated: a violation would be a false alarm or an
+// unknown flaw. docs/soundness.md has the result of a long run of the same command.
 func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs some thousand trials; make test runs it without the race detector")

@@ -58,7 +58,7 @@ func (a *app) listCampaigns(all []campaign.Holding, asJSON bool, now time.Time) 
 	if asJSON {
 		type aged struct {
 			campaign.Holding
-			Age time.Duration `json:"age"` // nanoseconds
+			Age time.Duration `json:"age"` // in nanoseconds
 		}
 		rows := []aged{}
 		for _, h := range all {
@@ -80,8 +80,8 @@ func (a *app) listCampaigns(all []campaign.Holding, asJSON bool, now time.Time) 
 	return nil
 }
 
-// campaignTable renders rows of campaigns: as a table, or below each other where a table would
-// be wider than that; 0 is unlimited.
+// campaignTable renders rows of campaigns as a table or, if that is wider than width, as blocks of
+// lines; 0 = unlimited.
 func campaignTable(rows [][]string, width int) string {
 	columns := []string{"name", "started", "age", "size", "trials", "outcome", "directory"}
 	t := table.NewWriter()
@@ -106,7 +106,7 @@ func tableRow(cells []string) (row table.Row) {
 	return row
 }
 
-// age returns a duration in its largest whole unit.
+// age writes a duration in its largest whole unit.
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -120,7 +120,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(0, d/time.Second))
 }
 
-// size returns a number of bytes in words; 1 MB is 10⁶ bytes.
+// size writes a number of bytes with a unit; 1 MB is 10⁶ bytes.
 func size(n int64) string {
 	switch {
 	case n >= 1e6:

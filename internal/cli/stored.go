@@ -15,14 +15,14 @@ import (
 // stored is the content of a stored trial's folder.
 type stored struct {
 	spec trial.Spec
-	// hash is the hash of the judged history; "" if none was judged.
+	// hash is the hash of the judged history; "" if no history was judged.
 	hash string
-	// differs says how the files differ from that history: cut short or changed since. nil
-	// = they do not differ, or it is unknown.
+	// differs says how the files differ from the judged history: truncated or changed since. nil =
+	// they do not differ, or it is unknown.
 	differs error
 }
 
-// readStored reads a trial's folder, or the folder of a history file.
+// readStored reads a trial's folder. The path may also be a file in that folder.
 func readStored(path string) (s stored, err error) {
 	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
@@ -48,7 +48,7 @@ func readStored(path string) (s stored, err error) {
 	record, err := trial.LoadJudged(path)
 	s.hash = verdict.Hash
 	if s.differs = record.Differs; err != nil {
-		s.differs = err // unreadable files are not those that were judged
+		s.differs = err // unreadable files differ from what was judged
 	}
 	return s, nil
 }

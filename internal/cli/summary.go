@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// throughput says how many trials a campaign ran in how much time; on virtual time also how
-// much virtual time passed.
+// throughput says how many trials a campaign ran in how much time. On virtual time it also says
+// how much virtual time passed.
 func throughput(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
@@ -32,7 +32,7 @@ func throughput(s campaign.Stored) []string {
 	return lines
 }
 
-// repeated says what came of the trials that were run again: the end of a line.
+// repeated says whether repeated trials had the same history. The text is the end of a line.
 func repeated(s campaign.Stored) string {
 	var varying []string
 	for _, v := range s.Info.Varying {
@@ -52,7 +52,7 @@ func repeated(s campaign.Stored) string {
 	return identical + "; other trials of " + differed + " differed"
 }
 
-// asExpected says of a campaign with --expect that it came out as recipes declare.
+// asExpected prints, for a campaign with --expect, that it agrees with the recipes' declarations.
 func (a *app) asExpected(w io.Writer, s campaign.Stored) {
 	switch {
 	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
@@ -63,7 +63,7 @@ func (a *app) asExpected(w io.Writer, s campaign.Stored) {
 	}
 }
 
-// foundWords says what a campaign that came out as expected found.
+// foundWords summarizes the findings of a campaign that came out as expected.
 func foundWords(m campaign.Matrix) string {
 	var declaring bool
 	var own []string
@@ -85,7 +85,7 @@ func foundWords(m campaign.Matrix) string {
 	return declared
 }
 
-// onlyLimits reports whether the lock is a user's, of which nothing but limits is expected.
+// onlyLimits reports whether the lock is a user's that may show only the limits of any lease.
 func onlyLimits(lock string) bool {
 	r, known := locks.ByID(lock)
 	return known && r.OnlyLimits()
@@ -109,8 +109,8 @@ func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 	}
 }
 
-// notRun tells of recipes that answers name as what to take instead, and that were not run, and
-// how to run them, too.
+// notRun names the recipes that the report recommends as alternatives but that were not run, and
+// prints the command that runs them, too.
 func (a *app) notRun(w io.Writer, s campaign.Stored) {
 	absent := reports.NotRun(s)
 	if len(absent) == 0 || s.Matrix.Shard.Part() || s.Info.Config.Confirm != "" {
@@ -120,7 +120,7 @@ func (a *app) notRun(w io.Writer, s campaign.Stored) {
 	a.sayCommand(w, shell.Join(append([]string{"lockstorm"}, withLocks(a.args, slices.Concat(s.Info.Config.Locks, absent))...)...))
 }
 
-// withLocks returns the command line of a run with other locks.
+// withLocks returns args with --locks set to these locks.
 func withLocks(args, locks []string) []string {
 	const flag = "--locks"
 	args, choice := slices.Clone(args), strings.Join(locks, ",")
@@ -136,8 +136,8 @@ func withLocks(args, locks []string) []string {
 	return args
 }
 
-// worstFlaws returns the worst flaw that its recipe does not declare, then the worst that is
-// declared, as far as the trials showed such.
+// worstFlaws returns the worst undeclared flaw, then the worst declared one, as far as the trials
+// showed any.
 func worstFlaws(s campaign.Stored) (worst []campaign.ShownFlaw) {
 	for _, f := range flawsWorstFirst(s) {
 		if len(worst) == 0 || worst[0].Kind == "" && f.Kind != "" {
@@ -157,8 +157,8 @@ func flawsWorstFirst(s campaign.Stored) []campaign.ShownFlaw {
 	return shown
 }
 
-// compareShown orders flaws worst first: undeclared ones, bugs, limits; then by how direct the
-// harm is; then the one with the shorter history.
+// compareShown orders flaws worst first: undeclared ones, bugs, limits; then the most direct harm;
+// then the shortest history.
 func compareShown(a, b campaign.ShownFlaw) int {
 	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
 	return cmp.Or(cmp.Compare(kind[a.Kind], kind[b.Kind]),
@@ -166,7 +166,7 @@ func compareShown(a, b campaign.ShownFlaw) int {
 		cmp.Compare(a.Trial.Ops+a.Trial.Commands, b.Trial.Ops+b.Trial.Commands))
 }
 
-// storyOf returns what happened, in one sentence; "" if the trial does not tell.
+// storyOf returns the flaw's story in one sentence; "" if the trial has none.
 func storyOf(f campaign.ShownFlaw) string {
 	for _, v := range f.Trial.Verdicts {
 		for _, x := range v.Findings {

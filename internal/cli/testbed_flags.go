@@ -24,8 +24,8 @@ type testbedFlags struct {
 	passwordFile string
 }
 
-// passwordVariable is the environment variable with the Redis password: command lines are
-// visible to other users of the machine.
+// passwordVariable is the environment variable with the Redis password. The password is not a
+// flag: other users of the machine can see command lines.
 const passwordVariable = external.PasswordVariable
 
 func (f *testbedFlags) register(flags *pflag.FlagSet) {
@@ -68,24 +68,24 @@ const testbedAnnotation = "testbed"
 // ofTestbed says whether only some testbeds take the flag.
 func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
 
-// repeatable says whether a repeated run needs the flag too. The user's consent is for one
-// run only.
+// repeatable says whether a command line that repeats the run needs the flag. The user's consent
+// is valid for one run only.
 func repeatable(f *pflag.Flag) bool { return ofTestbed(f) && f.Name != consentFlag }
 
 const (
 	imageFlag   = "image"      // of testbed container
-	consentFlag = "yes-really" // the user's consent to what might hurt a server
+	consentFlag = "yes-really" // the user's consent to actions that might harm a server
 )
 
-// settle sets flags to what this machine's environment chooses for a testbed: on another
-// machine, the environment may differ.
+// settle writes a default from this machine's environment into the flags, because a replay on
+// another machine may have another environment.
 func settle(flags *pflag.FlagSet, testbed string) {
 	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
 		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
 	}
 }
 
-// recall sets testbed flags from words that testbedWords made, except flags that the
+// recall sets testbed flags from the words that testbedWords returned, except flags that the
 // command line sets.
 func recall(flags *pflag.FlagSet, words []string) error {
 	given := map[string]bool{}
@@ -102,9 +102,9 @@ func recall(flags *pflag.FlagSet, words []string) error {
 	return nil
 }
 
-// testbedWords returns the given testbed flags, for a command line that repeats the run.
-// They hold no password: passwords come from a file or the environment, and are refused in
-// an address.
+// testbedWords returns the given testbed flags, for a command line that repeats the run. They
+// contain no password: a password comes from a file or the environment, and an address with a
+// password is refused.
 func testbedWords(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if !repeatable(f) {
@@ -121,7 +121,7 @@ func testbedWords(flags *pflag.FlagSet) (words []string) {
 	return words
 }
 
-// checkTestbedFlags refuses flags of other testbeds.
+// checkTestbedFlags returns an input.Error if a flag belongs to another testbed.
 func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && ofTestbed(f) && f.Annotations[testbedAnnotation][0] != testbed {
@@ -131,14 +131,14 @@ func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	return err
 }
 
-// intend tells the testbeds that trials will run, and how many clients and trials at a
-// time.
+// intend announces to the testbeds that trials will run, with the numbers of clients and of
+// parallel trials.
 func (f *testbedFlags) intend(c campaign.Config, d campaign.Defaults) {
 	f.container.Prepare = true
 	f.external.Clients, f.external.Parallel = c.Clients, cmp.Or(c.Parallel, d.Parallel)
 }
 
-// newContainer opens the container testbed, with this program as the reaper.
+// newContainer opens the container testbed. This program also serves as the reaper.
 func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -147,7 +147,7 @@ func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) 
 	f.container.Reaper = []string{self, reaperName}
 	tb, err := container.New(ctx, f.container)
 	if err != nil {
-		return nil, err // not a nil *Testbed
+		return nil, err // a nil *Testbed in the interface would not be nil
 	}
 	return tb, nil
 }
@@ -159,14 +159,14 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	}
 	tb, err := external.New(ctx, o)
 	if err != nil {
-		return nil, err // not a nil *Testbed
+		return nil, err // a nil *Testbed in the interface would not be nil
 	}
 	return tb, nil
 }
 
 var errNoRedis = errors.New("which Redis? expected --addr host:port")
 
-// named returns the Redis that the flags name, with the password.
+// named returns the options of the Redis that the flags name, with its password.
 func (f *testbedFlags) named() (external.Options, error) {
 	o := f.external
 	if len(o.Addrs) == 0 {
@@ -183,13 +183,13 @@ func (f *testbedFlags) named() (external.Options, error) {
 	return o, nil
 }
 
-// newLab opens the lab for the number of parallel trials that intend announced.
+// newLab opens the lab. intend has announced the number of parallel trials.
 func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return container.OpenLab(ctx, f.external.Parallel)
 }
 
-// nodesOf returns the number of nodes of an independent topology: all nodes of a testbed
-// with a fixed number, unless fewer are asked for.
+// nodesOf returns the number of nodes of an independent topology. If the testbed has a fixed
+// number of nodes, all are used unless the user asks for fewer.
 func nodesOf(tb testbed.Testbed, asked int) (int, error) {
 	counted, ok := tb.(interface{ Nodes() int })
 	if !ok || counted.Nodes() == 1 {

@@ -26,19 +26,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// testbedChoice is a testbed that --testbed offers.
+// testbedChoice is a value of --testbed.
 type testbedChoice struct {
 	Name string
 	Doc  string
 	// New makes the testbed. An error says what is missing on this machine or in the flags.
 	New func(context.Context, testbedFlags) (testbed.Testbed, error)
-	// Sketch, used if New fails, describes the testbed's worlds; it is never run. Nil =
-	// no description.
+	// Sketch returns a testbed that only describes its worlds and is never run. It is used if New
+	// fails. Nil = no description.
 	Sketch func() testbed.Testbed
-	// Virtual: time is simulated, so that a trial with the same seed has the
-	// same history; trials run in worker processes.
+	// Virtual: time is simulated. Two trials with the same seed have the same history, and trials
+	// run in worker processes.
 	Virtual bool
-	// Redis returns the version of the testbed's redis-server; nil = there is none, or the
+	// Redis returns the version of the testbed's redis-server. Nil = there is none, or the
 	// testbed's Version method returns it.
 	Redis    func() (string, error)
 	Defaults campaign.Defaults
@@ -58,15 +58,15 @@ var testbeds = []testbedChoice{
 		Doc:      "redis-server processes on this machine, toxiproxy on every link",
 		New:      func(context.Context, testbedFlags) (testbed.Testbed, error) { return process.New(process.Options{}) },
 		Redis:    redisVersion,
-		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // takes less than 8 minutes on 2 cores
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // a campaign takes less than 8 minutes on 2 cores
 	},
 	{
 		Name:   container.Name,
 		Doc:    "Docker containers of any image of Redis or Valkey (--image), toxiproxy on every link",
 		New:    newContainer,
 		Sketch: container.Sketch,
-		// On 2 cores, more parallel containers would not start sooner. A killed container
-		// is back within 0.7 s, on a busy machine within 1.8 s.
+		// On 2 cores, more parallel containers would not start sooner. A killed container restarts
+		// within 0.7 s; on a busy machine, within 1.8 s.
 		Defaults: campaign.Defaults{Trials: 2, Parallel: 6, TTL: 2 * time.Second},
 	},
 	{
@@ -102,7 +102,7 @@ func (a *app) choice(name string) (testbedChoice, error) {
 	return a.testbeds[i], nil
 }
 
-// open makes the testbed; done closes it.
+// open opens the testbed; done closes it.
 func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Testbed, done func() error, err error) {
 	if tb, err = c.New(ctx, f); err != nil {
 		return nil, nil, input.Errorf("--testbed %s: %w", c.Name, err)
@@ -114,16 +114,16 @@ func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Tes
 	return tb, done, nil
 }
 
-// worlds describes the testbed's worlds on this machine: topologies, what can be disturbed,
-// and why other things cannot. missing says why the testbed is not available.
+// worlds describes the testbed's worlds on this machine: topologies, capabilities, and why
+// capabilities are lacking. missing says why the testbed is not available.
 func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string, missing string) {
 	tb, done, err := c.open(context.Background(), testbedFlags{})
 	if err == nil {
-		defer func() { _ = done() }() // nothing was run
+		defer func() { _ = done() }() // nothing was run, so closing loses nothing
 	} else {
 		missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
 		if errors.Is(err, errNoRedis) {
-			missing = "--addr says which Redis" // the testbed needs only an address
+			missing = "--addr says which Redis" // only an address is missing
 		}
 		if c.Sketch == nil {
 			return nil, nil, nil, missing
@@ -134,8 +134,8 @@ func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.C
 	return topologies, able, lacks, missing
 }
 
-// worldsOf describes a testbed's worlds: topologies, what can be disturbed, and why other
-// things cannot.
+// worldsOf describes a testbed's worlds: topologies, capabilities, and why capabilities are
+// lacking.
 func worldsOf(tb testbed.Testbed) (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string) {
 	if l, ok := tb.(testbed.Lacking); ok {
 		lacks = l.Lacks()
@@ -143,8 +143,8 @@ func worldsOf(tb testbed.Testbed) (topologies []testbed.Topology, able []testbed
 	return tb.Topologies(), tb.Capabilities(), lacks
 }
 
-// row returns the testbed's row in list testbeds, with the reason if the testbed or a part
-// of it is not available.
+// row returns the testbed's row in list testbeds. It includes why the testbed or a capability is
+// not available.
 func (c testbedChoice) row() []string {
 	topologies, able, lacks, missing := c.worlds()
 	var why []string
@@ -170,7 +170,7 @@ func (c testbedChoice) worker() ([]string, error) {
 	return []string{self, workerName, "--testbed", c.Name}, nil
 }
 
-// versions returns the versions of the programs that take part in a trial on the testbed.
+// versions returns the versions of the programs that a trial on the testbed uses.
 func (c testbedChoice) versions(tb testbed.Testbed) (campaign.Versions, error) {
 	v := versions()
 	if told, ok := tb.(interface{ Version() string }); ok {
@@ -193,7 +193,7 @@ func (a *app) defaults(of func(testbedChoice) string) string {
 	return "0 is the default, by testbed: " + strings.Join(words, ", ")
 }
 
-// tellLeases adds the testbeds' differing defaults to the help of the lease flag.
+// tellLeases adds the testbeds' own default leases to the help of --ttl.
 func (a *app) tellLeases(flags *pflag.FlagSet) {
 	var others []string
 	for _, c := range a.testbeds {
@@ -214,7 +214,7 @@ func (c testbedChoice) lease(ttl time.Duration, chosen bool) time.Duration {
 	return cmp.Or(c.Defaults.TTL, ttl)
 }
 
-// namedDefaults says on which testbeds named schedules run by default.
+// namedDefaults says which testbeds run named schedules by default.
 func (a *app) namedDefaults() string {
 	var words []string
 	for _, c := range a.testbeds {

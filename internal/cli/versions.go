@@ -26,8 +26,8 @@ func versions() campaign.Versions {
 	return versionsOf(info)
 }
 
-// versionsOf returns the versions that a build tells of. The commit is known only where this
-// module is the program: a user's own program tells of the user's commit.
+// versionsOf returns the versions recorded in a build. The commit is known only if this module is
+// the main module: a user's own program records the commit of the user's module.
 func versionsOf(info *debug.BuildInfo) campaign.Versions {
 	v := campaign.Versions{Lockstorm: "unknown", Go: runtime.Version()}
 	if info.Main.Path == module {
@@ -39,7 +39,7 @@ func versionsOf(info *debug.BuildInfo) campaign.Versions {
 			v.Commit += ", modified"
 		}
 	}
-	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) { // in a user's own program, a dependency
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) { // in a user's own program, this module is a dependency
 		if m.Path == module && m.Version != "" {
 			v.Lockstorm = m.Version
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
-// TestQuietCommandsTellOnlyWhatIsNotAsExpected: the exit codes stay the same.
+// TestQuietCommandsTellOnlyWhatIsNotAsExpected also checks that --quiet keeps the exit codes.
 func TestQuietCommandsTellOnlyWhatIsNotAsExpected(t *testing.T) {
 	dir, _ := simulated(t)
 	store := filepath.Join(t.TempDir(), "s")

@@ -19,25 +19,25 @@ import (
 // breaksNeed says how a campaign gets the plot of its sweeps.
 const breaksNeed = "It needs trials in which nothing differs but the size of the fault: lockstorm run --sweep."
 
-// leastJudged is the number of judged trials below which a share of them says nothing.
+// leastJudged is the minimum number of judged trials for a meaningful share.
 const leastJudged = 5
 
-// swept counts the trials of a sweep with one size.
+// swept counts the trials of a sweep that have the same size.
 type swept struct {
 	trials, judged, violated int
 }
 
-// enough reports whether the counts are worth a share.
+// enough reports whether there are enough judged trials for a share.
 func (s swept) enough() bool { return s.judged >= leastJudged }
 
-// sweepAt identifies the trials of a sweep with one size of a recipe in one workload.
+// sweepAt identifies the trials of a sweep that have the same recipe, workload, fault and size.
 type sweepAt struct {
 	lock, workload, fault string
 	size                  float64
 }
 
-// sweeps counts the trials of all sweeps. A trial is judged if its fault hit something and
-// every oracle could tell. It is violated if an oracle other than liveness was.
+// sweeps counts the trials of all sweeps. A trial is judged if its fault hit something and every
+// oracle could decide. It is violated if any oracle except liveness was violated.
 func sweeps(trials []trial.Result) map[sweepAt]swept {
 	out := map[sweepAt]swept{}
 	for _, t := range trials {
@@ -58,7 +58,7 @@ func sweeps(trials []trial.Result) map[sweepAt]swept {
 	return out
 }
 
-// sizesOf returns the sizes with which a fault was swept, ascending.
+// sizesOf returns the sizes of a fault's sweep, ascending.
 func sizesOf(all map[sweepAt]swept, fault string) (sizes []float64) {
 	for at := range all {
 		if at.fault == fault && !slices.Contains(sizes, at.size) {
@@ -69,8 +69,8 @@ func sizesOf(all map[sweepAt]swept, fault string) (sizes []float64) {
 	return sizes
 }
 
-// plotBreaks draws, for each fault that was swept, the share of violated trials by the size
-// of the fault in lease times.
+// plotBreaks draws, for each fault with a sweep, the share of violated trials by the fault's size
+// in lease times.
 func plotBreaks(c Campaign) *svg.Picture {
 	all, in := sweeps(c.Trials), cell.ComparedIn(c.Trials)
 	recipes, faults := cell.Axes(c.Matrix)
@@ -96,7 +96,7 @@ func plotBreaks(c Campaign) *svg.Picture {
 	return chart("Where each recipe breaks: violated trials in percent", panels...)
 }
 
-// breaksPanel returns the panel of one fault; measure says what its sizes are.
+// breaksPanel returns the panel of one fault; measure says what the fault's sizes measure.
 func breaksPanel(fault, measure string, sizes []float64, recipes []string, count func(recipe string, size float64) swept) panel {
 	least, most, few := math.MaxInt, 0, ""
 	for _, recipe := range recipes {
@@ -136,7 +136,7 @@ func breaksPanel(fault, measure string, sizes []float64, recipes []string, count
 // within reports whether a fault of this size stays below one lease time.
 func within(size float64) bool { return math.Abs(size) < 1 }
 
-// breaksCell paints the share of one size; hatched if too few trials were judged.
+// breaksCell paints the share of violated trials for one size. Too few judged trials are hatched.
 func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	if !s.enough() {
@@ -154,7 +154,7 @@ func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
 	n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
 }
 
-// signed writes a size; with its sign if sizes of both signs stand side by side.
+// signed writes a size. If sizes of both signs stand side by side, positive ones get a plus sign.
 func signed(size float64, both bool) string {
 	text := strconv.FormatFloat(size, 'g', -1, 64)
 	switch {
@@ -166,7 +166,7 @@ func signed(size float64, both bool) string {
 	return text
 }
 
-// fromTo writes a range of counts.
+// fromTo writes a range of counts; "too few" if it is empty.
 func fromTo(least, most int) string {
 	switch {
 	case least > most:
@@ -177,8 +177,8 @@ func fromTo(least, most int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// breaksTable returns the counts of all sweeps, in the matrix's order, also of workloads
-// that the plot leaves out.
+// breaksTable returns the counts of all sweeps, in the matrix's order. It includes workloads that
+// the plot omits.
 func breaksTable(c Campaign) [][]string {
 	all := sweeps(c.Trials)
 	recipes, faults := cell.Axes(c.Matrix)

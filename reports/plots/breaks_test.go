@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sweptTrials are n trials of a sweep of client-pause with one size, of which the first show
-// these outcomes and the others hold.
+// sweptTrials returns n trials of client-pause with one size. The first trials have the given
+// outcomes; the remaining ones hold.
 func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (all []trial.Result) {
 	for k := range n {
 		t := trial.Result{Outcome: trial.Holds, Hits: 1, Spec: trial.Spec{
@@ -28,7 +28,7 @@ func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (a
 	return all
 }
 
-// campaignOf is a campaign with these trials.
+// campaignOf returns a campaign with these trials.
 func campaignOf(trials ...[]trial.Result) Campaign {
 	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
 	for _, t := range c.Trials {
@@ -62,8 +62,8 @@ func TestTheTrialsOfASweepAreCountedBySize(t *testing.T) {
 	}
 }
 
-// A share of a few trials says nothing: it is hatched, and a recipe without any other share
-// has no row.
+// A share of few trials is meaningless: it is hatched. A recipe that has only such shares has no
+// row.
 func TestSharesOfFewTrialsAreNotDrawn(t *testing.T) {
 	r := campaignOf(
 		sweptTrials("plain", 0.5, 5), sweptTrials("plain", 1, 8, trial.Violated, trial.Violated), sweptTrials("plain", 3, 4, trial.Violated),
@@ -87,7 +87,7 @@ func TestWithoutASweepThePageSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A sweep has faults of all sizes: its figures would mix with those of other trials.
+// The faults of a sweep have many sizes, so its figures must not mix with those of other trials.
 func TestSweepsAreInNoOtherPlot(t *testing.T) {
 	trials := sweptTrials("plain", 1, 3)
 	for i := range trials {

@@ -20,11 +20,11 @@ const (
 	plotRow   = 15
 )
 
-// panel is one pair of axes with a row per name, from top to bottom.
+// panel is one pair of axes with one row for each name, from top to bottom.
 type panel struct {
-	axis  string // of the X axis, with its unit
+	axis  string // title of the X axis, with its unit
 	names []string
-	// bottom is the space below the axis' texts; height is that of the whole panel.
+	// bottom is the space below the texts of the axis; height is the height of the whole panel.
 	bottom, height vg.Length
 	x              func(*plot.Plot) // sets up the X axis
 	paint          func(n svg.Canvas, x, y func(float64) vg.Length)
@@ -33,7 +33,7 @@ type panel struct {
 // titleHeight is the space for a title above the first panel.
 const titleHeight = 30
 
-// chart returns a picture with a title and panels below each other.
+// chart returns a picture with a title and, below it, the panels from top to bottom.
 func chart(title string, panels ...panel) *svg.Picture {
 	height := vg.Length(titleHeight)
 	for _, p := range panels {
@@ -54,10 +54,10 @@ func chart(title string, panels ...panel) *svg.Picture {
 	}}
 }
 
-// titleStyle is that of a plot's title.
+// titleStyle is the style of a plot's title.
 var titleStyle = svg.Bold(svg.TextStyle(12, svg.Ink, draw.XLeft, draw.YTop))
 
-// draw draws a gonum plot.
+// draw draws the panel as a gonum plot.
 func (p panel) draw(c draw.Canvas) {
 	g := plot.New()
 	g.BackgroundColor = nil
@@ -83,13 +83,13 @@ func (p panel) draw(c draw.Canvas) {
 	g.Draw(draw.Crop(c, 8, -14, p.bottom, 0))
 }
 
-// painting makes a function a plot.Plotter.
+// painting adapts a function to plot.Plotter.
 type painting func(draw.Canvas, *plot.Plot)
 
 // Plot implements plot.Plotter.
 func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
-// heatMap draws recipes down and faults across; paint paints one cell.
+// heatMap draws recipes down and faults across. paint draws one cell.
 func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
 	recipes, faults := cell.Axes(m)
 	height := vg.Length(len(recipes)*plotRow + 112)
@@ -111,16 +111,16 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c c
 	}})
 }
 
-// shade is how a cell of a figureMap is painted: its ink, none if that is zero, and the figure
-// on it. Dark inks have light text.
+// shade describes a cell of a figureMap: its ink, or the zero value for none, and the figure on
+// the ink. dark: the ink needs light text.
 type shade struct {
 	ink  color.NRGBA
 	dark bool
 	text string
 }
 
-// figureMap is a heat map of figures. Cells without a figure are hatched, and those that are
-// not supported blank.
+// figureMap is a heat map of figures. Cells without a figure are hatched; unsupported cells are
+// blank.
 func figureMap(m campaign.Matrix, title, axis string, figure func(at cell.Key) (s shade, ok bool)) *svg.Picture {
 	return heatMap(m, title, axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// damageNeeds says when there is no plot of the damage.
+// damageNeeds says what the campaign lacks if there is no plot of damage.
 const damageNeeds = "No trial counted its updates; versions before this one did not."
 
 // damage counts the updates of a cell's trials.
@@ -19,11 +19,11 @@ type damage struct {
 	lasted                time.Duration
 }
 
-// perHour returns the lost updates per hour of trials.
+// perHour returns the lost updates per hour of trial time.
 func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
 
-// damages sums up the updates of each cell, over the trials whose fault hit something. All
-// trials of a recipe have the workload of cell.ComparedIn.
+// damages sums up the updates of each cell, over the trials whose fault hit something. Only trials
+// of the recipe's workload (cell.ComparedIn) count.
 func damages(trials []trial.Result) map[cell.Key]damage {
 	in := cell.ComparedIn(trials)
 	out := map[cell.Key]damage{}
@@ -58,7 +58,7 @@ func plotDamage(c Campaign) *svg.Picture {
 	})
 }
 
-// short writes a rate in at most four characters: "0", "0.3", "12", "3400", "12k".
+// short writes a rate in at most four characters, such as "0", "0.3", "12", "3400" or "12k".
 func short(rate float64) string {
 	switch {
 	case rate == 0:
@@ -75,7 +75,7 @@ func short(rate float64) string {
 	return strconv.FormatFloat(rate/1000, 'f', 0, 64) + "k"
 }
 
-// damageTable returns the counts behind the plot, in the matrix's order.
+// damageTable returns the figures behind the plot, in the matrix's order.
 func damageTable(c Campaign) [][]string {
 	cells, in := damages(c.Trials), cell.ComparedIn(c.Trials)
 	recipes, faults := cell.Axes(c.Matrix)

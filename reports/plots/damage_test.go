@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// trialProgress is that of a trial of 36 s that lost 2 of 40 updates.
+// trialProgress is the progress of a trial that lasted 36 s and lost 2 of 40 updates.
 var trialProgress = progress.Measures{Updates: 40, LostUpdates: 2, Lasted: 36 * time.Second}
 
 func TestDamageIsLostUpdatesPerHour(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 // decisionHeight is the height of the plot of a decision.
 const decisionHeight = 210
 
-// Decision draws the share of violated continuations by the instant from which on nothing
-// was disturbed any more. color returns the colour of a fault, as svg.Color reads it.
+// Decision draws the share of violated continuations. Its X axis is the instant from which on no
+// fault disturbed a continuation. color returns the colour of a fault, as svg.Color reads it.
 func Decision(d decision.Decision, e history.Evidence, color func(fault string) string) svg.Picture {
 	title := fmt.Sprintf("When the violation was decided: %s by %s", d.Flaw.Oracle, d.Flaw.Cause)
 	return svg.Picture{Width: plotWidth, Height: decisionHeight, What: title, Paint: func(c draw.Canvas) {
@@ -51,7 +51,7 @@ func Decision(d decision.Decision, e history.Evidence, color func(fault string) 
 	}}
 }
 
-// secondTicks labels round numbers of seconds.
+// secondTicks labels round numbers of seconds from 0 to the end of the axis.
 func secondTicks(from, to float64) (ticks []plot.Tick) {
 	step := svg.RoundStep((to - from) / 8)
 	for k := 0; float64(k)*step <= to; k++ {
@@ -60,11 +60,12 @@ func secondTicks(from, to float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// namesApart is the number of heights at which the names of faults are written in turn, so
-// that neighbours do not overlap.
+// namesApart is the number of heights that the names of faults use in turn, so that neighbours do
+// not overlap.
 const namesApart = 6
 
-// paintDecision paints faults as bands, the share as steps, and the two instants that matter.
+// paintDecision paints faults as bands, the share as steps, and marks the instants of the decision
+// and the violation.
 func paintDecision(n svg.Canvas, d decision.Decision, e history.Evidence, color func(fault string) string, x func(time.Duration) vg.Length, y func(float64) vg.Length) {
 	end := d.Shown * 102 / 100
 	small := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YBottom)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Latency sums up the durations of one recipe's successful acquires without faults. A
-// duration is that of one attempt, without the wait for other holders.
+// Latency summarizes the durations of one recipe's successful acquires without faults. Each
+// duration is of one attempt, without the wait for other holders.
 type Latency struct {
 	Lock   string        `json:"lock"`
 	N      int           `json:"n"`
@@ -18,7 +18,7 @@ type Latency struct {
 	Max    time.Duration `json:"max"`
 }
 
-// Summarize returns the latencies of every lock with samples, sorted by name.
+// Summarize returns a Latency for every lock that has samples, sorted by name.
 func Summarize(samples map[string][]time.Duration) []Latency {
 	var out []Latency
 	for lock, times := range samples {
@@ -35,8 +35,8 @@ func Summarize(samples map[string][]time.Duration) []Latency {
 	return out
 }
 
-// Merge returns the stored latencies, and those of now for other locks. Stored ones win:
-// they include trials whose histories were not kept.
+// Merge returns the stored latencies and, for locks without a stored latency, the latencies in
+// now. Stored latencies win because they include trials whose histories were not kept.
 func Merge(stored, now []Latency) []Latency {
 	out := slices.Clone(stored)
 	for _, l := range now {

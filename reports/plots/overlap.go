@@ -10,13 +10,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// leastOverlaps is the number of trials with an overlap below which a recipe's percentiles
-// say nothing.
+// leastOverlaps is the minimum number of trials with an overlap for meaningful percentiles of a
+// recipe.
 const leastOverlaps = 10
 
-// overlaps sums up, for each recipe, the longest time in each trial for which two clients
-// held one lock. Only trials with such a time count, of the workload of cell.ComparedIn, and none
-// of a sweep.
+// overlaps summarizes, for each recipe, the longest overlap of each trial: how long two clients
+// held one lock at once. Only trials with an overlap count, in the recipe's workload
+// (cell.ComparedIn), without trials of a sweep.
 func overlaps(trials []trial.Result) []Latency {
 	in, oracles := cell.ComparedIn(trials), ofOverlaps()
 	longest := map[string][]time.Duration{}
@@ -34,7 +34,7 @@ func overlaps(trials []trial.Result) []Latency {
 	return rows
 }
 
-// ofOverlaps returns the names of the oracles whose findings are overlaps.
+// ofOverlaps returns the names of the oracles whose findings are overlapping holds.
 func ofOverlaps() map[string]bool {
 	names := map[string]bool{}
 	for _, o := range checker.Oracles() {
@@ -43,8 +43,8 @@ func ofOverlaps() map[string]bool {
 	return names
 }
 
-// longestOverlap returns the longest time for which two clients held one lock in a trial; 0
-// if there is none.
+// longestOverlap returns the longest time for which two clients held one lock in a trial; 0 if
+// they never did.
 func longestOverlap(t trial.Result, oracles map[string]bool) (longest time.Duration) {
 	for _, v := range t.Verdicts {
 		if v.Result != checker.Violated || !oracles[v.Oracle] {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// overlapping is a trial with overlaps of these lengths, in milliseconds.
+// overlapping returns a trial with overlaps of these lengths, in milliseconds.
 func overlapping(lock string, lengths ...float64) trial.Result {
 	t := sweptTrials(lock, 0, 1, trial.Violated)[0]
 	v := checker.Verdict{Oracle: "exclusion", Result: checker.Violated}

@@ -17,16 +17,16 @@ import (
 type Campaign struct {
 	Matrix campaign.Matrix
 	Trials []trial.Result
-	TTL    time.Duration // of the leases; 0 = 1 s
-	// Latency has the durations of acquires in undisturbed trials, by recipe.
+	TTL    time.Duration // the lease time; 0 = 1 s
+	// Latency has the durations of acquires in trials without faults, by recipe.
 	Latency []Latency
-	// Sizes says what the sizes of a fault's sweep measure, by fault (nemesis.Fault.Axis).
+	// Sizes says, for each fault, what the sizes of its sweep measure (nemesis.Fault.Axis).
 	Sizes map[string]string
-	// Needs has the capabilities that a fault needs, by fault (nemesis.Fault.Needs).
+	// Needs has, for each fault, the capabilities that it needs (nemesis.Fault.Needs).
 	Needs map[string][]testbed.Capability
 }
 
-// ttl returns the time of the leases.
+// ttl returns the lease time.
 func (c Campaign) ttl() time.Duration {
 	if c.TTL <= 0 {
 		return time.Second
@@ -34,20 +34,19 @@ func (c Campaign) ttl() time.Duration {
 	return c.TTL
 }
 
-// campaignPlot is a picture of a whole campaign.
+// campaignPlot is a kind of picture of a whole campaign.
 type campaignPlot struct {
-	Name, Title string // Name is that of its files, without the extension
+	Name, Title string // Name is the name of the picture's files, without the extension
 	// Draw returns nil if the campaign has nothing to show.
 	Draw func(c Campaign) *svg.Picture
-	// Table returns the figures behind the picture, with a row of headings; nil = the page
-	// has them.
+	// Table returns the figures behind the picture, with a header row; nil = the page shows them.
 	Table func(c Campaign) [][]string
-	// Needs says what the campaign lacks if nothing is drawn, in a whole sentence; "" = that
-	// is clear without words.
+	// Needs is a sentence about what the campaign lacks if nothing is drawn; "" = the reason is
+	// obvious.
 	Needs string
 }
 
-// all are the plots, in the report's order.
+// all are the plots, in the order of the report.
 var all = []campaignPlot{
 	{Name: "violations", Title: "Trials that show each verdict", Draw: plotViolations},
 	{Name: "verdicts", Title: "Verdicts of each recipe", Draw: plotVerdicts},
@@ -60,7 +59,7 @@ var all = []campaignPlot{
 	{Name: "fairness", Title: "How evenly the lock was shared", Draw: plotFairness, Needs: fairnessNeeds},
 }
 
-// Draw draws every plot for which the campaign has something to show.
+// Draw draws every plot for which the campaign has data.
 func Draw(c Campaign) ([]Plot, error) {
 	var out []Plot
 	for _, p := range all {
@@ -81,11 +80,11 @@ func Draw(c Campaign) ([]Plot, error) {
 	return out, nil
 }
 
-// Missing is a plot that was not drawn, and what the campaign lacks for it, in a sentence.
+// Missing is a plot that was not drawn. Needs is a sentence about what the campaign lacks.
 type Missing struct{ Title, Needs string }
 
-// NotDrawn returns the plots that are not among the drawn ones, as far as there is
-// something to say about them.
+// NotDrawn returns the plots that are not among the drawn ones, except those whose reason is
+// obvious.
 func NotDrawn(drawn []Plot) (missing []Missing) {
 	for _, p := range all {
 		if p.Needs != "" && !slices.ContainsFunc(drawn, func(d Plot) bool { return d.Name == p.Name }) {
@@ -104,8 +103,8 @@ type Plot struct {
 	table             [][]string
 }
 
-// New draws a picture as a plot with these figures; table = nil: without figures. Name is
-// that of its files, without the extension.
+// New draws a picture as a plot with the figures in table; table nil = without figures. Name is
+// the name of the plot's files, without the extension.
 func New(name, title string, drawn svg.Picture, table [][]string) (Plot, error) {
 	p := Plot{Name: name, File: name + ".svg", Title: title, drawn: drawn, table: table}
 	if table != nil {
@@ -118,7 +117,7 @@ func New(name, title string, drawn svg.Picture, table [][]string) (Plot, error) 
 	return p, nil
 }
 
-// Files returns the contents of the plot's files by name: SVG, PNG and figures.
+// Files returns the contents of the plot's files, by name: SVG, PNG and, if any, CSV figures.
 func (p Plot) Files() (map[string][]byte, error) {
 	png, err := p.drawn.PNG()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// everyPlot draws all plots of one campaign: a sweep, trials with overlaps, and trials with
-// updates and recoveries.
+// everyPlot draws all plots of one campaign. The campaign has a sweep, trials with overlaps, and
+// trials with updates and recoveries.
 func everyPlot(t *testing.T) []Plot {
 	t.Helper()
 	updating := sweptTrials("plain", 0, 1)
@@ -38,7 +38,7 @@ func everyPlot(t *testing.T) []Plot {
 	return drawn
 }
 
-// Where the plots' font is missing, viewers take another that may be wider.
+// If the plots' font is missing, a viewer uses another font, which may be wider.
 func TestTitlesOfPlotsFitInAWiderFontToo(t *testing.T) {
 	const wider = 1.2
 	for _, p := range everyPlot(t) {

@@ -11,14 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// recovery sums up how long it took in a cell until a client acquired the lock again.
+// recovery summarizes how long a cell's locks took, after a fault, until a client acquired again.
 type recovery struct {
 	longest time.Duration
 	never   bool // after some fault, no client acquired the lock
 }
 
-// recoveries sums up the recoveries of each cell, over the measurable trials. Cells without
-// a recovery to wait for are left out.
+// recoveries summarizes the recoveries of each cell, over the measurable trials. Cells in which no
+// recovery was awaited are left out.
 func recoveries(trials []trial.Result) map[cell.Key]recovery {
 	out := map[cell.Key]recovery{}
 	for _, t := range trials {
@@ -52,8 +52,8 @@ func plotRecovery(c Campaign) *svg.Picture {
 	})
 }
 
-// slowness returns 0 up to a tenth of a TTL, 1 from ten TTLs on, and between them a value
-// on a logarithmic scale.
+// slowness maps a duration to 0 up to a tenth of a TTL, to 1 from ten TTLs on, and logarithmically
+// in between.
 func slowness(d, ttl time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -61,8 +61,8 @@ func slowness(d, ttl time.Duration) float64 {
 	return min(1, max(0, (math.Log10(d.Seconds()/ttl.Seconds())+1)/2))
 }
 
-// tenths returns the longest recovery in seconds, in few characters; "never" if there was
-// a fault without recovery.
+// tenths writes the longest recovery in seconds, in few characters; "never" if after some fault no
+// client acquired the lock.
 func (r recovery) tenths() string {
 	switch s := r.longest.Seconds(); {
 	case r.never:

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// spreads draws durations of each lock on a logarithmic scale: a line from the least to the
-// 99th percentile, a bar from the median to the 90th, and the median in words.
+// spreads draws durations of each lock on a logarithmic scale: a line from the minimum to the 99th
+// percentile, a bar from the median to the 90th percentile, and the median as text.
 func spreads(title, axis string, rows []Latency) *svg.Picture {
 	if len(rows) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func spreads(title, axis string, rows []Latency) *svg.Picture {
 	}
 	height := vg.Length(len(names)*plotRow + 68)
 	return chart(title, panel{axis, names, 4, height, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = lo, hi+(hi-lo)/8 // room for the last median
+		g.X.Min, g.X.Max = lo, hi+(hi-lo)/8 // room for the text of the last median
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
 	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
 		for _, t := range logTicks(lo, hi) {
@@ -48,7 +48,7 @@ func spreads(title, axis string, rows []Latency) *svg.Picture {
 	}})
 }
 
-// rounded returns a duration with two significant digits.
+// rounded rounds a duration to two significant digits.
 func rounded(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 100 {
@@ -65,8 +65,8 @@ func plotLatency(c Campaign) *svg.Picture {
 // log returns the decimal logarithm of a duration in microseconds.
 func log(d time.Duration) float64 { return math.Log10(max(0.1, float64(d.Nanoseconds())/1000)) }
 
-// logTicks labels 1, 2 and 5 times each power of ten of microseconds; if there are many
-// powers, only 1.
+// logTicks labels 1, 2 and 5 times each power of ten of microseconds; only the powers, if there
+// are many.
 func logTicks(from, to float64) []plot.Tick {
 	var ticks []plot.Tick
 	for power := math.Floor(from); power <= to; power++ {

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// plotViolations draws a heat map of the share of trials that show each cell's verdict, as the
-// matrix counts them.
+// plotViolations draws a heat map. A cell's figure is the share of trials that show the cell's
+// verdict, as the matrix counts them.
 func plotViolations(c Campaign) *svg.Picture {
 	if len(c.Matrix.Cells) == 0 {
 		return nil
@@ -26,7 +26,7 @@ func plotViolations(c Campaign) *svg.Picture {
 	return heatMap(c.Matrix, "Trials that show the cell's verdict, in percent", "red: a bug · amber: a limit, which no lease can promise by itself · purple: blocked · hatched: not judged", heat)
 }
 
-// heat paints one cell of the heat map; hatched if it was not judged.
+// heat paints one cell of the heat map. A cell that was not judged is hatched.
 func heat(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {
@@ -63,15 +63,15 @@ type verdictInk struct {
 	ink          color.NRGBA
 }
 
-// text returns the colour of text on the ink: light on dark inks, and dark on light ones.
+// text returns the colour of text on the ink: light on a dark ink, dark on a light ink.
 func (v verdictInk) text() color.NRGBA {
 	if (299*int(v.ink.R)+587*int(v.ink.G)+114*int(v.ink.B))/1000 < 128 {
 		return svg.OnInk
 	}
-	return svg.RGB(0x1F2428) // not svg.Ink, which is light on dark pages
+	return svg.RGB(0x1F2428) // svg.Ink is light on dark pages
 }
 
-// verdictInks colour the verdicts in plots.
+// verdictInks are the colours of the verdicts in plots.
 var verdictInks = []verdictInk{
 	{"new", "undeclared", svg.RGB(0x6E0015)},
 	{"bug", "bug", svg.Alarm},
@@ -84,7 +84,7 @@ var verdictInks = []verdictInk{
 	{"holds", "no violation", svg.RGB(0x7CC49A)},
 }
 
-// plotVerdicts draws a bar per recipe, divided by the verdicts of its cells.
+// plotVerdicts draws one bar for each recipe, divided by the verdicts of its cells.
 func plotVerdicts(c Campaign) *svg.Picture {
 	recipes, faults := cell.Axes(c.Matrix)
 	if len(c.Matrix.Cells) == 0 {

@@ -19,8 +19,8 @@ import (
 
 const (
 	waitRow   = 34           // height of a recipe's row
-	waitWidth = waitBins + 4 // of a column, with the gap after it, in tenths of a lease time
-	waitNamed = 3            // the most recipes that are named as left out
+	waitWidth = waitBins + 4 // width of a column in tenths of a lease time, including the gap after it
+	waitNamed = 3            // maximum number of omitted recipes that are named
 	waitMost  = 3 * progress.WaitingTick
 )
 
@@ -30,11 +30,11 @@ var (
 	waitNever  = svg.RGB(0x7B2D8B)
 )
 
-// waitingNeeds says when there is no plot of waiting.
+// waitingNeeds says what the campaign lacks if there is no plot of waiting.
 var waitingNeeds = fmt.Sprintf("No recipe has %d trials in which clients waited around faults of one kind.", leastWaiting)
 
-// plotWaiting draws how long clients waited against the time since the fault struck: a row for
-// each recipe and a column for each kind of fault.
+// plotWaiting draws how much longer clients waited for the lock, against the time since the fault
+// struck. It has a row for each recipe and a column for each kind of fault.
 func plotWaiting(c Campaign) *svg.Picture {
 	all := waves(c)
 	recipes, _ := cell.Axes(c.Matrix)
@@ -44,7 +44,7 @@ func plotWaiting(c Campaign) *svg.Picture {
 			kinds = append(kinds, k.name)
 		}
 	}
-	names := []string{""} // the row of the columns' titles
+	names := []string{""} // for the columns' titles
 	for _, lock := range recipes {
 		if slices.ContainsFunc(kinds, func(kind string) bool { return all[waveAt{lock, kind}] != nil }) {
 			names = append(names, lock)
@@ -88,7 +88,7 @@ func plotWaiting(c Campaign) *svg.Picture {
 	return chart("How long clients waited for a lock while faults came and went", p)
 }
 
-// seconds returns a time that is given in tenths of a lease time.
+// seconds converts tenths of a lease time to seconds, as text.
 func seconds(ttl time.Duration, tenths int) string {
 	return strconv.FormatFloat(ttl.Seconds()*float64(tenths)/progress.WaitingTick, 'g', 3, 64)
 }
@@ -103,7 +103,7 @@ func waitTicks(ttl time.Duration, columns int) (ticks []plot.Tick) {
 	return ticks
 }
 
-// waitKey explains the marks, and names the recipes that are left out.
+// waitKey explains the marks, and names the recipes that were left out.
 func waitKey(n svg.Canvas, x, end, y vg.Length, few []string) {
 	sty := svg.TextStyle(svg.FontLabel, svg.Ink, draw.XLeft, draw.YCenter)
 	n.Box(svg.Alpha(svg.Muted, 0.35), x, y-3, x+14, y+5)
@@ -128,7 +128,7 @@ func waitKey(n svg.Canvas, x, end, y vg.Length, few []string) {
 	}
 }
 
-// draw draws the wave into a box whose bins begin at x.
+// draw draws the wave into a box whose first bin starts at x(-progress.WaitingTick).
 func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.Length) {
 	left, right := x(-progress.WaitingTick), x(progress.WaitingSpan)
 	n.Box(svg.Wash, left, foot, right, foot+height)
@@ -148,8 +148,8 @@ func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.L
 	}
 }
 
-// line draws the course of a percentile. Where the clients never got the lock, it is at the top,
-// and that thick.
+// line draws the course of a percentile. Where the percentile is "never", it draws a bar of height
+// thick at the top.
 func (w *wave) line(n svg.Canvas, x func(tenth int) vg.Length, y func(tenths int) vg.Length, share float64, ink color.NRGBA, thick vg.Length) {
 	var points []vg.Point
 	ends := func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// waited are n trials of a recipe under a fault in which clients waited like this.
+// waited returns n trials of a recipe under a fault with these waits.
 func waited(n int, lock, fault string, w progress.Waiting) []trial.Result {
 	return slices.Repeat([]trial.Result{{
 		Outcome: trial.Holds, Hits: 1, Progress: &progress.Measures{Waits: 1}, Waiting: &w,
@@ -21,7 +21,7 @@ func waited(n int, lock, fault string, w progress.Waiting) []trial.Result {
 func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	c := campaignOf(
 		waited(leastWaiting, "plain", "partition", progress.Waiting{Ends: 2, Until: 4, Waits: [][2]int{{-2, 4}, {1, progress.Forever}, {3, 0}}}),
-		waited(leastWaiting, "plain", "chaos", progress.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}), // a mix is of no kind
+		waited(leastWaiting, "plain", "chaos", progress.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}), // a mix has no kind
 		waited(leastWaiting-1, "plain", "node-pause", progress.Waiting{Until: 4, Waits: [][2]int{{0, 1}}}),
 		sweptTrials("plain", 1, leastWaiting))
 	all := waves(c)
@@ -29,7 +29,7 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	if len(all) != 1 || w == nil {
 		t.Fatalf("got %d waves: %v", len(all), all)
 	}
-	type bin struct{ watched, inForce, median, slow int } // -1: nobody waited
+	type bin struct{ watched, inForce, median, slow int } // -1 = no client waited
 	want := map[int]bin{-3: {20, 0, -1, -1}, -2: {20, 0, 4, 4}, -1: {20, 0, 3, 3}, 0: {20, 20, 2, 2}, 1: {20, 20, never, never}, 2: {20, 0, never, never}, 3: {20, 0, never, never}, 4: {0, 0, -1, -1}}
 	for at, want := range want {
 		b := w.bins[at+progress.WaitingTick]
@@ -50,7 +50,7 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	}
 }
 
-// A recipe with too few trials of any kind of fault has no row, and the picture says so.
+// A recipe with too few trials for every kind of fault has no row; the picture names it.
 func TestWaitingIsDrawnWhereThereAreEnoughTrials(t *testing.T) {
 	slow := progress.Waiting{Ends: 12, Until: 40, Waits: [][2]int{{-10, 2}, {-7, 1}, {-3, 25}, {-1, 14}, {13, 2}, {16, 1}, {22, 3}, {25, 12}}}
 	stuck := progress.Waiting{Until: 30, Waits: [][2]int{{-10, 2}, {-3, 2}, {2, progress.Forever}}}

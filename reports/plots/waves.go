@@ -10,13 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// leastWaiting is the number of trials below which the percentiles of their waits say nothing.
+// leastWaiting is the minimum number of trials, and of waits in a bin, for meaningful percentiles.
 const leastWaiting = 20
 
-// waitBins is the number of a wave's bins: a lease time before the fault, and the time after it.
+// waitBins is the number of a wave's bins: one lease time before the fault, and WaitingSpan after
+// it.
 const waitBins = progress.WaitingTick + progress.WaitingSpan
 
-// struckKinds are the kinds of faults, by the capabilities that they need. A mix has no kind.
+// struckKinds are the kinds of faults, by the capabilities that faults of the kind need. A mix of
+// faults has no kind.
 var struckKinds = []struct {
 	name  string
 	needs []testbed.Capability
@@ -27,29 +29,29 @@ var struckKinds = []struct {
 	{"clock", []testbed.Capability{testbed.CanClocks, testbed.CanNodeClocks}},
 }
 
-// waveAt identifies a wave: faults of one of struckKinds against one recipe.
+// waveAt identifies a wave: a recipe and a kind of fault from struckKinds.
 type waveAt struct{ lock, kind string }
 
-// wave has what clients waited around the faults of many trials. Bins are tenths of a lease
-// time, as in progress.Waiting; the first begins a lease time before the fault.
+// wave holds how long clients waited around the faults of many trials. A bin is a tenth of a lease
+// time, as in progress.Waiting; the first bin begins one lease time before the fault.
 type wave struct {
 	trials, momentary int
 	bins              [waitBins]waitBin
 }
 
-// waitBin is a moment of a wave.
+// waitBin is one bin of a wave.
 type waitBin struct {
-	watched, inForce int // trials that were watched then, and those in which the fault was in force
-	// left has, for each client that waited, how long it took from then until it got the lock;
-	// never sorts last. It is sorted once the wave is complete.
+	watched, inForce int // trials that were watched at that time, and of these, trials in which the fault was in force
+	// left has, for each client that waited at that time, how much longer it waited for the lock,
+	// in tenths of a lease time, or never. It is sorted once the wave is complete.
 	left []int
 }
 
-// never is longer than any wait that ended.
+// never stands for a wait that did not end; it is longer than any wait that ended.
 const never = 1 << 30
 
 // waves sums up the waits of each recipe by the kind of fault, over the measurable trials of the
-// recipe's workload (cell.ComparedIn). Waves of fewer than leastWaiting trials are left out.
+// recipe's workload (cell.ComparedIn). It omits waves with fewer than leastWaiting trials.
 func waves(c Campaign) map[waveAt]*wave {
 	in, out := cell.ComparedIn(c.Trials), map[waveAt]*wave{}
 	for _, t := range c.Trials {
@@ -74,7 +76,7 @@ func waves(c Campaign) map[waveAt]*wave {
 	return out
 }
 
-// kindOf returns the name of the fault's kind; "" if it has none.
+// kindOf returns the name of the fault's kind; "" if the fault has none.
 func (c Campaign) kindOf(fault string) string {
 	for _, k := range struckKinds {
 		if slices.ContainsFunc(c.Needs[fault], func(n testbed.Capability) bool { return slices.Contains(k.needs, n) }) {
@@ -84,7 +86,7 @@ func (c Campaign) kindOf(fault string) string {
 	return ""
 }
 
-// add adds a trial. A wait counts in each bin that it touches.
+// add adds a trial. A wait counts in each bin that it overlaps.
 func (w *wave) add(t progress.Waiting) {
 	w.trials++
 	if t.Ends == 0 {
@@ -114,8 +116,8 @@ func (w *wave) add(t progress.Waiting) {
 	}
 }
 
-// of returns the time within which this share of the waiting clients got the lock, in tenths of
-// a lease time; false if the bin has too few of them.
+// of returns the time within which this share of the waiting clients got the lock, in tenths of a
+// lease time. It returns false if the bin has too few waits.
 func (b waitBin) of(share float64) (int, bool) {
 	if len(b.left) < leastWaiting {
 		return 0, false

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers returns steps for the cast's operations that ended with an unknown outcome.
+// answers returns steps for operations of the cast that ended with an unknown outcome.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {
@@ -34,15 +34,15 @@ func (t *teller) answers() []Step {
 			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
 		}
 		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
-		if t.leftFree() { // the rest is counted
+		if t.leftFree() { // the remaining operations are only counted
 			break
 		}
 	}
 	return out
 }
 
-// refused returns the last command of an operation. ok reports whether the node replied
-// with an error.
+// refused returns the last command of an operation. ok reports whether the node's reply was an
+// error.
 func (t *teller) refused(p history.Pair) (last history.Command, ok bool) {
 	for _, c := range t.Commands {
 		if c.Op == p.Invoke.Index && c.Client == p.Invoke.Client && c.N > 0 {

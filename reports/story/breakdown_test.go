@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// A panic in the second release: the story says that it was the second.
+// The second release panics. The story says that it was the second call.
 func TestAPanicIsToldWithTheCallThatItEnded(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)
@@ -33,8 +33,8 @@ func TestAPanicIsToldWithTheCallThatItEnded(t *testing.T) {
 	}, []string{"c1"})
 }
 
-// A client that hangs never ends its hold: attempts of others count as in vain from its
-// beginning.
+// A hanging client never ends its hold. Attempts of other clients count as in vain from the
+// beginning of that hold.
 func TestWhoAskedAHungHolderIsCountedFromItsGrant(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)
@@ -51,8 +51,8 @@ func TestWhoAskedAHungHolderIsCountedFromItsGrant(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, nil)
 }
 
-// Several nodes have the key of a client that hangs, so that no other client can get a
-// quorum. Attempts count as in vain from then on, not from the beginning of the finding.
+// A hanging client has its key on several nodes, so that no other client can get a quorum.
+// Attempts count as in vain from its grant on, not from the beginning of the finding.
 func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	nodes := []string{"n0", "n1", "n2", "n3", "n4"}
 	tape := reporttest.NewTape(t)
@@ -75,8 +75,8 @@ func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, nil)
 }
 
-// A client that hangs holds the lock beyond its lease, to the trial's end. The story names no
-// time at which it stopped. It does not advise renewal, which would block everybody for ever.
+// A hanging client holds the lock beyond its lease, to the trial's end. The story names no end of
+// the hold. It does not advise renewal, which would block all clients for ever.
 func TestAHungHolderWithoutRenewalIsToldToTheTrialsEnd(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

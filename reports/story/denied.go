@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// denied returns the steps of an operation before its false answer: its beginning, and what
-// its commands did; none for another harm.
+// denied returns the steps that precede an operation's false answer: when the operation began, and
+// what its commands did. It returns none if the harm is of another kind.
 func (t *teller) denied() []Step {
 	told := t.Finding.Account
 	if !t.Finding.Denies() || len(told.Operations) == 0 {
@@ -34,7 +34,7 @@ func (t *teller) denied() []Step {
 	return append(out, Step{At: told.Since, Text: text, Weight: turning})
 }
 
-// nodesOf lists the nodes of these commands, each once.
+// nodesOf lists the nodes that the commands were sent to, each once.
 func (t *teller) nodesOf(commands []int) []string {
 	var nodes []string
 	for _, i := range commands {

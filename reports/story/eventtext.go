@@ -8,12 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// ended is how a trial is told to have ended by the code under test.
+// ended is the text for a trial that the code under test ended.
 const ended = "the trial ended in a {f} ({error})"
 
-// eventTexts tell the events of the nemesis: as entries of the log, and as steps of the story.
-// Events without a text are not told there. See filled for the words in braces; {jump} says
-// how a clock was wrong, and until when.
+// eventTexts describe the events of the nemesis, as entries of the log and as steps of the story.
+// An empty or missing text means that the event is left out there. filled replaces the words in
+// braces; {jump} says how wrong a clock was, and until when.
 var eventTexts = map[string]struct{ entry, step string }{
 	history.FCrash: {"{client} crashed", "{client} crashed"},
 	history.FHung: {"{client} hangs in its work for ever; its process lives on",
@@ -24,7 +24,7 @@ var eventTexts = map[string]struct{ entry, step string }{
 	history.FPromote:   {"{node} was made the primary", "{node} was made the primary"},
 	history.FNodeClock: {"{node}'s wall clock is {offset} from now on", "the clock of {node} {jump}"},
 	history.FEvict:     {"{node} evicted {names}", "{node} ran short of memory and evicted {names}"},
-	history.FSplit:     {"{client} was moved to {node}, a second primary beside the old one", ""}, // for its step see faultSteps
+	history.FSplit:     {"{client} was moved to {node}, a second primary beside the old one", ""}, // faultSteps writes the step
 	history.FMigrate:   {"{names} went from {from} to {node} with the slot", "the slot of {names} went from {from} to {node}, and the key with it"},
 	history.FHealed:    {"everything is healed", ""},
 	history.FKeys:      {"keys on {node}: {keys}", ""},
@@ -35,8 +35,8 @@ var eventTexts = map[string]struct{ entry, step string }{
 	history.FRunaway:   {ended, ended},
 }
 
-// filled puts what the event has in the place of the words in braces. more are further words,
-// each with what takes its place.
+// filled replaces the words in braces with the data of the event. more are further pairs of a word
+// and its replacement.
 func filled(text string, op history.Op, more ...string) string {
 	lost := op.Lost.String()
 	if lost != "" {

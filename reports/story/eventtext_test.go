@@ -11,7 +11,7 @@ import (
 func TestEveryEventIsTold(t *testing.T) {
 	for _, k := range history.EventKinds() {
 		if k.F == history.FUnseen {
-			continue // the verdicts say so
+			continue // the verdicts report it
 		}
 		op := history.Op{
 			Process: history.Nemesis, Type: history.Info, F: k.F, Client: 1, Node: "n2", From: "n3",

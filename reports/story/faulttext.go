@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// lastCause returns the last moment at which a cause of the harm can have happened: the
-// beginning of an overlap of holds, the end of any other harm.
+// lastCause returns the latest time at which a cause of the harm can have happened: the beginning
+// of an overlap of holds, or the end of any other harm.
 func (t *teller) lastCause() time.Duration {
 	if t.Finding.Overlaps() {
 		return t.Finding.From + time.Millisecond
@@ -19,7 +19,7 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// faultSteps returns steps for the faults that struck the cast and can have caused the harm.
+// faultSteps returns steps for the faults that struck the cast and may have caused the harm.
 func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -47,14 +47,14 @@ func (t *teller) faultSteps() []Step {
 	return out
 }
 
-// leftBehind reports whether a fault kept a replica behind until the story began. The
-// fault belongs to the story although it is older: the replica was then promoted.
+// leftBehind reports whether a fault kept a replica behind its primary until the story began. Such
+// a fault belongs to the story although it began earlier, because that replica was then promoted.
 func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
 
-// bears reports whether an event belongs to the story: it happened after the story's
-// start, or its effect lasted until then.
+// bears reports whether an event belongs to the story: it happened after the story's start, or its
+// effect lasted until then.
 func (t *teller) bears(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false
@@ -69,8 +69,8 @@ func (t *teller) bears(op history.Op) bool {
 	})
 }
 
-// windowWords describes a fault and its effect on commands; "" if the fault's events
-// describe it better.
+// windowWords describes a fault and its effect on commands; "" if the events of the fault describe
+// it better.
 func (t *teller) windowWords(w facts.Window) string {
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {
@@ -108,7 +108,7 @@ func (t *teller) windowWords(w facts.Window) string {
 	return text
 }
 
-// serverLinkWords describes a fault of links between servers.
+// serverLinkWords describes a fault on links between servers.
 func serverLinkWords(w facts.Window, until string) string {
 	ends := prose.List(w.Servers())
 	switch w.Effect {
@@ -120,7 +120,7 @@ func serverLinkWords(w facts.Window, until string) string {
 	return fmt.Sprintf("the network between %s was cut%s: neither got what the other wrote", ends, until)
 }
 
-// freezeWords says that clients froze, and which command they were about to send.
+// freezeWords says that clients froze, and if known, which command they were about to send.
 func freezeWords(w facts.Window, until string) string {
 	text := prose.List(clientNames(w.Clients)) + " froze" + until
 	if command := w.BeforeSending(w.Clients...); command != "" {
@@ -129,8 +129,8 @@ func freezeWords(w facts.Window, until string) string {
 	return text + ", as a process does in a long garbage collection"
 }
 
-// cutOff reports whether the network had cut a replica off from its primary before the window
-// stopped replication and the primary was killed. Replication then stopped with the cut.
+// cutOff reports whether the network had already cut the replica off from its primary when window
+// w stopped replication and the primary was killed. In that case, the cut stopped replication.
 func (t *teller) cutOff(w facts.Window) bool {
 	killed := func(node string) bool {
 		return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
@@ -145,8 +145,8 @@ func (t *teller) cutOff(w facts.Window) bool {
 	})
 }
 
-// toldByEvents reports whether a fault's events describe all its effects: a crash, a
-// clock, a node's death or return, an eviction, a split.
+// toldByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
+// jump, a node's death or return, an eviction, a split.
 func (t *teller) toldByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
@@ -208,8 +208,8 @@ func (t *teller) jumpWords(op history.Op) string {
 	return "jumped: it is now " + offsetWords(op.Offset)
 }
 
-// setsRight reports whether an event corrects a clock, and the step about the clock's jump
-// says so already.
+// setsRight reports whether an event corrects a clock and the step about that clock's jump already
+// says so.
 func (t *teller) setsRight(op history.Op) bool {
 	if op.Offset != 0 {
 		return false
@@ -223,5 +223,5 @@ func (t *teller) setsRight(op history.Op) bool {
 	return before.Offset != 0 && t.bears(before)
 }
 
-// sameClock reports whether an event sets the same clock as an earlier one.
+// sameClock reports whether op and earlier set the same clock.
 func sameClock(op, earlier history.Op) bool { return op.F == earlier.F && op.Ends(earlier) }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// toldOf is the story and the advice of a hand-made trial.
+// toldOf returns the steps and the advice of a hand-made trial's story.
 func toldOf(t *testing.T, trial reporttest.Trial) string {
 	t.Helper()
 	f, ok := FocusOn(trialOf(trial))
@@ -31,7 +31,7 @@ func toldOf(t *testing.T, trial reporttest.Trial) string {
 	return out.String()
 }
 
-// says checks that a text has all these, and none of those.
+// says checks that text contains all of these and none of those.
 func says(t *testing.T, text string, these, those []string) {
 	t.Helper()
 	for _, want := range these {
@@ -72,8 +72,9 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 	}
 }
 
-// failedOver is a grant that a replica never got, because it was cut off from the primary or
-// the failover was faster. wait is the reply to a WAIT.
+// failedOver returns a trial in which a replica lacks a granted key: if cut, it was cut off from
+// the primary; otherwise the failover was faster than replication. wait is the reply to a WAIT; ""
+// = no WAIT was sent.
 func failedOver(tb testing.TB, cut bool, wait string) reporttest.Trial {
 	t := reporttest.NewTape(tb)
 	if cut {
@@ -91,7 +92,7 @@ func failedOver(tb testing.TB, cut bool, wait string) reporttest.Trial {
 	t.Event(history.FPromote, 154.1, func(o *history.Op) { o.Node = "n1" })
 	t.Acquire(1, 400, 403)
 	t.Command(1, "n1", 400.4, "OK", "SET orders token-b PX 1000 NX")
-	t.Command(1, "n1", 401.5, "1", "WAIT 1 100") // says nothing of the first key
+	t.Command(1, "n1", 401.5, "1", "WAIT 1 100") // about the second client's key only
 	t.Release(0, 500, 503, history.Fail)
 	t.Release(1, 520, 523, history.OK)
 	e := t.Evidence()
@@ -163,8 +164,8 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }
 
-// The fault on the link begins before the command runs, but the story tells of the lost reply
-// after the command.
+// The fault on the link begins before the command runs, but the story mentions the lost reply
+// after the command's effect.
 func TestALostReplyIsToldAfterWhatItsCommandDid(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Window(49.9, 250, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: reporttest.Link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1}})

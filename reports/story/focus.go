@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// Trial is the data of a trial that a story or a timeline is made from.
+// Trial is the input for a story or a timeline.
 type Trial struct {
 	// Title names the trial in its picture.
 	Title    string
@@ -24,14 +24,14 @@ type Trial struct {
 // Finding is one finding of a violated oracle.
 type Finding struct {
 	Oracle string
-	Kind   locks.Kind // from Trial.Declared; "" if not declared
+	Kind   locks.Kind // as in Trial.Declared; "" if not declared
 	checker.Finding
 	oracle checker.Oracle
 }
 
 // findings returns the findings of a trial's violated oracles, the most telling first. An
-// undeclared finding with a cause comes before all declared ones. A limit comes after
-// a bug, and a blockage after everything else. Then oracle and time decide.
+// undeclared finding with a cause comes before all declared ones. A limit comes after a bug, and a
+// blockage after everything else. Then the oracle and the time decide.
 func findings(t Trial) []Finding {
 	kind := map[[2]string]locks.Kind{}
 	for _, f := range t.Declared {
@@ -63,7 +63,7 @@ func flawRank(f Finding) int {
 	if f.Blocks() {
 		rank += 3
 	}
-	if f.Kind == "" && f.Cause != checker.Unclassified { // an unclassified one explains nothing
+	if f.Kind == "" && f.Cause != checker.Unclassified { // an unclassified finding explains nothing
 		rank -= 6
 	}
 	return rank
@@ -75,16 +75,16 @@ type Focus struct {
 	Finding  Finding
 	Others   []Finding // the remaining findings
 	From, To time.Duration
-	End      time.Duration // of the whole trial
-	Start    time.Duration // where the story begins: From without the margin
-	// Cast are the finding's clients, and other clients whose commands changed
-	// those clients' keys during the harm; in order.
+	End      time.Duration // end of the whole trial
+	Start    time.Duration // where the story begins; From is a margin earlier
+	// Cast are the finding's clients, and other clients whose commands changed the keys of those
+	// clients during the harm. It is sorted.
 	Cast []int
 	facts.Reading
 }
 
-// FocusOn picks the finding to tell and the time around it. It returns false if no
-// violated oracle has a finding.
+// FocusOn picks the most telling finding and the time around it. It returns false if no violated
+// oracle has a finding.
 func FocusOn(t Trial) (Focus, bool) {
 	all := findings(t)
 	if len(all) == 0 {
@@ -125,8 +125,8 @@ func FocusOn(t Trial) (Focus, bool) {
 	return f, true
 }
 
-// cast returns the clients of the story, and when the story begins: with the first hold or
-// key under which they acted.
+// cast returns the clients of the story and the time at which the story begins: the beginning of
+// the first hold or key with which they acted.
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
@@ -153,8 +153,8 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		all, from = append(all, h.Client), min(from, acquiredAt(f.Ops, h))
 	}
 	for _, h := range f.lastHolds(all) {
-		// An earlier hold is another story, unless it may have left the blockage, or what broke
-		// down was about to end it.
+		// An earlier hold belongs to another story, with two exceptions: it may have caused the
+		// blockage, or the operation that broke down may have been about to end it.
 		if h.To >= x.From || x.Breaks() || x.Blocks() && h.To >= began-(to-began) {
 			from = min(from, acquiredAt(f.Ops, h))
 		}
@@ -185,7 +185,7 @@ func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 	return h.From
 }
 
-// Involved returns the believed holds of the finding's clients that overlap the harm in
+// Involved returns the holds of the finding's clients, as they believed, that overlap the harm in
 // time.
 func (f Focus) Involved() []checker.Hold {
 	x := f.Finding

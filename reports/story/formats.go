@@ -13,7 +13,7 @@ const (
 	WhatPrevents = "What would have prevented it"
 )
 
-// Markdown returns the story as a numbered list, with the broken assumption and the
+// Markdown returns the story as a numbered list, followed by the broken assumption and the
 // remedies.
 func (t Story) Markdown() string {
 	var b strings.Builder
@@ -31,7 +31,7 @@ func (t Story) Markdown() string {
 	return b.String()
 }
 
-// Terminal returns the story as text for a terminal with width columns.
+// Terminal returns the story as text for a terminal that is width columns wide.
 func (t Story) Terminal(width int) string {
 	var b strings.Builder
 	for i, s := range t.Steps {

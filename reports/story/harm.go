@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// touches returns the steps of the first lost update among the finding's clients, with the
-// values.
+// touches returns the steps of the first lost update among the finding's clients, with the values
+// read and written.
 func (t *teller) touches() []Step {
 	if t.Finding.Blocks() {
 		return nil
@@ -35,8 +35,8 @@ func (t *teller) touches() []Step {
 	}
 }
 
-// lostUpdate is a write that overwrites another client's write, made after the writer's
-// last read.
+// lostUpdate is a write that overwrites another client's write. The other client wrote after the
+// writer's last read.
 type lostUpdate struct{ read, other, write history.Op }
 
 func (t *teller) lostUpdate() (lostUpdate, bool) {
@@ -66,7 +66,7 @@ func (t *teller) lostUpdate() (lostUpdate, bool) {
 	return lostUpdate{}, false
 }
 
-// readBefore returns the writer's last read before its write.
+// readBefore returns the last read of the writer before its write.
 func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	var last history.Op
 	for _, op := range t.Ops {
@@ -77,8 +77,8 @@ func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	return last, last.Seq > 0
 }
 
-// waits returns the steps of a blockage: which clients asked for the lock in vain, and for
-// how long.
+// waits returns the steps of a blockage: which clients asked for the lock in vain, and for how
+// long.
 func (t *teller) waits() []Step {
 	x := t.Finding
 	if !x.Blocks() {
@@ -122,9 +122,8 @@ func (t *teller) waits() []Step {
 	return out
 }
 
-// inVainFrom returns the time from which acquires failed because of the blockage. It can be
-// before the finding: as soon as the blocking keys were set and the last earlier hold was
-// over.
+// inVainFrom returns the time from which the blockage made acquires fail. It can be earlier than
+// the finding: when the blocking keys had been set and the last earlier hold had ended.
 func (t *teller) inVainFrom() time.Duration {
 	x := t.Finding
 	from, ok := t.blockingKeysFrom()
@@ -134,22 +133,22 @@ func (t *teller) inVainFrom() time.Duration {
 	for _, h := range t.Focus.Holds {
 		switch {
 		case x.Lock != "" && h.Lock != x.Lock:
-		case h.ToWhy == account.ByNothing && t.lasting(h.Client): // this hold is the blockage
+		case h.ToWhy == account.ByNothing && t.lasting(h.Client): // this hold causes the blockage
 			from = max(from, min(h.From, x.From))
 		case h.From < x.From:
 			from = max(from, min(h.To, x.From))
-		case x.Forever && h.To < x.To: // its own key let this client in again
+		case x.Forever && h.To < x.To: // the client's own key let it acquire again
 			from = max(from, h.To)
 		}
 	}
 	return from
 }
 
-// blockingKeysFrom returns the time from which keys of the cast (Focus.Cast) denied other
-// clients a quorum, but no later than the finding's beginning. Only keys count that existed
-// for most of the blockage. It returns false if a quorum of nodes was free.
+// blockingKeysFrom returns the time from which keys of the cast (Focus.Cast) denied a quorum to
+// other clients, but no later than the finding's beginning. Only keys that existed for most of the
+// blockage count. It returns false if a quorum of nodes was free.
 func (t *teller) blockingKeysFrom() (time.Duration, bool) {
-	blocked := map[string]time.Duration{} // since when, by node
+	blocked := map[string]time.Duration{} // the time of the first blocking key, by node
 	for _, s := range t.Spans {
 		if slices.Contains(t.Cast, s.Owner) && lasts(s, t.Finding) && slices.Contains(t.LockKeys, s.Where()) {
 			if since, again := blocked[s.Node]; !again || s.From < since {
@@ -175,7 +174,7 @@ func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	return t.Finding.From, true
 }
 
-// leftKeys returns steps for the lock's keys that the post-mortem found.
+// leftKeys returns steps for the lock's keys that still existed at the end of the trial.
 func (t *teller) leftKeys() []Step {
 	var out []Step
 	for _, op := range t.Ops {

@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// harms maps each kind of harm to the function that tells it. The function gets a step with
-// the finding's summary, and may improve it; it returns false if another step tells the harm.
+// harms maps each kind of harm to the function that describes it. The function gets a step with
+// the finding's summary and may improve the step. It returns false if another step already
+// describes the harm.
 var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 	checker.HarmOverlap:  (*teller).overlapHarm,
 	checker.HarmWork:     (*teller).resourceHarm,
@@ -26,22 +27,23 @@ var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 // kind returns the kind of the finding's harm.
 func (f Finding) kind() checker.Harm { return f.oracle.HarmOf(f.Cause) }
 
-// Blocks reports whether the harm is that no client could acquire the lock.
+// Blocks reports whether the harm is a blockage: no client could acquire the lock.
 func (f Finding) Blocks() bool { return f.kind() == checker.HarmBlockage }
 
-// OfProgram says whether the clients' program is to blame instead of the lock.
+// OfProgram reports whether the clients' program is to blame, not the lock.
 func (f Finding) OfProgram() bool { return f.oracle.OfProgram }
 
-// Overlaps reports whether the harm is that several clients held the lock at once.
+// Overlaps reports whether the harm is an overlap: several clients held the lock at once.
 func (f Finding) Overlaps() bool { return f.kind() == checker.HarmOverlap }
 
-// Breaks reports whether the harm is that the code under test ended the trial.
+// Breaks reports whether the harm is a breakdown: the code under test ended the trial.
 func (f Finding) Breaks() bool { return f.kind() == checker.HarmEnd }
 
-// Denies reports whether the harm is that an operation denied what its own commands had done.
+// Denies reports whether the harm is a false answer: an operation denied the effect of its own
+// commands.
 func (f Finding) Denies() bool { return f.kind() == checker.HarmAnswer }
 
-// harm returns the step of the violation itself, unless another step tells it.
+// harm returns the step of the violation itself, unless another step describes it.
 func (t *teller) harm() []Step {
 	x := t.Finding
 	s := Step{At: x.From, Weight: turning, Text: Words.Summary(x.Finding)}
@@ -54,19 +56,20 @@ func (t *teller) harm() []Step {
 	return []Step{s}
 }
 
-// done has the past of each operation that a lock carries out.
+// done has the past tense of each operation of a lock.
 var done = map[string]string{
 	history.FAcquire: "asked for", history.FRelease: "released", history.FExtend: "extended",
 }
 
-// brokeIn returns the step of the operation in which the code under test ended the trial,
-// and how often the client had called it before; none if it is not known.
+// brokeIn returns the step of the operation in which the code under test ended the trial. The step
+// says how often the client had called the operation before. There is none if the operation is
+// unknown.
 func (t *teller) brokeIn() []Step {
 	x := t.Finding
 	if !x.Breaks() || len(x.Clients) != 1 {
 		return nil
 	}
-	before := map[[2]string]int{} // calls that ended, by function and lock
+	before := map[[2]string]int{} // completed calls, by function and lock
 	for _, p := range t.Pairs {
 		in := p.Invoke
 		switch of := [2]string{in.F, in.Lock}; {
@@ -84,7 +87,7 @@ func (t *teller) brokeIn() []Step {
 	return nil
 }
 
-// overlapHarm returns false if the step of the intruder's grant tells the overlap.
+// overlapHarm returns false if the step of the second holder's grant describes the overlap.
 func (t *teller) overlapHarm(s *Step) bool {
 	x := t.Finding
 	if slices.ContainsFunc(t.told, t.intruder) {
@@ -96,7 +99,7 @@ func (t *teller) overlapHarm(s *Step) bool {
 	return true
 }
 
-// resourceHarm returns false if a step of touches tells a lost update.
+// resourceHarm returns false if a step of touches describes a lost update.
 func (t *teller) resourceHarm(s *Step) bool {
 	if _, ok := t.lostUpdate(); ok {
 		return false
@@ -104,19 +107,20 @@ func (t *teller) resourceHarm(s *Step) bool {
 	return t.fencingHarm(s)
 }
 
-// fencingHarm sets the step's time to the end of the finding; earlier steps tell the cause.
+// fencingHarm moves the step to the end of the finding; earlier steps describe the cause.
 func (t *teller) fencingHarm(s *Step) bool {
 	s.At = max(t.Finding.From, t.Finding.To)
 	return t.plainHarm(s)
 }
 
-// answerHarm sets the step's time to that of the answer, and keeps the reasons.
+// answerHarm moves the step to the time of the answer. Its text keeps the finding's reasons.
 func (t *teller) answerHarm(s *Step) bool {
 	s.At = max(t.Finding.From, t.Finding.To)
 	return true
 }
 
-// ownershipHarm returns false if a step of keySteps tells the change of another's key.
+// ownershipHarm returns false if a step of keySteps describes how another client's key was
+// changed.
 func (t *teller) ownershipHarm(s *Step) bool {
 	x := t.Finding
 	if slices.ContainsFunc(t.Events, func(v facts.Event) bool {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps returns steps for what happened to the cast's keys. Equal events on several
-// nodes are one step.
+// keySteps returns steps for the events of the cast's keys. Equal events on several nodes become
+// one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	told := map[string]*repeated{}
@@ -36,7 +36,7 @@ func (t *teller) keySteps() []Step {
 	for _, text := range order {
 		r := told[text]
 		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
-		s.Group = r.lost // joins the step about the node
+		s.Group = r.lost // so that it joins the step about the node
 		out = append(out, s)
 	}
 	return out
@@ -51,10 +51,10 @@ func (t *teller) concerns(x facts.Event) bool {
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client) || x.Counter)
 }
 
-// repeated counts equal events on several nodes, or at several times.
+// repeated counts equal events on several nodes or at several times.
 type repeated struct {
 	first, last time.Duration
-	most        map[string]int // how often on each node
+	most        map[string]int // the number of events, by node
 	lost        bool
 }
 
@@ -64,7 +64,7 @@ func (r *repeated) add(x facts.Event) {
 	r.most[x.Node]++
 }
 
-// words returns where and until when: "on n0 and n1, by 1.2 s".
+// words returns where the events happened, and when the last one did: "on n0 and n1, by 1.2 s".
 func (r *repeated) words() string {
 	nodes := slices.SortedFunc(maps.Keys(r.most), prose.ByNumber)
 	times := 0
@@ -80,13 +80,12 @@ func (r *repeated) words() string {
 	return "on " + prose.List(nodes)
 }
 
-// lasts reports whether a key lived for most of a blockage.
+// lasts reports whether a key existed for most of a blockage.
 func lasts(s facts.Span, x Finding) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
 
-// leftSteps returns steps for the cast's keys that kept other clients out for most of a
-// blockage.
+// leftSteps returns steps for the cast's keys that kept other clients out for most of a blockage.
 func (t *teller) leftSteps() []Step {
 	if !t.Finding.Blocks() {
 		return nil
@@ -113,14 +112,15 @@ func (t *teller) leftSteps() []Step {
 	return out
 }
 
-// toldAs reports whether a hold of the story set the key. That hold has a step already.
+// toldAs reports whether a hold of the story set the key. In that case, the hold already has a
+// step.
 func (t *teller) toldAs(s facts.Span) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
 		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
 	})
 }
 
-// setBy returns the event and the command that began a span.
+// setBy returns the event and the command that set the key of a span.
 func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	for _, x := range t.Events {
 		if x.Kind == facts.Set && x.Node == s.Node && x.Key == s.Key && x.At == s.From && x.Client == s.Owner {
@@ -131,8 +131,8 @@ func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	return facts.Event{}, history.Command{}, false
 }
 
-// keyWords describes a key's event, with {where} for its place; "" if a client took or
-// gave back its own key.
+// keyWords describes the event of a key, with {where} in place of the nodes. It returns "" if a
+// client took or released its own key.
 func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
@@ -168,7 +168,7 @@ func (t *teller) keyWords(x facts.Event) string {
 	return ""
 }
 
-// standing says that the client that changed another's key held no lock; "" if it held one.
+// standing says that the client that changed another client's key held no lock; "" if it held one.
 func (t *teller) standing(x facts.Event) string {
 	for _, h := range slices.Backward(t.Focus.Holds) {
 		switch {
@@ -182,8 +182,8 @@ func (t *teller) standing(x facts.Event) string {
 	return ": it had none of its own"
 }
 
-// heirWithout returns the replica that was promoted after its primary was lost with a key,
-// if replication had stopped before the key was set; else "".
+// heirWithout returns the replica that was promoted after its primary had lost a key, if
+// replication to it had stopped before the key was set; else "".
 func (t *teller) heirWithout(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
@@ -204,8 +204,8 @@ func (t *teller) heirWithout(x facts.Event) string {
 	return ""
 }
 
-// superseded reports whether another client acquired the lock after a node had lost a key.
-// If none did, a replica may have had the key.
+// superseded reports whether another client acquired the lock after a node had lost a key. If no
+// client did, a replica may still have had the key.
 func (t *teller) superseded(x facts.Event) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
 }

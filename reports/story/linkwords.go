@@ -51,8 +51,8 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
 }
 
-// struckAt returns when a fault had its effect. A reply is lost after its command ran, though
-// the link was struck before the command was sent.
+// struckAt returns when a fault had its effect. A lost reply is dated after its command ran,
+// although the fault struck the link before the command was sent.
 func (t *teller) struckAt(w facts.Window) time.Duration {
 	if w.Effect != history.ReplyLost {
 		return w.From
@@ -69,22 +69,22 @@ func (t *teller) struckAt(w facts.Window) time.Duration {
 	return max(w.From, first+time.Microsecond)
 }
 
-// lostOn reports whether the command, or its reply, was lost on one of the fault's links.
+// lostOn reports whether the command or its reply was lost on one of the fault's links.
 func lostOn(w facts.Window, c history.Command) bool {
 	return onLink(w, c) && c.Replied == 0 && c.Sent <= w.To && c.Sent >= w.From-lateness
 }
 
-// onLink reports whether one of the fault's links carried the command, and whether the command
-// belongs to the protocol.
+// onLink reports whether one of the fault's links carried the command. Commands of a connection's
+// handshake do not count.
 func onLink(w facts.Window, c history.Command) bool {
 	return (c.N > 0 || c.Phase == "") && slices.ContainsFunc(w.Links, func(l history.Link) bool { return l.From == history.ClientName(c.Client) && l.To == c.Node })
 }
 
-// linkGroup lists clients, and the nodes that each of them is linked to.
+// linkGroup lists clients and the nodes to which each of these clients is linked.
 type linkGroup struct{ clients, nodes string }
 
-// linkGroups groups clients that are linked to the same nodes, so that a group's text
-// names no link that does not exist.
+// linkGroups groups clients that are linked to the same nodes. The text of a group then names only
+// links that exist.
 func linkGroups(links []history.Link) []linkGroup {
 	nodes := map[string][]string{}
 	for _, l := range links {
@@ -109,7 +109,7 @@ func linkGroups(links []history.Link) []linkGroup {
 	return out
 }
 
-// traffic names the commands that a fault delayed or stopped: "DEL and SET".
+// traffic names the commands that a fault delayed or stopped, such as "DEL and SET".
 func (t *teller) traffic(w facts.Window) string {
 	var names []string
 	for _, c := range t.Commands {

@@ -23,13 +23,13 @@ type LogLine struct {
 	What string
 }
 
-// Ordered explains the order of Log to readers.
+// Ordered explains the order of Log to readers of a report.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
-// Log lists what the cast, its commands and the nemesis did around the finding, in the
-// order that Ordered explains. A command has the time at which its node ran it: by sending
-// times, racing commands could appear in the wrong order. Refused attempts are left out
-// unless the finding names them. more is how many earlier entries were left out for
+// Log lists, in the order that Ordered explains, the operations and commands of the cast and the
+// actions of the nemesis around the finding. A command stands at the time when its node ran it: by
+// sending times, racing commands could appear in the wrong order. Refused attempts are left out
+// unless the finding names them. more is the number of earlier entries that were left out for
 // brevity.
 func Log(f Focus) (entries []LogLine, more int) {
 	refused := map[int]bool{}
@@ -70,13 +70,13 @@ func Log(f Focus) (entries []LogLine, more int) {
 	slices.SortStableFunc(entries, func(a, b LogLine) int { return cmp.Compare(a.At, b.At) })
 	if len(entries) > longestList {
 		more = len(entries) - longestList
-		entries = entries[more:] // the end is where the harm is
+		entries = entries[more:] // the harm is at the end
 	}
 	return entries, more
 }
 
-// nemesisEntry describes an entry of the nemesis; "" for one that is not listed. hung are
-// the trial's clients that hang in their work.
+// nemesisEntry describes an entry of the nemesis; "" if the log leaves it out. hung are the
+// trial's clients that hang in their work.
 func nemesisEntry(op history.Op, hung []string) string {
 	if w := op.Window; w != nil {
 		name := strings.TrimSpace(w.Fault + " " + w.Target())
@@ -118,7 +118,7 @@ func keysWords(keys []history.KeyState) string {
 	return strings.Join(all, ", ")
 }
 
-// opWords describes an operation's entry: "begins to acquire", "acquire: done".
+// opWords describes an operation's entry, such as "begins to acquire" or "acquire: done".
 func opWords(op history.Op) string {
 	text := op.F
 	if op.Mode != "" && op.F == history.FAcquire {
@@ -151,14 +151,14 @@ func opWords(op history.Op) string {
 	return text
 }
 
-// ranAt returns when a command ran; if unknown, when it arrived or was sent.
+// ranAt returns when a command ran; if that is unknown, when it arrived or was sent.
 func ranAt(c history.Command) time.Duration { return cmp.Or(c.Served, c.Arrived, c.Sent) }
 
 // lateness is the delay beyond which a command is called late.
 const lateness = 20 * time.Millisecond
 
-// commandWords describes a command and its reply. late is empty, or says when a late
-// command ran or was sent.
+// commandWords describes a command and its reply. late is "", or says when a late command ran or
+// was sent.
 func commandWords(c history.Command, scripts map[string]string, late string) string {
 	words := make([]string, 0, len(c.Args))
 	name := scriptName(c, scripts)
@@ -191,8 +191,8 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 	return text
 }
 
-// CommandLine returns a command as one line: the time of sending, the client and the node,
-// the arguments and the outcome.
+// CommandLine returns a command as one line: the time of sending, the client, the node, the
+// arguments and the outcome.
 func CommandLine(c history.Command) string {
 	late := ""
 	if c.Ran() && c.Served-c.Sent > lateness {
@@ -201,15 +201,15 @@ func CommandLine(c history.Command) string {
 	return fmt.Sprintf("%11s  %-8s %s", prose.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), prose.Plain(commandWords(c, nil, late)))
 }
 
-// CommandText returns a command's arguments and its outcome as plain text. scripts names
-// scripts by their SHA-1; see history.Claims.
+// CommandText returns a command's arguments and its outcome as plain text. scripts has the names
+// of scripts by their SHA-1; see history.Claims.
 func CommandText(c history.Command, scripts map[string]string) string {
 	return prose.Plain(commandWords(c, scripts, ""))
 }
 
-// FaultLines returns one line for each of the nemesis's entries, in order of time: the
-// beginnings and ends of faults with their hits, events of nodes and clients, and the
-// keys found at the end.
+// FaultLines returns one line for each entry of the nemesis, in order of time: the beginnings and
+// ends of faults with their hits, events of nodes and clients, and the keys that remained at the
+// end.
 func FaultLines(ops []history.Op) []string {
 	var lines []string
 	hung := facts.HungClients(ops)

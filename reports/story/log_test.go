@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// TestCommandsStandWhereTheirNodeRanThem: c1's SET is sent before c2's and runs
-// after it, c0's DEL arrives long after it was sent, and c1's PTTL never.
+// TestCommandsStandWhereTheirNodeRanThem: c1's SET is sent before c2's but runs after it. c0's DEL
+// arrives long after it was sent. c1's PTTL never arrives.
 func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(1, 10, 13)
@@ -95,8 +95,8 @@ func TestAnAttemptThatWasPresumedBusyIsToldWithItsError(t *testing.T) {
 	}
 }
 
-// A hang lasts to the trial's end: the story does not say that the client came back when the
-// fault's window ended, nor when all faults did.
+// A hang lasts to the trial's end. The text must not say that the client came back when the
+// fault's window ended or when all faults were healed.
 func TestAHangIsNotToldAsOver(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

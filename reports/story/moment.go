@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// changeWords say what happened to a key, by the cause of the change.
+// changeWords describe what happened to a key, by the cause of the change.
 var changeWords = map[history.ChangedBy]string{
 	history.ByCommand:     "is changed by a command",
 	history.ByExpiry:      "expires",
@@ -22,8 +22,8 @@ var changeWords = map[history.ChangedBy]string{
 	history.ByUnknown:     "changes",
 }
 
-// OpMoment describes the operation or the fault with this index: who did what; "" if there
-// is none.
+// OpMoment describes the operation or the fault with this index: who did what. Both are "" if
+// there is none.
 func OpMoment(e history.Evidence, index int) (who, what string) {
 	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Index == index })
 	switch {
@@ -35,7 +35,7 @@ func OpMoment(e history.Evidence, index int) (who, what string) {
 	return "c" + strconv.Itoa(e.Ops[i].Client), opWords(e.Ops[i])
 }
 
-// KeyMoment describes the change of a key with this index: on which node, and what; "" if
+// KeyMoment describes the key change with this index: on which node, and what. Both are "" if
 // there is none.
 func KeyMoment(e history.Evidence, index int) (who, what string) {
 	i := slices.IndexFunc(e.Keys, func(k history.KeyChange) bool { return k.Index == index })

@@ -15,53 +15,54 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// clues are properties of the lock that the evidence shows. They select the remedies; the
-// lock's name does not.
+// clues are properties of the lock that the evidence shows. Remedies are selected by clues, never
+// by the lock's name.
 type clues struct {
 	tokens tokenUse
-	// took names the commands of the story's acquire that needed most. A single
-	// command or script means that the lock is taken atomically.
+	// took names the commands of one acquire in the story: the acquire with the most commands. A
+	// single command or script means that the lock is taken atomically.
 	took []string
-	// freed removed another client's key, prolonged changed its expiry.
+	// freed is a command that removed another client's key; prolonged is one that changed its
+	// expiry.
 	freed, prolonged *clue
 	// late: a command ran long after it was sent.
 	late bool
-	// lives: the keys have a TTL, or should have; renews: a watchdog prolongs it.
+	// lives: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL.
 	lives, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
-	twoPrimaries                             bool // the holds in the harm were granted by different primaries
+	twoPrimaries                             bool // different primaries granted the holds in the harm
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
-	waited                                   bool // a holder's commands show that replicas acknowledged its key before one was promoted
-	counted                                  bool // a re-entrant lock counted a command twice that its client repeated after a lost reply
-	unasked                                  bool // a client entered its lock again without a command to Redis
-	severed                                  bool // no command of a holder could reach a node until the harm began
+	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
+	counted                                  bool // a re-entrant lock counted a command twice that its client had sent again after a lost reply
+	unasked                                  bool // a client entered its lock again without sending a command to Redis
+	severed                                  bool // until the harm began, a fault kept a holder's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
-	unfenced                                 bool // a grant carried no fencing token
+	unfenced                                 bool // whether a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended
 	// reasons are the kinds of the finding's reasons.
 	reasons map[account.What]bool
 }
 
-// unsent reports whether a renewal was not even sent in time.
+// unsent reports whether a renewal was not sent in time.
 func (c clues) unsent() bool {
 	return c.reasons[account.RenewalMissing] || c.reasons[account.RenewalStopped] || c.reasons[account.RenewedInstead]
 }
 
-// ungranted reports whether the key was set by an attempt that its client, which lived on, did
-// not know as a grant.
+// ungranted reports whether an attempt set the key although its client did not learn of a grant.
+// The client did not crash.
 func (c clues) ungranted() bool {
 	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
 }
 
-// ownDeadline reports whether only the holder's own clock mattered: the keys' values are
-// no times.
+// ownDeadline reports whether only the holder's own clock mattered: the keys have TTLs, and their
+// values are not times.
 func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
 
-// clue is a command that changed another client's key. looked: its sender had compared
-// the owner before, by a separate command.
+// clue is a command that changed another client's key. looked: the sender had read the key before,
+// by a separate command of the same operation.
 type clue struct {
 	client         int
 	name           string
@@ -129,8 +130,8 @@ func (t *teller) clues() clues {
 	return c
 }
 
-// repeated reports whether a client of the story sent a command again that had run, but whose
-// reply it did not get.
+// repeated reports whether a client of the story sent a command again although the command had
+// run. The client had not received the reply.
 func (t *teller) repeated() bool {
 	unanswered := map[string]bool{}
 	for _, c := range t.Commands {
@@ -146,13 +147,13 @@ func (t *teller) repeated() bool {
 	return false
 }
 
-// leased reports whether the keys got TTLs, or should have: the lock claims to recover
-// from a crash without a client's clock.
+// leased reports whether the keys have TTLs or should have them: the lock claims to recover from a
+// crash without a client's clock.
 func (t *teller) leased() bool {
 	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
-// acknowledged reports whether the command is a WAIT that enough replicas answered.
+// acknowledged reports whether the command is a WAIT that enough replicas acknowledged.
 func acknowledged(c history.Command) bool {
 	if len(c.Args) < 2 || !strings.EqualFold(string(c.Args[0]), "WAIT") {
 		return false
@@ -162,15 +163,15 @@ func acknowledged(c history.Command) bool {
 	return err == nil && err2 == nil && asked > 0 && got >= asked
 }
 
-// promotedSince reports whether a replica was promoted between at and the end of the harm.
+// promotedSince reports whether a replica was promoted between at and the end of the finding.
 func (t *teller) promotedSince(at time.Duration) bool {
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To
 	})
 }
 
-// severed reports whether a fault kept all that a client of the story sent from a node, from a
-// command that it lost there until the harm began.
+// severed reports whether a fault cut a client of the story off from a node: the client lost a
+// command there, and the fault lasted until the harm began.
 func (t *teller) severed() bool {
 	return slices.ContainsFunc(t.Windows, func(w facts.Window) bool {
 		return w.Hits > 0 && w.To >= t.Finding.From && slices.ContainsFunc(t.Commands, func(c history.Command) bool {
@@ -179,8 +180,8 @@ func (t *teller) severed() bool {
 	})
 }
 
-// enteredUnasked reports whether the entry belongs to an acquire that succeeded without
-// sending a command.
+// enteredUnasked reports whether the entry belongs to an acquire that succeeded without sending a
+// command.
 func (t *teller) enteredUnasked(index int) bool {
 	p, ok := t.Pair(index)
 	return ok && p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
@@ -198,8 +199,8 @@ func (t *teller) clue(x facts.Event) *clue {
 	}
 }
 
-// looked reports whether the sender of a command had read the key just before, in
-// the same operation.
+// looked reports whether the sender of a command had read a key on that node before, in the same
+// operation.
 func (t *teller) looked(c history.Command) bool {
 	return slices.ContainsFunc(t.Commands, func(o history.Command) bool {
 		return c.Op >= 0 && o.Op == c.Op && o.Client == c.Client && o.Node == c.Node && o.Sent < c.Sent && len(o.Args) > 0 &&
@@ -207,8 +208,7 @@ func (t *teller) looked(c history.Command) bool {
 	})
 }
 
-// blindly says that a removal did not check the key's owner, or not atomically; "" for a
-// script.
+// blindly says that a removal did not check the key's owner, or not atomically; "" for a script.
 func (t *teller) blindly(c history.Command) string {
 	switch {
 	case scripted(c) || len(c.Args) == 0:
@@ -219,7 +219,7 @@ func (t *teller) blindly(c history.Command) string {
 	return "; it does not ask whose key it removes"
 }
 
-// remedy is a measure that would have prevented the harm, and the condition for it.
+// remedy is a measure that would have prevented the harm. applies is its condition.
 type remedy struct {
 	applies func(clues) bool
 	text    func(clues) string
@@ -234,10 +234,10 @@ const (
 	fencingToo = "a fencing token: a number that grows with every grant, and that the guarded resource compares so as to refuse an older one"
 )
 
-// fence is the remedy for all causes that end a lease early.
+// fence is a remedy for every cause that ends a lease early.
 var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
-// atomicTake applies if the lock was taken by several commands.
+// atomicTake applies if taking the lock needed several commands.
 var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
 	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", prose.List(c.took), oneCommand)
 }}
@@ -246,15 +246,15 @@ var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPri
 var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
 	say("a token: a value of its own in the key for every attempt, so that a client can tell its key from another's")}
 
-// tokenPerAttempt applies if a key's value identifies a client, but not one attempt.
+// tokenPerAttempt applies if a key's value identifies a client but not its attempt.
 var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
 	say("a token per attempt instead of one per client: a command of an earlier lease then cannot be taken for one of the new")}
 
-// named reports whether a key's value tells its owner from all others, so that only a command
-// that does not compare it can take another's key for its own.
+// named reports whether a key's value distinguishes its owner from all other clients. Only a
+// command that does not compare the value can then take another client's key for its own.
 func (c clues) named() bool { return c.tokens == oneEach || c.tokens == perAttempt }
 
-// ownExtension applies if an extension succeeded although another had been granted the lock.
+// ownExtension applies if an extension succeeded after another client had been granted the lock.
 var ownExtension = remedy{func(c clues) bool { return c.extended },
 	say("an owner check on extension: one Lua script that compares the key's value with the holder's token, prolongs the lease only then, and answers otherwise that the lock is lost")}
 
@@ -385,7 +385,7 @@ var remedies = map[checker.Cause][]remedy{
 	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
 }
 
-// prevented returns the remedies that apply, the most effective first.
+// prevented returns the applicable remedies, the most effective first.
 func (t *teller) prevented() []string {
 	c := t.clues()
 	var out []string

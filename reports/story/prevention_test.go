@@ -37,7 +37,7 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 	}
 }
 
-// Another try helps only if it can arrive before the lease is over.
+// Sending the renewal again helps only if it can arrive before the lease ends.
 func TestAdviceOnALostRenewalAsksWhetherAnotherCouldArrive(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -74,7 +74,8 @@ func TestAdviceOnALostRenewalAsksWhetherAnotherCouldArrive(t *testing.T) {
 	}
 }
 
-// A client library repeated a SET NX whose reply was lost, and its own key refused it.
+// A client library sent SET NX again after the reply was lost. The client's own key refused the
+// second SET NX.
 func TestAdviceOnAKeyThatRefusesItsOwnClientIsALookAtTheKey(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Busy(0, 10, 60)

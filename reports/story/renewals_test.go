@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// Trials in which a holder sends no renewal, judged by the checker itself.
+// In these trials, a holder sends no renewal. The checker itself judges them.
 func TestStoriesTellWhyNoRenewalWasSent(t *testing.T) {
 	for name, make := range map[string]func(*reporttest.Tape){
 		"renewal-stopped": stoppedByARelease, "renewed-instead": renewedReleasedOnes, "renewal-missing": neverRenewedAgain,
@@ -50,7 +50,7 @@ func heldAndRenewedOnce(t *reporttest.Tape) {
 
 func neverRenewedAgain(t *reporttest.Tape) { heldAndRenewedOnce(t) }
 
-// stoppedByARelease: c0 holds a second lock for a while, and releases it.
+// stoppedByARelease: c0 holds a second lock for a while, and then releases that lock.
 func stoppedByARelease(t *reporttest.Tape) {
 	heldAndRenewedOnce(t)
 	other := func(o *history.Op) { o.Lock = "stock" }
@@ -60,7 +60,7 @@ func stoppedByARelease(t *reporttest.Tape) {
 	t.Command(0, "n0", 400.4, "1", "EVALSHA "+t.Script("compare-and-delete")+" 1 stock token-s")
 }
 
-// renewedReleasedOnes: c0 still renews two released leases, and never its present one.
+// renewedReleasedOnes: c0 still renews two released leases, but never its current one.
 func renewedReleasedOnes(t *reporttest.Tape) {
 	for i := range 2 {
 		at, token := 10+30*float64(i), fmt.Sprintf("token-%d", i)

@@ -8,14 +8,14 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// renewalReasons maps each reason why a holder sent no renewal to the function that tells
-// it; the other reasons are told by the steps of the key and of the faults.
+// renewalReasons maps each reason why a holder sent no renewal to the function that describes it.
+// Steps about the key and the faults describe all other reasons.
 var renewalReasons = map[account.What]func(t *teller, r account.Fact) Step{
 	account.RenewalStopped: (*teller).renewalStopped,
 	account.RenewedInstead: (*teller).renewedInstead,
 }
 
-// missedRenewals returns the steps that tell why the holder sent no renewal.
+// missedRenewals returns the steps that explain why the holder sent no renewal.
 func (t *teller) missedRenewals() []Step {
 	var out []Step
 	for _, r := range t.Finding.Account.Reasons {

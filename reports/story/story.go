@@ -15,9 +15,9 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Story explains a finding to somebody who runs a service and was not there: the
-// numbered steps, the assumption that broke, and what would have prevented the harm. It
-// rests on the evidence alone, not on the recipe's own description.
+// Story explains a finding to an engineer who runs a service and did not see the trial: the
+// numbered steps, the assumption that broke, and what would have prevented the harm. It rests only
+// on the evidence, not on the recipe's own description.
 type Story struct {
 	Steps     []Step
 	Broken    string
@@ -29,30 +29,30 @@ type Story struct {
 // Empty reports whether there is no story.
 func (t Story) Empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(t.Prevented) == 0 }
 
-// Step is one event of a story, as a sentence without its capital and full stop.
+// Step is one event of a story. Text is a sentence without a capital and a full stop.
 type Step struct {
 	At   time.Duration
 	Text string
-	// Weight orders omissions: a long story drops its lightest steps first.
+	// Weight decides what is omitted: a long story drops its lightest steps first.
 	Weight int
-	// Group: the step concerns a server. Such steps within 5 ms become one.
+	// Group: the step concerns a server. Such steps less than 5 ms apart become one.
 	Group bool
 }
 
 // Weights of steps.
 const (
-	aside   = 1 // the setting
+	aside   = 1 // background
 	part    = 2 // part of the chain of causes
-	struck  = 3 // what the nemesis did: the beginning of that chain
-	turning = 4 // without it there is no story
+	struck  = 3 // an action of the nemesis: the beginning of the chain of causes
+	turning = 4 // a turning point, which no story can omit
 )
 
-// MaxSteps is the maximum number of steps of a story; only turning points may exceed it.
+// MaxSteps is the maximum number of a story's steps; only turning points may exceed it.
 const MaxSteps = 9
 
-// Tell returns the story of the finding: which client acquired the lock, with which TTL
-// and token, which faults struck, what happened to the key, which client got in, and what
-// was overwritten.
+// Tell returns the story of the finding: which client acquired the lock, with which TTL and token;
+// which faults struck; what happened to the key; which client acquired next; and what was
+// overwritten.
 func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
@@ -81,10 +81,11 @@ func newTeller(f Focus) *teller {
 	return t
 }
 
-// leftFree reports whether the harm is a wait for a lock that was free.
+// leftFree reports whether clients waited although the lock was free.
 func (t *teller) leftFree() bool { return t.Finding.Account.What == account.LeftFree }
 
-// lastStrike returns when the last fault before at began that struck anything; at if none did.
+// lastStrike returns when the last fault began that hit something and began no later than at. If
+// no fault did, it returns at.
 func (t *teller) lastStrike(at time.Duration) time.Duration {
 	for _, w := range slices.Backward(t.Windows) {
 		if w.Hits > 0 && w.From <= at {
@@ -94,7 +95,7 @@ func (t *teller) lastStrike(at time.Duration) time.Duration {
 	return at
 }
 
-// joined merges successive steps about servers within 5 ms.
+// joined merges successive steps about servers that are less than 5 ms apart.
 func joined(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {
@@ -108,7 +109,7 @@ func joined(steps []Step) []Step {
 	return out
 }
 
-// shorten drops the lightest steps, but no turning points, until MaxSteps are left.
+// shorten drops the lightest steps until MaxSteps are left. It never drops turning points.
 func shorten(steps []Step) []Step {
 	for least := aside; len(steps) > MaxSteps && least < turning; least++ {
 		excess := len(steps) - MaxSteps
@@ -123,7 +124,7 @@ func shorten(steps []Step) []Step {
 	return steps
 }
 
-// broken names the assumption of leases that did not hold in the trial.
+// broken names the assumption that broke in the trial.
 func broken(f Focus) string {
 	x := f.Finding
 	switch said := Words.Broken(x.Finding); {
@@ -141,9 +142,9 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsToTell returns the holds in the harm, those that the finding and its commands name,
-// and each cast member's last hold before the finding. For a blockage, it returns the
-// holds that led to it and the one that ended it.
+// holdsToTell returns the holds in the harm, the holds that the finding and its commands name, and
+// the last hold of each client of the cast before the finding. For a blockage, it returns the
+// holds that led to the blockage and the hold that ended it.
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
@@ -171,7 +172,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	}
 	if x.kind() == checker.HarmFence {
 		for _, i := range x.Ops {
-			// Focus.Holds lacks a hold that was over at once, but its fence counts.
+			// Focus.Holds omits a hold that ended at once, but the fencing token of such a hold
+			// counts.
 			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
 				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: account.ByRelease, Acquire: op.Index})
 			}
@@ -189,8 +191,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	return holds
 }
 
-// blockedFrom returns when the story of a blockage begins: when the command that set the
-// key was sent, or when the first hold of the story was acquired.
+// blockedFrom returns when the story of a blockage begins: when the command that set the key was
+// sent, or when the first hold of the story was acquired.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -208,12 +210,12 @@ func (t *teller) blockedFrom() time.Duration {
 	return start
 }
 
-// lasting reports whether a client's key kept others out for most of the blockage.
+// lasting reports whether a key of the client kept other clients out for most of the blockage.
 func (t *teller) lasting(client int) bool {
 	return slices.ContainsFunc(t.Spans, func(s facts.Span) bool { return s.Owner == client && lasts(s, t.Finding) })
 }
 
-// holds returns the steps in which holds begin, and those in which they end early.
+// holds returns steps for the beginnings of holds, and for their ends if they end early.
 func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
@@ -253,7 +255,7 @@ func (t *teller) holds() []Step {
 	return out
 }
 
-// apart reports whether different nodes granted the holds.
+// apart reports whether the holds were granted by different nodes.
 func (t *teller) apart(holds []checker.Hold) bool {
 	var nodes []string
 	for _, h := range holds {
@@ -265,14 +267,14 @@ func (t *teller) apart(holds []checker.Hold) bool {
 	return len(slices.Compact(nodes)) > 1
 }
 
-// intruder reports whether the hold's beginning made two clients hold the lock at once.
+// intruder reports whether h is the second of two overlapping holds: the overlap began with it.
 func (t *teller) intruder(h checker.Hold) bool {
 	x := t.Finding
 	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo reports whether h is the last granted of two overlapping holds, and returns
-// the other client. The client with the last grant may be the first to get its reply.
+// lastOfTwo reports whether h was granted last of two overlapping holds, and returns the other
+// client. The reply of the last grant may arrive first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.told, t.intruder)
@@ -292,8 +294,8 @@ func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	return x.Clients[1], h.Acquire == late.Acquire
 }
 
-// besides says that the other client still believed that it held the lock; with apart, in
-// a sentence of its own.
+// besides says that the other client still believed that it held the lock. If apart is set, the
+// text is a separate sentence.
 func (t *teller) besides(other int, apart bool) string {
 	while, held, mode := " while", "still believed that it held it", history.Mode("")
 	if apart {
@@ -310,7 +312,7 @@ func (t *teller) besides(other int, apart bool) string {
 	return fmt.Sprintf("%s c%d %s: both did until %s", while, other, held, t.overlapEnd())
 }
 
-// overlapEnd says when the overlap in the finding ended: with a hold, or with the trial.
+// overlapEnd says how the overlap in the finding ended: with the end of a hold or of the trial.
 func (t *teller) overlapEnd() string {
 	to := t.Finding.To
 	if last := len(t.Ops) - 1; last >= 0 && to >= t.Ops[last].Time && !slices.ContainsFunc(t.Involved(), func(h checker.Hold) bool { return h.To == to && h.ToWhy != account.ByNothing }) {
@@ -319,7 +321,7 @@ func (t *teller) overlapEnd() string {
 	return prose.Instant(to)
 }
 
-// leaseWords describes the TTL of a hold's key, as far as it was observed.
+// leaseWords describes the observed TTL of a hold's key.
 func (t *teller) leaseWords(h checker.Hold) string {
 	ttl := t.Claims.TTL
 	text := fmt.Sprintf(" with a TTL of %s", prose.Length(ttl))
@@ -327,7 +329,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	case !seen:
 	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
-	case (life - ttl).Abs() > ttl/50: // in real time, TTLs are not known to the millisecond
+	case (life - ttl).Abs() > ttl/50: // in real time, a TTL is not known to the millisecond
 		text = fmt.Sprintf(" for %s; its key has a TTL of %s", prose.Length(ttl), prose.Length(life))
 	}
 	if op, ok := facts.OpAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
@@ -336,7 +338,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	return text
 }
 
-// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = they never expire.
+// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = the keys never expire.
 func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	acquire, ok := t.Pair(h.Acquire)
 	if !ok {

@@ -10,17 +10,17 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// trialOf is a hand-made trial as a story takes it.
+// trialOf converts a hand-made trial into the input of a story.
 func trialOf(t reporttest.Trial) Trial {
 	return Trial{Title: t.Lock + " under " + t.Fault, Verdicts: t.Verdicts, Declared: t.Flaws(), Evidence: t.Evidence}
 }
 
-// recordedDir has the recorded trials. The tests of package reports compare their stories
-// with golden files.
+// recordedDir holds the recorded trials. The tests of package reports compare the stories of these
+// trials with golden files.
 const recordedDir = "../testdata/recorded"
 
-// beside are the hand-made trials whose stories say what that of the recorded trial of the
-// same cause does not.
+// beside names the hand-made trials, each with a detail that the story of the recorded trial of
+// the same cause lacks.
 var beside = map[string]string{
 	"race":            "nothing failed",
 	"client-clock":    "a clock stays wrong",

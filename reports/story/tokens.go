@@ -15,14 +15,14 @@ import (
 // grant describes one successful acquire by its commands.
 type grant struct {
 	Client int
-	// Commands are the commands that ran, in order; Nodes are where they set a key.
+	// Commands are the commands that ran, in order. Nodes are the nodes on which they set a key.
 	Commands []history.Command
 	Nodes    []string
 	// Value is the key's new value; "" if the commands do not show it.
 	Value string
-	// Fence is the fencing token that the client got, 0 = none.
+	// Fence is the fencing token that the client got; 0 = none.
 	Fence int64
-	// At is when the last command that changed a key ran.
+	// At is when the last command ran that changed a key.
 	At time.Duration
 }
 
@@ -35,7 +35,7 @@ func (t *teller) grant(h checker.Hold) grant {
 			continue
 		}
 		if acquire.Complete != nil && c.Served > acquire.Complete.Time {
-			continue // the client did without it: the command was held up on its way
+			continue // the acquire succeeded before this delayed command ran
 		}
 		g.Commands = append(g.Commands, c)
 		for _, x := range t.Events {
@@ -58,8 +58,8 @@ func (t *teller) grant(h checker.Hold) grant {
 	return g
 }
 
-// claimOf returns the value by which a command that takes a lock marks its owner;
-// "" if the command does not show it.
+// claimOf returns the value with which a command marks the lock's owner; "" if the command does
+// not show a value.
 func claimOf(c history.Command) string {
 	if len(c.Args) < 3 {
 		return ""
@@ -81,11 +81,11 @@ func claimOf(c history.Command) string {
 	return ""
 }
 
-// shortestToken is the minimum length of a script's argument that can be a token: counts
-// and TTLs are shorter.
+// shortestToken is the minimum length of a script's argument that may be a token: counters and
+// TTLs are shorter.
 const shortestToken = 5
 
-// tokenUse says how well the value of a lock's key identifies the owner.
+// tokenUse says how precisely the value of a lock's key identifies its owner.
 type tokenUse int
 
 const (
@@ -96,13 +96,13 @@ const (
 	aTime                      // the time at which a lease ends
 )
 
-// tokens are the values that identify the owners of locks' keys.
+// tokens are the values with which the keys of locks identify their owners.
 type tokens struct {
 	use   tokenUse
-	names map[string]string // value to short name, t1, t2, … in order of the story
+	names map[string]string // the short name of a value: t1, t2, … in the order of the story
 }
 
-// readTokens infers the use of tokens from all acquires, even refused ones.
+// readTokens infers how tokens are used from all acquires, including refused ones.
 func readTokens(e history.Evidence, pairs []history.Pair) tokens {
 	t := tokens{names: map[string]string{}}
 	acquires := map[int]bool{}
@@ -169,8 +169,8 @@ func (t tokens) words(g grant) string {
 	return fmt.Sprintf(" (token %s = `%s`%s)", name, ShortArg(g.Value), fence)
 }
 
-// sendersHolds returns the holds during which clients sent the commands that the finding
-// names, or that changed another client's key. A release belongs to the hold that it ends.
+// sendersHolds returns the holds in which clients sent the commands that the finding names and the
+// commands that changed another client's key. A release belongs to the hold that it ends.
 func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.Events {
@@ -198,7 +198,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks returns what clients saw before they took the lock, if they took it by several
+// looks returns what clients saw before they took the lock, if taking the lock needed several
 // commands.
 func (t *teller) looks() []Step {
 	var out []Step
@@ -217,7 +217,7 @@ func (t *teller) looks() []Step {
 	return out
 }
 
-// look returns what a command of an acquire saw or did; "" if that explains nothing.
+// look describes what a command of an acquire saw or did; "" if the command explains nothing.
 func (t *teller) look(c history.Command) string {
 	name := t.commandName(c)
 	switch {

@@ -11,8 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// WindowWords describes a fault's plan and its hits; closed is nil if the fault was never
-// healed.
+// WindowWords describes a fault's plan and its hits. closed is nil if the fault was never healed.
 func WindowWords(opened history.Window, closed *history.Window) string {
 	text := "it was never healed"
 	if closed != nil {
@@ -24,14 +23,14 @@ func WindowWords(opened history.Window, closed *history.Window) string {
 	return text
 }
 
-// impactWords says where a fault struck, and what it hit. The caller names the target.
+// impactWords says where a fault struck and what it hit. The caller names the target.
 func impactWords(w history.Window) string {
 	if w.Impact == nil {
 		return "its trigger did not come"
 	}
 	i := *w.Impact
 	where, what := placeWords(i.At), ""
-	if prose.Instant(i.At.Time) != prose.Instant(i.From) { // else the effect's words give the time
+	if prose.Instant(i.At.Time) != prose.Instant(i.From) { // otherwise the effect's words give the time
 		where = strings.TrimSpace(where + " at " + prose.Instant(i.At.Time))
 	}
 	if tell := effectWords[w.Effect]; tell != nil {
@@ -167,7 +166,7 @@ func migrationWords(_ history.Window, i history.Impact) string {
 	return fmt.Sprintf("%s went from %s to %s at %s, everybody was told by %s", prose.List(keys), h.From, h.To, prose.Instant(h.At), prose.Instant(h.Told))
 }
 
-// lastedWords says how long a fault was in force, and which client ended it.
+// lastedWords says how long a fault was in force, and which client's progress ended it.
 func lastedWords(i history.Impact) string {
 	text := "at " + prose.Instant(i.From)
 	if i.For > 0 {
@@ -183,8 +182,8 @@ func lastedWords(i history.Impact) string {
 	return fmt.Sprintf("%s, until c%d came to its %s", text, u.Client, placeCommand(*u))
 }
 
-// placeWords says where a fault struck: "c0 about to send DEL lock-0 to n0"; "" if its
-// plan gave a time.
+// placeWords says where a fault struck, such as "c0 about to send DEL lock-0 to n0"; "" if the
+// fault was planned for a time.
 func placeWords(p history.Moment) string {
 	side := map[history.When]string{
 		history.Before: "c%d about to send %s to %s", history.Sent: "c%d having sent %s to %s", history.Replied: "c%d at the reply to its %s from %s",
@@ -234,7 +233,7 @@ func planWords(t *history.Timing) string {
 	return strings.Join(parts, ", ")
 }
 
-// untilWords describes the end of a fault that lasts until a client reaches t.Until.
+// untilWords describes the end of a fault that lasts until the trigger t.Until.
 func untilWords(t *history.Timing) string {
 	words := triggerWords(*t.Until)
 	if t.Linger > 0 {
@@ -250,7 +249,7 @@ func delayWords(d time.Duration) string {
 	return prose.Length(d)
 }
 
-// triggerWords returns, for example, "c0 or c1 before the 2nd command of acquire to n0".
+// triggerWords describes a trigger, such as "c0 or c1 before the 2nd command of acquire to n0".
 func triggerWords(t history.Trigger) string {
 	s := strings.Join(clientNames(t.Clients), " or ")
 	switch t.Who {
@@ -277,5 +276,5 @@ func triggerWords(t history.Trigger) string {
 	return s
 }
 
-// counted returns "1 message", "2 messages".
+// counted returns a count with its noun, such as "1 message" or "2 messages".
 func counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, wording.Plural(n, noun)) }

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// struckAt is where and for how long the faults of a test struck.
+// struckAt returns where and for how long the faults of a test struck, after change.
 func struckAt(change func(*history.Impact)) *history.Impact {
 	at := reporttest.Before(0, "release", "DEL")
 	at.Time = reporttest.MS(60)

@@ -20,8 +20,8 @@ func numbers(values []int64) string {
 	return strings.Join(all, ", ")
 }
 
-// ShortArg makes one word of an argument: printable, and no longer than needed
-// to tell tokens apart.
+// ShortArg shortens an argument to one printable word. The word is long enough to tell tokens
+// apart.
 func ShortArg(s string) string {
 	s = prose.Printable(s)
 	if r := []rune(s); len(r) > 24 {
@@ -33,7 +33,7 @@ func ShortArg(s string) string {
 	return s
 }
 
-// commandName returns the name of a command, or of its script.
+// commandName returns the name of a command or, for a script, of the script.
 func (t *teller) commandName(c history.Command) string {
 	if name := scriptName(c, t.Claims.ScriptNames); name != "" {
 		return "script " + name
@@ -65,7 +65,7 @@ func offsetWords(d time.Duration) string {
 	return "right again"
 }
 
-// many returns "once", "2 times".
+// many returns a count in words, such as "once" or "2 times".
 func many(n int, word string) string {
 	if n == 1 {
 		return "once"
@@ -73,8 +73,8 @@ func many(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// scriptName returns the name of the script that a command ran; "" if it has none, or the
-// command ran no script.
+// scriptName returns the name of the script that a command ran; "" if the script has no name or
+// the command ran no script.
 func scriptName(c history.Command, names map[string]string) string {
 	sha, _ := c.Script()
 	return names[sha]
@@ -86,7 +86,7 @@ func scripted(c history.Command) bool {
 	return ok
 }
 
-// Words writes findings as sentences, with times as in every story.
+// Words writes findings as sentences, with the time format of stories.
 var Words = checker.Style{Instant: prose.Instant, Length: prose.Length}
 
 func quoted(lock string) string {

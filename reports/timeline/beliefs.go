@@ -12,9 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// waits returns the times during which a client asked again and again for the lock: from
-// the first refused attempt to the end of the last attempt. A single attempt has a bar of
-// its own.
+// waits returns the times during which a client kept asking for the lock: from the first refused
+// attempt to the end of the last attempt. A single attempt is left out: it has its own bar.
 func waits(client int, f story.Focus) []bar {
 	var out []bar
 	waiting := false
@@ -40,10 +39,9 @@ func waits(client int, f story.Focus) []bar {
 	return slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
 }
 
-// keyGone returns when, during a believed hold, the holder's keys were no longer on as many
-// nodes as its claim needs: because they expired, were deleted or overwritten, or because
-// nodes lost them. It returns false if that did not happen, or if the key of the hold is
-// unknown.
+// keyGone returns when, during a believed hold, too few nodes still had the holder's keys for the
+// quorum that the lock claims: keys expired, were deleted or overwritten, or nodes lost them. It
+// returns false if that did not happen, or if the hold's keys are unknown.
 func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	lives := livesOf(h, f)
 	need := f.Claims.NodeQuorum()
@@ -59,9 +57,9 @@ func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	return gone, gone < h.To && gone < f.End
 }
 
-// livesOf returns until when each node had the keys of a believed hold. Keys that never
-// expire are left out if the hold has others: a counter of fencing tokens stays when the
-// lock's key is gone.
+// livesOf returns, for each node, until when it had the keys of a believed hold. A key that never
+// expires is left out if the hold has other keys: a counter of fencing tokens outlives the lock's
+// key.
 func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	granted := grantedBy(h, f)
 	var grants []*keyspace.Grant
@@ -79,15 +77,15 @@ func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	for _, g := range grants {
 		end := min(lifeOf(g), lossOf(g, f))
 		if g.Copied && end <= g.Came {
-			continue // the copy never arrived
+			continue // the copied key expired before it arrived
 		}
 		lives[g.Node] = max(lives[g.Node], end)
 	}
 	return lives
 }
 
-// lossOf returns when the grant's node went down and lost it; checker.Never if it did not.
-// The keys themselves tell it only when the node is back.
+// lossOf returns when the grant's node went down and lost the key; checker.Never if it did not.
+// The key changes show the loss only when the node is back.
 func lossOf(g *keyspace.Grant, f story.Focus) time.Duration {
 	for _, s := range f.Spans {
 		if s.Node == g.Node && s.Key == g.Key && s.Owner == g.Client && s.End == facts.Lost && s.To >= g.At.Hi {
@@ -97,8 +95,8 @@ func lossOf(g *keyspace.Grant, f story.Focus) time.Duration {
 	return checker.Never
 }
 
-// lifeOf returns until when a key carried a grant. Readers share a key: it carries the
-// grant of one until that of the next reader ends.
+// lifeOf returns until when a key carried a grant. A later grant of the same client continues the
+// grant. So does a later reader's grant after a reader's, because readers share a key.
 func lifeOf(g *keyspace.Grant) time.Duration {
 	for g.Over != nil && (g.Over.Client == g.Client || g.Mode == history.Read && g.Over.Mode == history.Read) {
 		g = g.Over
@@ -113,7 +111,7 @@ func lifeOf(g *keyspace.Grant) time.Duration {
 	return end
 }
 
-// grantedBy returns the indices of the invocations whose commands took the lock for a hold.
+// grantedBy returns the indices of the invocations whose commands granted a hold.
 func grantedBy(h checker.Hold, f story.Focus) []int {
 	var out []int
 	all := append([]int{h.Acquire}, h.Nested...)

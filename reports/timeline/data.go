@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// Data returns the part of a trial that is in focus as JSON, for a page whose script draws
-// the timelines and names the trials. It is much shorter than the SVG file. Times are whole
-// microseconds.
+// Data returns the part of a trial in focus as JSON. A page's script draws the timelines from it
+// and names the trials. It is much shorter than the SVG file. Times are whole microseconds.
 func Data(f story.Focus) (json.RawMessage, error) {
 	s := newScene(f)
 	d := sceneData{
@@ -41,22 +40,22 @@ func Data(f story.Focus) (json.RawMessage, error) {
 	return bytes.TrimSpace(text.Bytes()), nil
 }
 
-// Key is what the data of all timelines of a page have in common.
+// Key is the data that all timelines of a page share.
 type Key struct {
-	Samples []Sample `json:"samples"` // by the numbers in sceneData.Legend
-	// Inks are the clients' colours, client n's at n modulo their number. On are the
-	// colours of text on them.
+	Samples []Sample `json:"samples"` // sceneData.Legend has indices into it
+	// Inks are the clients' colours: client n has the colour at n modulo the number of inks. On
+	// are the colours of text on these inks.
 	Inks []string `json:"inks"`
 	On   []string `json:"on"`
 }
 
-// Sample is one entry of a legend: Name is the look of a bar or a mark, or of a background.
+// Sample is one entry of a legend. Name is the look of a bar, a mark or a background.
 type Sample struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// NewKey returns the key.
+// NewKey returns the key of all timelines of this program.
 func NewKey() Key {
 	var k Key
 	for _, s := range samples {
@@ -68,22 +67,22 @@ func NewKey() Key {
 	return k
 }
 
-// sceneData is a scene in JSON. Arrays stand for objects where there are many, since they
-// are shorter.
+// sceneData is a scene in JSON. Frequent parts are arrays instead of objects, because arrays are
+// shorter.
 type sceneData struct {
 	Subtitle string     `json:"subtitle"`
 	From     int64      `json:"from"`
 	To       int64      `json:"to"`
 	Harm     []any      `json:"harm"`   // from, to, label
-	Legend   []int      `json:"legend"` // numbers of samples
+	Legend   []int      `json:"legend"` // indices in Key.Samples
 	Lanes    []laneData `json:"lanes"`
 	Rows     rowsData   `json:"rows"`
 }
 
-// rowsData has the rows column by column.
+// rowsData holds the rows by column.
 type rowsData struct {
-	From   []int64  `json:"from"`   // since the row before
-	Length []int64  `json:"length"` // -1: open
+	From   []int64  `json:"from"`   // difference from the previous row's beginning
+	Length []int64  `json:"length"` // -1 = open
 	Who    []string `json:"who"`
 	What   []string `json:"what"`
 }
@@ -93,10 +92,10 @@ type laneData struct {
 	Label  string   `json:"label,omitempty"`
 	Dead   int64    `json:"dead,omitempty"`
 	Shades [][]any  `json:"shades,omitempty"` // from, length, fault
-	// Bars: look, from (null: as its first row; -1: at that row's end), length (null: as its
-	// first row), client or fault, label, times, rows...
+	// A bar: look, from (null = its first row's; -1 = that row's end), length (null = its first
+	// row's), client or fault, label, times, rows...
 	Bars [][]any `json:"bars,omitempty"`
-	// Marks: look, at (null: at the end of its first row), client, foreign (1), label, rows...
+	// A mark: look, at (null = the end of its first row), client, foreign (1), label, rows...
 	Marks [][]any `json:"marks,omitempty"`
 }
 
@@ -127,7 +126,7 @@ func (s scene) laneData(l lane) laneData {
 	return d
 }
 
-// interval returns a bar's beginning and length, as laneData.Bars has them.
+// interval returns a bar's beginning and length, in the form of laneData.Bars.
 func (s scene) interval(b bar) (from, long any) {
 	from, long = micro(b.From), length(b.From, b.To)
 	if len(b.Rows) == 0 {
@@ -166,5 +165,5 @@ func numbered(fields []any, rows []int) []any {
 
 func micro(d time.Duration) int64 { return d.Microseconds() }
 
-// length returns the microseconds between two times that are rounded down themselves.
+// length returns the microseconds from one time to another. Both are rounded down first.
 func length(from, to time.Duration) int64 { return micro(to) - micro(from) }

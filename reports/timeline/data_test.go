@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// The data has every bar and every mark of the scene at its time, as the page's script
-// reads it.
+// The data contains every bar and mark of the scene with its time, in the form that the page's
+// script reads.
 func TestDataHasTheWholeScene(t *testing.T) {
 	for _, trial := range drawn(t) {
 		t.Run(trial.Name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestRowsTellTheWholeOperation(t *testing.T) {
 	}
 }
 
-// Every bar and every mark of the SVG file has its title.
+// Every bar and every mark of the SVG file has a title.
 func TestEveryMarkHasATitle(t *testing.T) {
 	for _, trial := range drawn(t) {
 		f := focusOn(t, trial)

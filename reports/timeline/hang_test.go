@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// A hang is drawn to the trial's end, although the fault's window ends before.
+// A hang is drawn to the trial's end, although the fault's window ends earlier.
 func TestAHangIsDrawnToTheTrialsEnd(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// barLabel writes a bar's label into the bar if it fits. Labels of faults and findings
-// that do not fit go beside the bar if there is room.
+// barLabel writes a bar's label into the bar if it fits. A label of a fault or a finding that does
+// not fit goes beside the bar if there is room.
 func (p *painter) barLabel(i int, b bar) {
 	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
 	bottom, top := p.rows(i, 0)
@@ -68,7 +68,7 @@ func (p *painter) markLabel(i int, m mark) {
 	p.pen.Text(sty, x, top-2, m.Label)
 }
 
-// clear reports whether a label beside bar b covers no other bar or label.
+// clear reports whether a label beside bar b would cover no other bar or label.
 func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
 	for _, other := range p.Lanes[i].Bars {
 		if (other.From != b.From || other.To != b.To || other.Label != b.Label) && from < p.widen(other) && to > p.at(other.From) {
@@ -78,7 +78,7 @@ func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
 	return p.vacant(i, from, to)
 }
 
-// vacant reports whether the interval of a lane has no label yet.
+// vacant reports whether no label of the lane is in the interval yet.
 func (p *painter) vacant(i int, from, to vg.Length) bool {
 	for _, w := range p.written[i] {
 		if from < w[1]+3 && to > w[0]-3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// faultLanes stacks the windows so that none covers another, in at most four lanes.
+// faultLanes stacks the windows in at most four lanes, so that none covers another.
 func faultLanes(f story.Focus, rows *book) []lane {
 	var bars []bar
 	for _, w := range f.Windows {
@@ -43,7 +43,7 @@ func faultLanes(f story.Focus, rows *book) []lane {
 
 func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
 
-// findingLanes stacks the findings about the same lock as the finding in focus.
+// findingLanes stacks the findings about the lock of the finding in focus.
 func findingLanes(f story.Focus, rows *book) []lane {
 	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding), Rows: rows.finding(f.Finding)}}
 	var others []bar
@@ -79,8 +79,8 @@ func endOfFinding(x story.Finding, f story.Focus) time.Duration {
 
 func overlaps(from, to, a, b time.Duration) bool { return from <= b && to >= a }
 
-// stack puts bars on lanes so that none overlap and each has room for its label. Bars that
-// need more than most lanes are left out.
+// stack puts bars on lanes so that none overlap and each has room for its label. most is the
+// maximum number of lanes; bars that would need more lanes are omitted.
 func stack(bars []bar, kind laneKind, label string, most int, room time.Duration) []lane {
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
 	var lanes []lane
@@ -92,7 +92,7 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 			i = len(lanes) - 1
 		}
 		if i < 0 {
-			continue // the text lists all findings
+			continue // omitted here: the text lists all findings
 		}
 		lanes[i].Bars = append(lanes[i].Bars, b)
 		ends[i] = max(b.To, b.From+room)
@@ -141,8 +141,8 @@ func newClientLane(client int, f story.Focus, rows *book) lane {
 	return l.within(f.From, f.To)
 }
 
-// eventMarks are the marks of events on the lanes of their clients and nodes. The marks of
-// keys tell what else events did.
+// eventMarks are the marks of events on the lanes of their clients and nodes. Marks of keys show
+// the effects of other events.
 var eventMarks = map[string]struct {
 	shape markShape
 	label string
@@ -157,7 +157,7 @@ var eventMarks = map[string]struct {
 	history.FNodeClock: {markEvent, "clock"},
 }
 
-// marked adds the mark of an event, if it has one.
+// marked adds the mark of an event, if the event has one.
 func (l *lane) marked(op history.Op, rows *book) {
 	m, ok := eventMarks[op.F]
 	if !ok {
@@ -178,7 +178,7 @@ func (l *lane) event(op history.Op, shape markShape, label string, rows *book) {
 	l.Marks = append(l.Marks, mark{At: op.Time, Shape: shape, Client: op.Client, Label: label, Rows: rows.event(op.Time, who, label)})
 }
 
-// crashOf returns when the client crashed; end if it did not.
+// crashOf returns when the client crashed; end if it did not crash.
 func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	for _, op := range ops {
 		if op.Event(history.FCrash) && op.Client == client {
@@ -188,7 +188,8 @@ func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	return end
 }
 
-// holdBars returns the bar of a believed hold; two if its key was gone before its end.
+// holdBars returns the bar of a believed hold; two bars if the hold's key was gone before the hold
+// ended.
 func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
 	b := bar{From: h.From, To: min(h.To, f.End), Style: barHold, Client: h.Client, Label: "holds", Rows: rows.hold(h)}
 	switch h.Mode {
@@ -210,7 +211,7 @@ func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
 	return []bar{b, after}
 }
 
-// operation adds the bar or mark of an operation. Believed holds have bars of their own.
+// operation adds the bar or mark of an operation. Believed holds have their own bars.
 func (l *lane) operation(p history.Pair, end time.Duration, rows *book) {
 	c := p.Invoke.Client
 	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Rows: rows.operation(p)}
@@ -247,7 +248,7 @@ func shades(wins []facts.Window, here func(facts.Window) bool) []shade {
 	return out
 }
 
-// nodeLanes shows the life of the keys, a lane per node and key.
+// nodeLanes shows the life of the keys, with one lane for each node and key.
 func nodeLanes(f story.Focus, rows *book) []lane {
 	index := map[facts.Key]int{}
 	var lanes []lane
@@ -300,8 +301,8 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 	return lanes
 }
 
-// split marks when a split made the node a second primary, and when the split's end
-// demoted the node.
+// split marks when a split made the node a second primary, and when the split's end demoted the
+// node.
 func (l *lane) split(node string, splits []facts.Split, rows *book) {
 	for _, s := range splits {
 		switch {

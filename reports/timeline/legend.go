@@ -10,45 +10,44 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// sample is one entry of a timeline's legend. It explains the bars or the marks whose look it
-// has.
+// sample is one entry of a timeline's legend. It explains the bars or marks that look like it.
 type sample struct {
-	name   string // as the page's script knows it
+	name   string // the name that the page's script uses
 	text   string
-	stroke *stroke // of a bar
-	glyph  *glyph  // of a mark
-	// bar, mark and lane report whether the sample explains that bar or mark, too, or the
-	// background of that lane in a picture that ends at the time.
+	stroke *stroke // the look, if the sample explains a bar
+	glyph  *glyph  // the look, if the sample explains a mark
+	// bar, mark and lane report whether the sample also explains that bar, that mark, or the
+	// background of that lane in a picture that ends at the given time.
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	// draw draws the symbol around (x, y), 14 points wide, if that is neither the bar nor the
-	// mark.
+	// draw draws the sample's symbol around (x, y), 14 points wide. It is set if neither stroke
+	// nor glyph draws the symbol.
 	draw func(n svg.Canvas, x, y vg.Length)
 }
 
-// stroke is how the bars of one style are drawn.
+// stroke describes how the bars of one style are drawn.
 type stroke struct {
 	style barStyle
-	// half is half the bar's height; if 0, inset is how far the bar's edges are within those of
-	// its lane. The bar's middle is low below the lane's.
+	// half is half the bar's height. If half is 0, the bar fills its lane except for inset at both
+	// edges. low is how far the bar's middle is below the lane's middle.
 	half, inset, low vg.Length
 	draw             func(n svg.Canvas, ink color.NRGBA, x0, y0, x1, y1 vg.Length)
 }
 
-// glyph is how the marks of one shape are drawn.
+// glyph describes how the marks of one shape are drawn.
 type glyph struct {
 	shape markShape
 	bold  bool // the mark's label is bold
-	// down is how far below its lane's top edge the mark stands; if 0, the mark stands low
-	// below the lane's middle.
+	// down is the distance from the lane's top edge down to the mark. If down is 0, low is the
+	// distance from the lane's middle down to the mark.
 	down, low vg.Length
-	// stem is how far above the mark a line begins that leads to the keys' bars; 0 = no line.
+	// stem is how far above the mark the line to the keys' bars begins; 0 = no line.
 	stem vg.Length
 	draw func(n svg.Canvas, s spot)
 }
 
-// spot is where a glyph is drawn, in which colours.
+// spot is the place where a glyph is drawn, with the colours.
 type spot struct {
 	x, y       vg.Length
 	ink, paper color.Color
@@ -56,7 +55,7 @@ type spot struct {
 	lane vg.Length
 }
 
-// size returns the size of a glyph that is smaller in the legend.
+// size returns a glyph's size: legend in the legend, lane on a lane.
 func (s spot) size(legend, lane vg.Length) vg.Length {
 	if s.lane == 0 {
 		return legend
@@ -64,7 +63,8 @@ func (s spot) size(legend, lane vg.Length) vg.Length {
 	return lane
 }
 
-// barSamples and markSamples are the rows of samples by what they explain.
+// barSamples and markSamples are the samples by the style of bar or the shape of mark they
+// explain.
 var barSamples, markSamples = func() (map[barStyle]sample, map[markShape]sample) {
 	bars, marks := map[barStyle]sample{}, map[markShape]sample{}
 	for _, s := range samples {
@@ -157,7 +157,7 @@ var samples = []sample{
 	}},
 }
 
-// stripedBox draws a believed hold whose key is gone: striped, in an alarming frame.
+// stripedBox draws a believed hold whose key is gone: striped, with a red frame.
 func stripedBox(n svg.Canvas, c color.NRGBA, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Mix(c, svg.Wash, 0.25), x0, y0, x1, y1)
 	n.Lines(svg.Line(c, y1-y0, 2, 3), vg.Point{X: x0, Y: (y0 + y1) / 2}, vg.Point{X: x1, Y: (y0 + y1) / 2})
@@ -189,7 +189,7 @@ func (s scene) has(x sample) bool {
 	return false
 }
 
-// legendRows arranges the samples that the scene needs.
+// legendRows arranges the samples that the scene needs in rows.
 func (p *painter) legendRows() [][]sample {
 	var rows [][]sample
 	x := vg.Length(fullWidth)

@@ -39,8 +39,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 	explained("harm", lane{Bars: []bar{{Style: barFinding}}})
 }
 
-// The legend stands below the lanes, and no entry reaches into the next or out of the
-// picture.
+// The legend stands below the lanes. No entry overlaps the next one or leaves the picture.
 func TestLegendHasRoom(t *testing.T) {
 	var everything lane
 	for b := barWait; b <= barOther; b++ {
@@ -77,20 +76,20 @@ func TestLanesTellBeliefsAndWaits(t *testing.T) {
 		trial string
 		want  []told
 	}{
-		{"lease-outlived", []told{ // c0's key expired; c1 asked until then
+		{"lease-outlived", []told{ // c0's key expired at 1.011 s; c1 waited until it acquired
 			{0, barHold, 13, 1011}, {0, barGone, 1011, 1562},
 			{1, barWait, 120, 1123}, {1, barHold, 1123, 1223},
 			{2, barHold, 1303, 1640},
 		}},
-		{"unclassified", []told{{0, barHold, 13, 60}, {1, barHold, 33, 70}}}, // nobody saw a key
+		{"unclassified", []told{{0, barHold, 13, 60}, {1, barHold, 33, 70}}}, // no key was observed
 		{"quorum", []told{ // the third of five keys expired
 			{0, barHold, 16, 1011}, {0, barGone, 1011, 1310},
 			{1, barHold, 1056, 1156},
 		}},
-		{"fence-regressed", []told{ // a counter that lives for ever is no lock
+		{"fence-regressed", []told{ // a counter without an expiry is not the lock's key
 			{0, barHold, 13, 30}, {0, barHold, 63, 110}, {1, barHold, 303, 400},
 		}},
-		{"server-lost-key", []told{ // its node was killed and never came back
+		{"server-lost-key", []told{ // the node of the key was killed and never came back
 			{0, barHold, 153, 250}, {0, barGone, 250, 500}, {1, barHold, 403, 520},
 		}},
 		{"read-write", []told{ // readers share a key
@@ -120,7 +119,7 @@ func TestLanesTellBeliefsAndWaits(t *testing.T) {
 	}
 }
 
-// sceneOf returns the scene of one of the sample trials.
+// sceneOf returns the scene of the sample trial with this name.
 func sceneOf(t *testing.T, name string) scene {
 	t.Helper()
 	return newScene(focusOf(t, name))
@@ -137,7 +136,7 @@ func focusOf(t *testing.T, name string) story.Focus {
 	return story.Focus{}
 }
 
-// focusOn returns the most telling finding of a trial.
+// focusOn returns the focus of a trial's story.
 func focusOn(t *testing.T, s reporttest.Trial) story.Focus {
 	t.Helper()
 	f, ok := story.FocusOn(story.Trial{Title: s.Lock + " under " + s.Fault, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})

@@ -15,13 +15,13 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// row tells one thing that a mark stands for: an operation from its invocation to its
-// completion, a command from its sending until it ran, a fault, a finding, an event.
+// row describes one item that a mark stands for: an operation from its invocation to its
+// completion, a command from its sending until it ran, a fault, a finding, or an event.
 type row struct {
 	From, To  time.Duration // equal for an instant
 	Who, What string
-	Open      bool // the operation never completed, or nobody saw the command run
-	// order decides between rows of one time: the index of an operation's invocation.
+	Open      bool // the operation never completed, or it is unknown when the command ran
+	// order decides between rows of the same time: it is the index of an operation's invocation.
 	order int
 }
 
@@ -37,11 +37,11 @@ func (r row) String() string {
 	return r.Who + ": " + r.What + " (" + times + ")"
 }
 
-// tell returns the title of a bar in a file, where every byte counts: what its rows say, a
-// line each. A bar without rows tells its label. An operation whose outcome is known leaves
-// its commands to the marks of the keys.
+// tell returns the title of a bar in an SVG file, where every byte counts: one line for each of
+// its rows. A bar without rows has its label as the title. If the outcome of an operation is
+// known, the title omits its commands: the marks of the keys show them.
 func (s scene) tell(l lane, b bar) string {
-	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // the operation has a bar of its own
+	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // the operation has its own bar
 	if b.Label != "" && (believed || len(b.Rows) == 0) {
 		return row{From: b.From, To: b.To, Who: l.Label, What: b.Label}.String()
 	}
@@ -64,7 +64,7 @@ func (s scene) lines(rows []int) []string {
 	return lines
 }
 
-// book collects the rows of a scene, each operation and each command once.
+// book collects the rows of a scene. Each operation and each command is in it once.
 type book struct {
 	f        story.Focus
 	rows     []row
@@ -76,7 +76,7 @@ type book struct {
 func newBook(f story.Focus) *book {
 	b := &book{f: f, ops: map[int]int{}, commands: map[int]int{}, sent: map[int][]int{}}
 	for _, c := range f.Commands {
-		if c.N > 0 || c.Phase == "" { // no handshakes
+		if c.N > 0 || c.Phase == "" { // without handshakes
 			b.sent[c.Op] = append(b.sent[c.Op], c.Index)
 		}
 	}
@@ -88,7 +88,7 @@ func (b *book) add(r row) []int {
 	return []int{len(b.rows) - 1}
 }
 
-// used drops the rows that no mark of the lanes names, and renumbers the rest by time.
+// used drops the rows that no bar or mark of the lanes names, and renumbers the rest by time.
 func (b *book) used(lanes []lane) []row {
 	var named []int
 	each := func(change func([]int) []int) {
@@ -125,7 +125,7 @@ func (b *book) used(lanes []lane) []row {
 	return out
 }
 
-// operation returns the rows of an operation and of its commands.
+// operation returns the rows of an operation and its commands.
 func (b *book) operation(p history.Pair) []int {
 	n, ok := b.ops[p.Invoke.Index]
 	if !ok {
@@ -193,8 +193,7 @@ func (b *book) finding(x story.Finding) []int {
 	return b.add(r)
 }
 
-// operationWords describes a whole operation: what was invoked, by which process, and how
-// it completed.
+// operationWords describes an operation: what was invoked, by which process, and how it completed.
 func operationWords(p history.Pair) string {
 	end := p.Invoke
 	if p.Complete != nil {

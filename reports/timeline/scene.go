@@ -11,25 +11,25 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// scene is a timeline as data: lanes with bars and marks at times.
+// scene is a timeline as data: lanes with bars and marks.
 type scene struct {
 	Title, Subtitle string
 	From, To        time.Duration
 	Lanes           []lane // from top to bottom
-	// Harm is the interval of the finding in focus. It is drawn over all lanes.
+	// Harm is the interval of the finding in focus. It is drawn across all lanes.
 	Harm      sceneSpan
 	HarmLabel string
-	// Rows are what the marks stand for, each once.
+	// Rows are the items that bars and marks stand for, each once.
 	Rows []row
 }
 
-// sceneSpan is an interval; if Forever, it has no end.
+// sceneSpan is an interval. If Forever is set, the interval has no end.
 type sceneSpan struct {
 	From, To time.Duration
 	Forever  bool
 }
 
-// laneKind decides a lane's height and background.
+// laneKind determines a lane's height and background.
 type laneKind int
 
 const (
@@ -43,7 +43,7 @@ const (
 type lane struct {
 	Kind   laneKind
 	Label  string
-	Node   string // the node whose keys the lane shows, if any
+	Node   string // the node whose keys the lane shows; "" for other lanes
 	Bars   []bar
 	Marks  []mark
 	Shades []shade
@@ -51,13 +51,13 @@ type lane struct {
 	Dead time.Duration
 }
 
-// shade colours a lane's background while a fault is aimed at it.
+// shade marks a lane's background while a fault is aimed at the lane.
 type shade struct {
 	From, To time.Duration
 	Fault    string
 }
 
-// barStyle is how a bar looks.
+// barStyle is the look of a bar.
 type barStyle int
 
 const (
@@ -65,11 +65,11 @@ const (
 	barHold                    // a believed hold
 	barRead                    // a believed hold of a reader
 	barGone                    // a believed hold whose key is gone
-	barAttempt                 // an operation under way
+	barAttempt                 // an operation in progress
 	barBusy                    // an attempt that was refused
 	barUnknown                 // an operation that may or may not have happened
 	barKey                     // a key carrying a client's claim
-	barKeyEver                 // the same, without an expiry
+	barKeyEver                 // a key carrying a client's claim, without an expiry
 	barFault
 	barFinding
 	barOther // a finding other than the one in focus
@@ -82,13 +82,13 @@ type bar struct {
 	Client   int // the client whose colour the bar has; history.NoClient for none
 	Fault    string
 	Label    string
-	// Times is how many attempts the bar stands for; 0 = one.
+	// Times is the number of attempts that the bar stands for; 0 = one.
 	Times int
-	// Rows are the indices in scene.Rows of what the bar stands for.
+	// Rows are the bar's rows, as indices in scene.Rows.
 	Rows []int
 }
 
-// markShape is how an instant looks.
+// markShape is the look of a mark.
 type markShape int
 
 const (
@@ -115,7 +115,7 @@ type mark struct {
 	Rows    []int // as in bar
 }
 
-// newScene returns the scene of the part of a trial that is in focus.
+// newScene returns the scene of the part of a trial in focus.
 func newScene(f story.Focus) scene {
 	s := scene{
 		Title:     f.Title,
@@ -208,7 +208,7 @@ func clients(e history.Evidence) []int {
 	return all
 }
 
-// thin merges refused attempts, and equal marks, that are less than a point apart.
+// thin merges refused attempts and equal marks that are less than a point apart.
 func (s scene) thin() scene {
 	point := (s.To - s.From) / (fullWidth - 80)
 	s.Lanes = slices.Clone(s.Lanes)

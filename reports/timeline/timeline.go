@@ -38,8 +38,8 @@ func (k laneKind) height() vg.Length {
 	return 27
 }
 
-// Draw draws the part of a trial that is in focus, as an SVG file. faultColor gives
-// each fault's colour as "#rrggbb". The title of each mark tells what the mark stands for.
+// Draw draws the part of a trial in focus as an SVG file. faultColor returns a fault's colour as
+// "#rrggbb". The title of each mark describes what the mark stands for.
 func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	s := newScene(f)
 	p := newPainter(s, faultColor)
@@ -58,19 +58,19 @@ func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	return svg.CompactFile(svg.Titled(picture, p.titles)), nil
 }
 
-// painter draws a scene's lanes as a gonum plotter: X is seconds, Y is points
-// from the bottom of the lowest lane.
+// painter draws a scene's lanes as a gonum plotter. X is in seconds; Y is in points above the
+// bottom of the lowest lane.
 type painter struct {
 	scene
 	faultColor func(string) string
-	tops       []vg.Length // each lane's distance from the top of the first
+	tops       []vg.Length // each lane's distance from the top of the first lane
 	total      vg.Length
 
 	pen  svg.Canvas
 	x, y func(float64) vg.Length
-	// written are, per lane, the intervals of X that labels take.
+	// written has, for each lane, the intervals of X that labels occupy.
 	written [][][2]vg.Length
-	titles  []string // of the groups, as svg.Titled wants them
+	titles  []string // of the groups, as the input of svg.Titled
 }
 
 func newPainter(s scene, faultColor func(string) string) *painter {
@@ -124,8 +124,8 @@ func (p *painter) laneTicks() []plot.Tick {
 	return ticks
 }
 
-// secondTicks places about ten labelled ticks at round seconds. math.Abs removes the sign
-// of a rounded -0; no other time is negative.
+// secondTicks places about ten labelled ticks at round seconds. math.Abs removes the sign of a
+// rounded -0; no other time is negative.
 func secondTicks(from, to float64) []plot.Tick {
 	step := svg.RoundStep((to - from) / 10)
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
@@ -164,12 +164,12 @@ func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
 	p.harmText()
 }
 
-// at converts a time to X, clamped to the picture.
+// at converts a time to X, clamped to the picture's edges.
 func (p *painter) at(t time.Duration) vg.Length {
 	return p.x(min(max(t, p.From), p.To).Seconds())
 }
 
-// rows returns the lower and upper edge of a lane, inset from both.
+// rows returns the lower and upper edge of a lane, moved inwards by inset.
 func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
 	h := p.Lanes[i].Kind.height()
 	return p.y(float64(p.total-p.tops[i]-h)) + inset, p.y(float64(p.total-p.tops[i])) - inset
@@ -177,7 +177,7 @@ func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
 
 func (p *painter) fault(name string) color.NRGBA { return svg.Color(p.faultColor(name)) }
 
-// titled draws something as a group that has a title, unless the title is "".
+// titled draws a group with a title, or without a group if the title is "".
 func (p *painter) titled(title string, paint func()) {
 	if title == "" {
 		paint()
@@ -219,7 +219,7 @@ func (p *painter) ground(g *plot.Plot) {
 	}
 }
 
-// widen returns the right edge of a bar. It makes short bars wide enough to be seen.
+// widen returns the right edge of a bar, moved right if the bar would be too short to be seen.
 func (p *painter) widen(b bar) vg.Length {
 	least := vg.Length(1.5)
 	if b.Style == barBusy || b.Style == barAttempt {
@@ -242,7 +242,7 @@ func (p *painter) bar(i int, b bar) {
 	k.draw(p.pen, ink, p.at(b.From), mid-half, p.widen(b), mid+half)
 }
 
-// dead greys out the lane after a client or node stopped for ever.
+// dead greys out the lane from when the client or node stopped for ever.
 func (p *painter) dead(i int, l lane) {
 	if l.Dead == 0 || l.Dead > p.To {
 		return
@@ -261,8 +261,8 @@ func (p *painter) harmed() (x0, x1 vg.Length) {
 	return p.at(p.Harm.From), p.at(p.Harm.To)
 }
 
-// harm tints the interval of the finding in focus, below bars, whose labels have to be
-// readable.
+// harm tints the interval of the finding in focus. The tint is below the bars, so that their
+// labels stay readable.
 func (p *painter) harm() {
 	x0, x1 := p.harmed()
 	floor, ceiling := p.y(0), p.y(float64(p.total))+2
@@ -273,7 +273,7 @@ func (p *painter) harm() {
 	p.pen.Box(svg.Alpha(svg.Alarm, tint), x0, floor, max(x1, x0+1), ceiling)
 }
 
-// harmEdges marks the moment of the violation, and its end.
+// harmEdges marks the beginning and the end of the violation.
 func (p *painter) harmEdges() {
 	x0, x1 := p.harmed()
 	floor, ceiling := p.y(0), p.y(float64(p.total))+2

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Key identifies a cell.
+// Key identifies a cell of the matrix.
 type Key struct{ Lock, Fault string }
 
 // Axes returns the recipes and the faults of a matrix, in the matrix's order.
@@ -33,8 +33,8 @@ func Of(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
 	return m.Cells[i], true
 }
 
-// Class returns the class of a cell's verdict in the page's style sheet. A block that is a bug
-// has another class than one that is a limit.
+// Class returns the class of a cell's verdict in the page's style sheet. Blocks that are bugs and
+// blocks that are limits have different classes.
 func Class(c campaign.Cell) string {
 	switch {
 	case c.Verdict == trial.Violated && c.Kind == "":

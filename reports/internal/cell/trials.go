@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Measurable says whether a trial's progress counts. It leaves out trials whose fault hit
-// nothing, trials that the harness could not finish, and those of a sweep: most of their
-// faults are of other sizes than those of other trials.
+// Measurable says whether a trial's progress counts. It excludes trials whose fault hit nothing,
+// trials that the harness could not finish, and trials of a sweep: the fault of a sweep rarely has
+// the size that other trials use.
 func Measurable(t trial.Result) bool {
 	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
 }
@@ -21,12 +21,12 @@ func Measurable(t trial.Result) bool {
 // enough grants for all of them.
 func Shared(p progress.Measures) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
-// ComparedIn returns, for each recipe, the workload in which its clients are compared: of
-// those that it ran, the one that most recipes have trials in. Workloads of one source
-// document and those that draw come after all others. Among equals, the registry's order
-// decides.
+// ComparedIn returns, for each recipe, the workload in which its clients are compared: of the
+// workloads that the recipe ran, the one with trials of the most recipes. Workloads of one source
+// document and workloads that draw come last. If several are equal, the first in the registry is
+// taken.
 func ComparedIn(trials []trial.Result) map[string]string {
-	ran := map[string][]string{} // recipes, by workload
+	ran := map[string][]string{} // the recipes with trials, by workload
 	for _, t := range trials {
 		if w := t.Spec.Workload; !slices.Contains(ran[w], t.Spec.Lock) {
 			ran[w] = append(ran[w], t.Spec.Lock)
@@ -38,7 +38,7 @@ func ComparedIn(trials []trial.Result) map[string]string {
 			order = append(order, w.Name)
 		}
 	}
-	for _, w := range slices.Sorted(maps.Keys(ran)) { // of an older campaign
+	for _, w := range slices.Sorted(maps.Keys(ran)) { // workloads of an older campaign
 		if !slices.Contains(order, w) {
 			order = append(order, w)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// If equally many recipes ran several workloads, a general workload is chosen before one from
-// a source document.
+// If equally many recipes ran several workloads, a general workload wins over a workload from a
+// source document.
 func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
 	var trials []trial.Result
 	for _, w := range []string{"lottery-unmarked", "mutex", "lottery"} {
@@ -19,8 +19,8 @@ func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
 	}
 }
 
-// A workload of one source document, or one that draws, tells little of waiting: even if more
-// recipes ran it, recipes are compared in another.
+// A workload of one source document, or one that draws, says little about waiting. Recipes are
+// compared in another workload even if fewer recipes ran it.
 func TestRecipesAreComparedInAnOrdinaryWorkload(t *testing.T) {
 	in := func(lock, workload string) trial.Result {
 		return trial.Result{Spec: trial.Spec{Lock: lock, Fault: "none", Workload: workload}}

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Words returns the cell's verdict in words for a reader. Of a lock that is blocked they say
-// whether that is a bug; a block that is a limit is the price of every lease.
+// Words returns the cell's verdict in words for a reader. For a blocked lock the words add ": bug"
+// if the block is a bug; a block that is a limit is the price of every lease.
 func Words(c campaign.Cell) string {
 	words := c.Words()
 	switch {

@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// fenceCounters returns the keys that count fencing tokens beside a lock. They are nobody's
-// claim: all clients count on, and the number stays.
+// fenceCounters returns the keys that only count fencing tokens. Such a key carries no client's
+// claim: all clients increment the number, and it stays after a release.
 //
-// Such a key is a string without a TTL that no command ever removed, and a client was granted
-// the fencing token that its acquire put there, beside another key.
+// A counter is a string that never had a TTL and that no command removed. An acquire that was
+// granted a fencing token wrote the token to it, and touched another key, too.
 func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 	fences := fencesOf(e.Ops)
 	counts, other := map[Key]bool{}, map[Key]bool{}

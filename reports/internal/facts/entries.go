@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// OpAt returns the entry with the index.
+// OpAt returns the operation entry with the index; false if there is none.
 func OpAt(ops []history.Op, index int) (history.Op, bool) {
 	i, ok := slices.BinarySearchFunc(ops, index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
 	if !ok {
@@ -17,13 +17,13 @@ func OpAt(ops []history.Op, index int) (history.Op, bool) {
 	return ops[i], true
 }
 
-// OpOf returns the entry with the index, or the zero Op.
+// OpOf returns the operation entry with the index; the zero Op if there is none.
 func OpOf(ops []history.Op, index int) history.Op {
 	op, _ := OpAt(ops, index)
 	return op
 }
 
-// CommandAt returns the command with the index.
+// CommandAt returns the command with the index; false if there is none.
 func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	if index >= 0 && index < len(commands) && commands[index].Index == index {
 		return commands[index], true
@@ -36,7 +36,7 @@ func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	return history.Command{}, false
 }
 
-// InvokedAt returns when the operation that op belongs to was invoked.
+// InvokedAt returns the invocation time of the operation that op invokes or completes.
 func InvokedAt(ops []history.Op, op history.Op) time.Duration {
 	if op.Type == history.Invoke {
 		return op.Time

@@ -17,8 +17,8 @@ type Event struct {
 	Client int // the command's sender; history.NoClient if there was no command
 	Kind   Kind
 	TTL    time.Duration // the key's TTL after the event; 0 = none
-	Owner  int           // the client whose claim the key carried just before; history.NoClient if none
-	// Command is the index of the command, -1 if there was none.
+	Owner  int           // the client whose claim the key carried just before the event; history.NoClient if none
+	// Command is the index of the command; -1 if there was none.
 	Command int
 	// Counter: the key counts fencing tokens. It carries nobody's claim.
 	Counter bool
@@ -47,7 +47,7 @@ type Span struct {
 	Node, Key string
 	Owner     int
 	From, To  time.Duration
-	End       Kind // "" = the span outlived the trial; Set = the next claim replaced it
+	End       Kind // how the span ended; "" = not before the trial's end; Set = the next claim replaced it
 	Forever   bool // the key had no TTL when the span ended
 }
 
@@ -72,7 +72,7 @@ func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 	return events, spans
 }
 
-// eventOf returns the event of one change; false if the change is not worth telling.
+// eventOf returns the event of one change; false if the change is too minor to report.
 func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	c := e.Keys[s.Change]
 	x := Event{At: s.At.Hi, Node: c.Node, Key: string(c.Key), Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
@@ -84,13 +84,13 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	}
 	x.Kind = kindOf(c, s)
 	if x.Kind == Set && c.Before != nil && c.Before.Type == "hash" {
-		x.Owner = history.NoClient // the fields of other owners stay
+		x.Owner = history.NoClient // a new field in a hash leaves the fields of other owners
 	}
 	return x, x.Kind != ""
 }
 
-// robbed returns the client whose grant the event concerns. If one of several owners
-// removed the whole key, that is another owner.
+// robbed returns the client whose grant the event affects. If an owner deletes a key that other
+// owners share, it returns one of the other owners.
 func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
@@ -112,7 +112,7 @@ func ownerOf(g *keyspace.Grant) int {
 	return g.Client
 }
 
-// kindOf returns the kind of the change; "" if it is not worth telling.
+// kindOf returns the kind of the change; "" if the change is too minor to report.
 func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 	gone := c.After == nil
 	switch c.By {
@@ -140,8 +140,8 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 	return Renewed
 }
 
-// spansOf returns the spans during which each key carried one client's grant; of several
-// grants at one time, the latest counts. Counters have none.
+// spansOf returns the spans during which each key carried one client's grant. If several grants
+// overlap, the latest one counts. Counters of fencing tokens have no spans.
 func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
@@ -183,8 +183,8 @@ var endKinds = map[keyspace.How]Kind{
 	keyspace.Deleted: Deleted, keyspace.Expired: Expired, keyspace.Lost: Lost, keyspace.Unclear: Gone,
 }
 
-// carried returns the spans of one key. While a later grant lasts, it covers the earlier
-// ones.
+// carried returns the spans of one key. While several grants last, the key carries the latest of
+// them.
 func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
 	var all []stretch
 	var cuts []time.Duration
@@ -218,10 +218,10 @@ func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) 
 	return spans
 }
 
-// Key names a key of a node.
+// Key identifies a key on a node.
 type Key struct{ Node, Name string }
 
-// Where returns the key that the event happened to.
+// Where returns the key that the event changed.
 func (x Event) Where() Key { return Key{Node: x.Node, Name: x.Key} }
 
 // Where returns the key that carried the claim.

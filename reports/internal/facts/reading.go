@@ -14,7 +14,7 @@ import (
 type Reading struct {
 	Pairs []history.Pair
 	Holds []checker.Hold
-	// Became is the analysis of the keys. Events and Spans are its results, in order.
+	// Became is the analysis of the keys. Events and Spans are derived from it, in order.
 	Became *keyspace.Keys
 	Events []Event
 	Spans  []Span
@@ -38,7 +38,7 @@ func Read(e history.Evidence, lock string) Reading {
 	return r
 }
 
-// Pair returns the operation to which the entry with the index belongs.
+// Pair returns the operation to which the entry with the index belongs; false if there is none.
 func (r Reading) Pair(index int) (history.Pair, bool) {
 	for _, p := range r.Pairs {
 		if p.Invoke.Index == index || p.Complete != nil && p.Complete.Index == index {
@@ -48,12 +48,12 @@ func (r Reading) Pair(index int) (history.Pair, bool) {
 	return history.Pair{}, false
 }
 
-// Counts reports whether the key counts fencing tokens.
+// Counts reports whether the key is a counter of fencing tokens.
 func (r Reading) Counts(k Key) bool {
 	return slices.ContainsFunc(r.Events, func(x Event) bool { return x.Counter && x.Where() == k })
 }
 
-// keysOf returns the keys that operations on the lock touched; all keys if there are none.
+// keysOf returns the keys that operations on the lock touched; all keys if they touched none.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {

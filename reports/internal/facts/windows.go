@@ -9,28 +9,28 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Window is the time during which one fault was in force. The time of a fault that hung a
-// client lasts to the trial's end.
+// Window is the time during which one fault was in force. If the fault hung a client, the time
+// lasts to the trial's end.
 type Window struct {
-	history.Window // as in the closing entry; if Open, as in the opening one
+	history.Window // from the closing entry; if Open, from the opening entry
 	From, To       time.Duration
-	Open           bool // never closed
+	Open           bool // whether no entry closes the window
 }
 
-// Over reports whether the window opened before the time began, and closed by then or at
-// most 1 ms later.
+// Over reports whether the window opened before the given instant, and closed at most 1 ms after
+// that instant.
 func (w Window) Over(began time.Duration) bool {
 	return w.From < began && w.To <= began+time.Millisecond
 }
 
-// Matters reports whether the fault can have struck one of the clients: it is
-// aimed at one of them, or at no client.
+// Matters reports whether the fault can have struck one of the clients: the fault is aimed at one
+// of them or at no client.
 func (w Window) Matters(clients []int) bool {
 	aimed := w.AimedAt()
 	return len(aimed) == 0 || slices.ContainsFunc(clients, func(c int) bool { return slices.Contains(aimed, c) })
 }
 
-// AimedAt returns the clients that the fault strikes, themselves or their links.
+// AimedAt returns the clients that the fault strikes, either directly or through their links.
 func (w Window) AimedAt() []int {
 	all := slices.Clone(w.Clients)
 	for _, l := range w.Links {
@@ -48,7 +48,8 @@ func (w Window) AimsAtNode(node string) bool {
 	return len(w.AimedAt()) == 0 && slices.Contains(w.Servers(), node)
 }
 
-// Servers returns the nodes that the fault strikes, themselves or the links between them.
+// Servers returns the nodes that the fault strikes, either directly or through links between
+// nodes.
 func (w Window) Servers() []string {
 	all := slices.Clone(w.Nodes)
 	for _, l := range w.Links {
@@ -65,8 +66,8 @@ func (w Window) StopsReplication(replica string) bool {
 	return w.Lagged() && slices.Contains(w.Nodes, replica)
 }
 
-// Lagged reports whether the fault kept a replica behind the primary that the replica
-// then replaced.
+// Lagged reports whether the fault kept a replica behind its primary before promoting that
+// replica.
 func (w Window) Lagged() bool {
 	return w.Effect == history.Promoted && w.Impact != nil && w.Impact.Handover != nil && w.Impact.Handover.How != history.PrimaryOutvoted
 }
@@ -87,7 +88,7 @@ func (w Window) BeforeSending(clients ...int) string {
 	return w.Impact.At.Command
 }
 
-// windows returns the nemesis's windows, in order of opening.
+// windows returns the windows of the nemesis's faults, in order of opening.
 func windows(ops []history.Op) []Window {
 	type id struct {
 		fault string

@@ -12,23 +12,23 @@ func Escape(s string) string {
 	parts := strings.Split(s, "`")
 	for i := 0; i < len(parts); i += 2 {
 		if i == len(parts)-1 && len(parts)%2 == 0 {
-			break // an unpaired backtick: the rest is no code
+			break // an unpaired backtick: the rest is not code
 		}
 		parts[i] = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "|", `\|`, "#", `\#`).Replace(parts[i])
 	}
 	return strings.Join(parts, "`")
 }
 
-// Cell prepares text for a table's cell.
+// Cell escapes text for a cell of a Markdown table.
 func Cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
 }
 
-// measure is a number with its unit.
+// measure matches a number with its unit.
 var measure = regexp.MustCompile(`(\d) (s|ms|ns)\b`)
 
-// Wrap breaks a text into lines of at most width columns, indent included. The first line
-// is not indented: the caller writes its indent.
+// Wrap breaks a text into lines of at most width columns, including the indent. The caller writes
+// the indent of the first line.
 func Wrap(s, indent string, width int) string {
 	var b strings.Builder
 	bound := measure.ReplaceAllString(Plain(s), "${1}\uE000${2}") // no line break between a number and its unit
@@ -41,5 +41,5 @@ func Wrap(s, indent string, width int) string {
 	return b.String()
 }
 
-// Plain removes the marks of bold text and of code.
+// Plain removes the Markdown marks of bold text and of code.
 func Plain(s string) string { return strings.NewReplacer("**", "", "`", "").Replace(s) }

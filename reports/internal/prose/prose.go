@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns the text, with Go's escapes if it has characters that are not printable.
+// Printable returns the text. If it has unprintable characters, Go's escapes replace them.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
 		q := strconv.Quote(s)
@@ -18,8 +18,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Stamp writes a time for a table: in seconds with microseconds, since a simulated
-// network's delays are a few microseconds.
+// Stamp writes a time in seconds for a table. It shows microseconds, because a simulated network's
+// delays are a few microseconds.
 func Stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
 
 // ByNumber orders names of clients and nodes: c2 before c10, and both before n0.
@@ -28,7 +28,7 @@ func ByNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// List joins names: "n0, n1 and n2".
+// List joins names, such as "n0, n1 and n2".
 func List(names []string) string {
 	switch n := len(names); n {
 	case 0:
@@ -40,7 +40,7 @@ func List(names []string) string {
 	}
 }
 
-// Length writes a duration for people: "1.105 s", "92 ms".
+// Length writes a duration for people, such as "1.105 s" or "92 ms".
 func Length(d time.Duration) string {
 	trim := func(x float64, decimals int) string {
 		text := strconv.FormatFloat(x, 'f', decimals, 64)
@@ -71,8 +71,8 @@ func Instant(d time.Duration) string {
 	return strings.TrimSuffix(text, "0") + " s"
 }
 
-// Sentence adds a capital and a full stop. It changes no first word that is code or has a
-// digit, as the names of clients and nodes have.
+// Sentence adds a capital and a full stop. A first word that is code or has a digit, such as a
+// client's or node's name, stays as it is.
 func Sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if word, _, _ := strings.Cut(s, " "); !strings.ContainsAny(word, "0123456789`") {
@@ -90,7 +90,7 @@ func FirstLine(s string) string {
 	return line
 }
 
-// Ordinal returns "1st", "22nd".
+// Ordinal returns an ordinal number, such as "1st" or "22nd".
 func Ordinal(n int) string {
 	switch {
 	case n%100/10 == 1:

@@ -1,5 +1,5 @@
-// Package reporttest is shared by the tests of stories, timelines and reports. It reads
-// recorded trials, and has hand-made ones for the sample campaign of the pages and for what
-// no recorded trial shows; the Tape that records these; and the comparison with golden files
-// in testdata.
+// Package reporttest holds what the tests of stories, timelines and reports share. It reads
+// recorded trials. It has hand-made trials for the sample campaign of the pages and for cases that
+// no recorded trial shows, and the Tape that builds them. It compares output with golden files in
+// testdata.
 package reporttest

@@ -35,7 +35,7 @@ func Golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// FirstDifference shows the first line in which two texts differ.
+// FirstDifference returns the first line in which two texts differ.
 func FirstDifference(got, want []byte) string {
 	g, w := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
 	for i := range g {

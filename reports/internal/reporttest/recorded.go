@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Recorded returns trials that the simulation ran and shrank, one per cause, from the folders
-// that "lockstorm run" left of them. dir holds these folders, as the test's package sees it.
-// Each trial is named after its folder.
+// Recorded returns trials that the simulation ran and shrank, one per cause. It reads them from
+// the folders that "lockstorm run" stored. dir contains these folders; it is relative to the
+// test's package. Each trial is named after its folder.
 func Recorded(tb testing.TB, dir string) []Trial {
 	tb.Helper()
 	specs, err := filepath.Glob(filepath.Join(dir, "*", trial.SpecFile))
@@ -32,7 +32,7 @@ func Recorded(tb testing.TB, dir string) []Trial {
 	return all
 }
 
-// Unrecorded returns the hand-made trials whose names no recorded trial has.
+// Unrecorded returns the hand-made trials except those that have the name of a recorded trial.
 func Unrecorded(tb testing.TB, recorded []Trial) []Trial {
 	return slices.DeleteFunc(Trials(tb), func(t Trial) bool {
 		return slices.ContainsFunc(recorded, func(r Trial) bool { return r.Name == t.Name })

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Trials returns hand-made trials: of causes that no recorded trial shows, and of what the
-// recorded trial of a cause does not show.
+// Trials returns the hand-made trials. They show causes that no recorded trial has, and details
+// that a cause's recorded trial lacks.
 func Trials(tb testing.TB) []Trial {
 	return []Trial{
 		race(tb), ForeignRenewal(tb), leaseOutlived(tb), serverLostKey(tb),
@@ -115,7 +115,7 @@ func leaseOutlived(tb testing.TB) Trial {
 	)
 }
 
-// serverLostKey: a failover forgets an acknowledged grant.
+// serverLostKey: a failover loses an acknowledged grant.
 func serverLostKey(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Window(100, 420, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 3, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: MS(419)}}})
@@ -179,7 +179,7 @@ func orphanedKey(tb testing.TB) Trial {
 	return t.Trial("orphaned-key", "set-nx-px", "client-crash", locks.Limit, e, Violated("liveness", f))
 }
 
-// readWrite: the first reader to leave lets a writer in beside the second.
+// readWrite: the first reader that leaves lets a writer in while the second reader still holds.
 func readWrite(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.ReadWrite = "rw-two-keys", true
@@ -207,7 +207,7 @@ func readWrite(tb testing.TB) Trial {
 	return out
 }
 
-// quorum: a naive RedLock on five nodes; its keys expire while its holder works.
+// quorum: a naive RedLock on five nodes. Its keys expire while the holder still works.
 func quorum(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.claims.Lock, t.claims.Quorum = "redlock-naive", 3
@@ -239,7 +239,7 @@ func quorum(tb testing.TB) Trial {
 	return out
 }
 
-// unclassified: a violation without an explanation, which no recipe declares.
+// unclassified: a violation without an explanation. No recipe declares it.
 func unclassified(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Acquire(0, 10, 13)

@@ -18,7 +18,7 @@ func Causes() []string {
 	return all
 }
 
-// fenceRegressed: a restart sets the counter of the fencing tokens back.
+// fenceRegressed: a restart resets the counter of the fencing tokens.
 func fenceRegressed(tb testing.TB) Trial {
 	t := NewTapeOf(tb, "fenced")
 	fenced := func(client int, at float64, fence int64) {
@@ -46,7 +46,7 @@ func fenceRegressed(tb testing.TB) Trial {
 	return t.Trial("fence-regressed", "fenced", "node-restart", locks.Limit, e, Violated("fencing", f))
 }
 
-// starved: two clients hand the lock to each other; the third always asks too late.
+// starved: two clients take turns with the lock; the third always asks too late.
 func starved(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Event(history.FHealed, 5, nil)

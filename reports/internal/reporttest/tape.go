@@ -17,7 +17,7 @@ import (
 // MS converts milliseconds to a duration.
 func MS(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
 
-// Tape is a hand-made trial. Entries and commands may be added in any order.
+// Tape builds a trial by hand. Entries and commands may be added in any order.
 type Tape struct {
 	tb       testing.TB
 	ops      []history.Op
@@ -28,10 +28,10 @@ type Tape struct {
 	process  map[int]history.Process
 }
 
-// NewTape returns a tape of the standard lock, with a lease of one second.
+// NewTape returns an empty tape for set-nx-px, with a lease of one second.
 func NewTape(tb testing.TB) *Tape { return NewTapeOf(tb, "set-nx-px") }
 
-// NewTapeOf returns a tape of a recipe, with a lease of one second.
+// NewTapeOf returns an empty tape for a recipe, with a lease of one second.
 func NewTapeOf(tb testing.TB, recipe string) *Tape {
 	r, ok := locks.ByID(recipe)
 	if !ok {
@@ -58,7 +58,7 @@ func (t *Tape) proc(client int) history.Process {
 	return history.Process(client)
 }
 
-// Op adds an operation that ends with typ at done; done < 0 leaves it open.
+// Op adds an operation that ends with typ at done; if done < 0, the operation stays open.
 func (t *Tape) Op(client int, f string, start, done float64, typ history.Type, change func(*history.Op)) {
 	op := history.Op{Time: MS(start), Process: t.proc(client), Client: client, Type: history.Invoke, F: f, Lock: "orders"}
 	if change != nil {
@@ -88,12 +88,12 @@ func (t *Tape) AcquireMode(client int, mode history.Mode, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
 }
 
-// Busy adds an acquire that is refused.
+// Busy adds an acquire that fails because the lock is held.
 func (t *Tape) Busy(client int, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.Fail, func(o *history.Op) { o.Reason = history.Busy })
 }
 
-// Unknown adds an operation that gets no answer.
+// Unknown adds an operation that gets no reply.
 func (t *Tape) Unknown(client int, f string, start, done float64) {
 	t.Op(client, f, start, done, history.Info, func(o *history.Op) {
 		o.Reason, o.Error = history.Unknown, "read tcp 127.0.0.1:4711: i/o timeout"
@@ -121,8 +121,8 @@ func (t *Tape) Touch(client int, f string, at float64, value ...int64) {
 	t.Op(client, f, at, at+1, history.OK, func(o *history.Op) { o.Value, o.Seq = value, seq })
 }
 
-// Window adds a fault from start to end. w is its closing entry's window; end < 0 leaves
-// the fault open.
+// Window adds a fault from start to end. w is the window of its closing entry; if end < 0, the
+// fault stays open.
 func (t *Tape) Window(start, end float64, w history.Window) {
 	t.windows++
 	w.ID = t.windows
@@ -144,8 +144,8 @@ func (t *Tape) Window(start, end float64, w history.Window) {
 	t.ops = append(t.ops, op)
 }
 
-// Before returns the place where a client was about to send the first command of a step;
-// the step's beginning if command is "".
+// Before returns the moment at which a client is about to send the first command of a step; if
+// command is "", it is the step's beginning.
 func Before(client int, step, command string) history.Moment {
 	p := history.Moment{Client: client, Step: step}
 	if command != "" {
@@ -154,7 +154,7 @@ func Before(client int, step, command string) history.Moment {
 	return p
 }
 
-// Link returns a fault's only link, in one direction or "" for both.
+// Link returns the links of a fault that strikes one link; d is a direction, or "" for both.
 func Link(from, to string, d history.Direction) []history.Link {
 	return []history.Link{{From: from, To: to, Direction: d}}
 }
@@ -183,8 +183,8 @@ func (t *Tape) Command(client int, node string, sent float64, reply, text string
 	return &t.commands[len(t.commands)-1]
 }
 
-// Evidence numbers everything in order of time, and lets simulated nodes run the commands
-// to find the key changes.
+// Evidence numbers all entries in order of time. It runs the commands on simulated nodes to find
+// the key changes.
 func (t *Tape) Evidence() history.Evidence {
 	slices.SortStableFunc(t.ops, func(a, b history.Op) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range t.ops {
@@ -219,7 +219,7 @@ type Trial struct {
 	history.Evidence
 }
 
-// Flaws returns the flaws of the findings, as declared by the recipe.
+// Flaws returns the findings as flaws of the declared kind.
 func (t Trial) Flaws() []locks.Flaw {
 	var all []locks.Flaw
 	for _, v := range t.Verdicts {
@@ -230,7 +230,7 @@ func (t Trial) Flaws() []locks.Flaw {
 	return all
 }
 
-// Finding returns a hand-made finding. Its Ops are its clients' successful acquires until
+// Finding returns a hand-made finding. Its Ops are the successful acquires of its clients before
 // its end.
 func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
 	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: MS(from), To: MS(to)}

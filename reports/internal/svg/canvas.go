@@ -12,14 +12,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Canvas is a canvas of gonum with the shapes that pictures need, in points.
+// Canvas is a gonum canvas with the shapes that pictures need. Lengths are in points.
 type Canvas struct{ draw.Canvas }
 
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// TextStyle returns the style of plain text, aligned by x and y.
+// TextStyle returns the style of plain text with alignments x and y.
 func TextStyle(size vg.Length, c color.Color, x draw.XAlignment, y draw.YAlignment) text.Style {
 	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 }
@@ -45,7 +45,7 @@ func (p *Canvas) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
 	p.Stroke(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// Hatch fills the rectangle with slanted lines, step points apart.
+// Hatch fills the rectangle with slanted lines. step is the distance between lines, in points.
 func (p *Canvas) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	if x1 <= x0 || y1 <= y0 {
 		return
@@ -73,7 +73,7 @@ func (p *Canvas) Polygon(c color.Color, points ...vg.Point) {
 	p.Fill(pathOf(points, true))
 }
 
-// Lines draws a line through the points.
+// Lines draws a line through all points.
 func (p *Canvas) Lines(s draw.LineStyle, points ...vg.Point) {
 	p.SetLineStyle(s)
 	p.Stroke(pathOf(points, false))
@@ -104,10 +104,10 @@ func (p *Canvas) Disc(c color.Color, x, y, r vg.Length) {
 	p.Fill(path)
 }
 
-// Group draws what paint draws as a group that Titled finds by its number n, from 0.
+// Group draws a group. paint draws the content. n is the group's index in the titles of Titled.
 func (p *Canvas) Group(n int, paint func()) {
 	p.Push()
-	p.Translate(vg.Point{X: vg.Length(n)}) // moves the group until Titled has written its title instead
+	p.Translate(vg.Point{X: vg.Length(n)}) // n is encoded as a shift of the group until Titled replaces it with a title
 	paint()
 	p.Pop()
 }

@@ -15,19 +15,19 @@ var (
 	wholes   = regexp.MustCompile(`\.0([^0-9])`)
 )
 
-// Sheet collects the styles of a page's pictures as classes, so that a style stands in the
-// page once. The zero value is empty and ready. It is not safe for concurrent use.
+// Sheet collects the styles of a page's pictures as classes, so that each style stands in the page
+// once. The zero value is empty and ready. It is not safe for concurrent use.
 type Sheet struct {
 	class map[string]string // class by style
 	rules strings.Builder
 }
 
-// Rules returns the style sheet of the pictures that were compacted so far.
+// Rules returns the style sheet for the pictures compacted so far.
 func (s *Sheet) Rules() string { return s.rules.String() }
 
-// Compact returns the picture in less than half its bytes, for a page that has the sheet's
-// rules: styles become classes, coordinates are cut to a tenth of a point, successive paths
-// of one style are joined, and paths become relative.
+// Compact returns the picture in less than half its bytes, for a page with the sheet's rules.
+// Styles become classes, coordinates are rounded to a tenth of a point, successive paths of one
+// style are joined, and paths become relative.
 func (s *Sheet) Compact(picture []byte) []byte {
 	picture = toTenths(picture)
 	picture = svgStyle.ReplaceAllFunc(picture, func(attribute []byte) []byte {
@@ -36,8 +36,8 @@ func (s *Sheet) Compact(picture []byte) []byte {
 	return []byte(onePath(string(picture)))
 }
 
-// CompactFile returns a picture that is a file of its own, with all its styles in one element, in
-// fewer bytes; see Sheet.Compact.
+// CompactFile compacts a picture that is a file of its own: one element holds all its styles. See
+// Sheet.Compact.
 func CompactFile(picture []byte) []byte {
 	var s Sheet
 	compact := upright(s.Compact(picture))
@@ -46,8 +46,8 @@ func CompactFile(picture []byte) []byte {
 
 const flip = ` transform="scale(1, -1)"`
 
-// upright turns successive texts of gonum's pictures, where y points up, together instead of
-// each alone.
+// upright groups successive texts so that one transform flips them all. In gonum's pictures, y
+// points up and each text has its own flip.
 func upright(picture []byte) []byte {
 	var out bytes.Buffer
 	open := false
@@ -87,8 +87,8 @@ func (s *Sheet) classOf(style string) string {
 	return name
 }
 
-// halo returns the CSS of an outline that keeps text readable on light and dark pages. It
-// returns "" for styles of shapes.
+// halo returns the CSS of an outline that keeps text readable on light and dark pages; "" for
+// styles of shapes.
 func halo(style string) string {
 	switch {
 	case !strings.Contains(style, "font-"):
@@ -99,7 +99,7 @@ func halo(style string) string {
 	return ";paint-order:stroke;stroke:var(--paper);stroke-width:2px;stroke-linejoin:round"
 }
 
-// onePath joins successive paths of one class, and makes each relative. Each path must be
+// onePath joins successive paths of one class, and makes each path relative. Each path must be on
 // one line.
 func onePath(picture string) string {
 	var out, d strings.Builder

@@ -33,9 +33,9 @@ func TestCompactPicturesShareStylesAndJoinStrokes(t *testing.T) {
 func TestRelativePathsLeadToTheSamePoints(t *testing.T) {
 	for _, test := range []struct{ path, want string }{
 		{"M1,2L4,2L4,7.5L1,7.5Z", "m1,2h3v5.5h-3z"},
-		{"M1,2L4,2ZM2,2L2.5,1.5", "m1,2h3zm1,0l.5,-.5"}, // Z leads back to the start
+		{"M1,2L4,2ZM2,2L2.5,1.5", "m1,2h3zm1,0l.5,-.5"}, // Z returns to the path's start
 		{"M5.2,1A2.6,2.6 0 1 1 0,1A2.6,2.6 0 1 1 5.2,1Z", "m5.2,1a2.6 2.6 0 1 1 -5.2,0a2.6 2.6 0 1 1 5.2,0z"},
-		{"M1,1C2,2 3,3 4,4", "M1,1C2,2 3,3 4,4"}, // a command that gonum's pictures do not have
+		{"M1,1C2,2 3,3 4,4", "M1,1C2,2 3,3 4,4"}, // gonum never writes this command
 		{"m1,1l2,2", "m1,1l2,2"},
 	} {
 		if got := relative(test.path); got != test.want {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The inks of every picture. Clients' colours are Okabe and Ito's, which people
-// with any kind of colour vision can tell apart.
+// The inks of all pictures. The clients' colours are Okabe and Ito's: people with any kind of
+// colour vision can tell them apart.
 var (
 	Paper = RGB(0xFFFFFF)
 	Ink   = RGB(0x1F2328)
@@ -18,7 +18,7 @@ var (
 	Wash  = RGB(0xF3F5F7)
 	Alarm = RGB(0xC8102E)
 	Doubt = RGB(0x9A6700)
-	// OnInk is for text on colours that are the same on light and dark pages.
+	// OnInk is for text on colours that do not change between light and dark pages.
 	OnInk = RGB(0xFAFAFA)
 
 	ClientInks = []color.NRGBA{
@@ -32,7 +32,7 @@ func RGB(hex uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xFF}
 }
 
-// Color parses "#rrggbb"; anything else is grey.
+// Color parses "#rrggbb"; it returns grey for any other text.
 func Color(s string) color.NRGBA {
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
 	if err != nil || len(s) != 7 {
@@ -58,14 +58,13 @@ func Alpha(c color.NRGBA, a float64) color.NRGBA {
 	return c
 }
 
-// Mix returns the opaque colour that c has over ground, at an opacity between 0 and 1.
+// Mix returns the opaque colour of c over ground. The opacity a of c is between 0 and 1.
 func Mix(c, ground color.NRGBA, a float64) color.NRGBA {
 	over := func(x, y uint8) uint8 { return uint8(math.Round(float64(x)*a + float64(y)*(1-a))) }
 	return color.NRGBA{R: over(c.R, ground.R), G: over(c.G, ground.G), B: over(c.B, ground.B), A: 0xFF}
 }
 
-// On returns black or white, whichever is easier to read on the colour: the contrast is
-// always at least 4.5.
+// On returns black or white: whichever has the higher contrast with the colour, at least 4.5.
 func On(c color.NRGBA) color.NRGBA {
 	black, white := RGB(0x000000), RGB(0xFFFFFF)
 	if Contrast(c, black) > Contrast(c, white) {
@@ -91,7 +90,7 @@ func luminance(c color.NRGBA) float64 {
 	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
-// snap returns the ink that differs by at most two per channel, else s itself.
+// snap returns the hex colour of the ink that differs from s by at most two per channel, else s.
 func snap(s string) string {
 	c := Color(s)
 	inks := append([]color.NRGBA{Paper, Ink, Muted, Rule, Wash, Alarm, Doubt}, ClientInks...)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Inline prepares a picture for an HTML page: without prologue and fixed size, and in the
-// page's own inks, so that it follows light and dark mode.
+// Inline prepares a picture for an HTML page: it removes the prologue and the fixed size, and uses
+// the page's own inks, so that the picture follows light and dark mode.
 func Inline(picture []byte) string {
 	s := string(picture)
 	if i := strings.Index(s, "<svg"); i >= 0 {

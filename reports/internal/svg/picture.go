@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// Picture is a drawing that can be written in several formats. Width and Height are in
-// points; What is the title for people who cannot see it. Paint may be called several times,
-// and draws the same each time.
+// Picture is a drawing that can be written in several formats. Width and Height are in points.
+// What is the title, for people who cannot see the picture. Paint may be called several times and
+// must draw the same each time.
 type Picture struct {
 	Width, Height vg.Length
 	What          string
 	Paint         func(draw.Canvas)
 }
 
-// dpi is the resolution of PNG files: enough for print in a column's width.
+// dpi is the resolution of PNG files: enough to print a picture in a column's width.
 const dpi = 192
 
 // SVG returns the picture as an SVG file.

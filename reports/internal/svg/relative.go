@@ -7,14 +7,12 @@ import (
 	"strings"
 )
 
-// pathStep is one command of the paths that gonum writes: M, L, A with absolute
-// coordinates, or Z.
+// pathStep matches one command of a path by gonum: M, L or A with absolute coordinates, or Z.
 var pathStep = regexp.MustCompile(`([A-Za-z])([^A-Za-z]*)`)
 
-// relative returns the path with relative commands. If the picture repeats a shape, the
-// commands repeat too, so that they are short and compress well. The coordinates must be
-// multiples of a tenth: then nothing is rounded. A path with other commands is returned
-// unchanged.
+// relative returns the path with relative commands. Repeated shapes then have equal commands,
+// which are short and compress well. The coordinates must be multiples of a tenth, so that nothing
+// is rounded. A path with other commands is returned unchanged.
 func relative(d string) string {
 	var out strings.Builder
 	var x, y, startX, startY int // in tenths
@@ -53,7 +51,7 @@ func relative(d string) string {
 	return out.String()
 }
 
-// tenths returns a decimal number in tenths.
+// tenths parses a decimal number and returns it in tenths.
 func tenths(s string) (int, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	return int(math.Round(v * 10)), err

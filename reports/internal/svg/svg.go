@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Draw lets paint draw on a canvas of that size and returns the SVG file. The parameter
-// what is the picture's title, for people who cannot see it.
+// Draw returns an SVG file of the given size. paint draws the picture. what is the picture's
+// title, for people who cannot see it.
 func Draw(width, height vg.Length, what string, paint func(draw.Canvas)) ([]byte, error) {
 	c := vgsvg.New(width, height)
 	paint(draw.New(c))
@@ -29,8 +29,8 @@ var (
 	svgOpen  = regexp.MustCompile(`(?s)<svg[^>]*>`)
 )
 
-// tidy makes gonum's SVG portable: the exact colours of the inks (gonum's conversion
-// truncates), fonts that every viewer has, a title, and fewer bytes.
+// tidy makes gonum's SVG portable and smaller. It restores the exact inks, since gonum's
+// conversion truncates colours, uses fonts that every viewer has, and adds a title.
 func tidy(raw []byte, what string) ([]byte, error) {
 	s := string(raw)
 	s = svgColor.ReplaceAllStringFunc(s, snap)

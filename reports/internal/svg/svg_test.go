@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A picture that a browser opens by itself has a viewBox, by which it scales, and a size of its
-// own: a width in percent would stay the window's however far the browser zooms.
+// A picture that is opened as a file needs a viewBox, so that it scales, and a fixed size. A width
+// in percent would always be the window's, however far the browser zooms.
 func TestAPictureByItselfCanBeZoomed(t *testing.T) {
 	drawn, err := Draw(920, 306, "a picture", func(draw.Canvas) {})
 	if err != nil {

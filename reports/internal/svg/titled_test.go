@@ -24,7 +24,7 @@ func TestTitledGivesEachGroupItsTitle(t *testing.T) {
 	for _, want := range []string{
 		"<title>what</title>\n<style>\n.i0{fill:#1F2328}\n",
 		"<g><title>second\nline</title>\n<path d=\"m1,1h1v1h-1z\" class=\"i0\" />\n</g>\n<g><title>&lt;first&gt;</title>\n",
-		"</g>\n<g transform=\"scale(1, -1)\">\n<text x=\"1\"", // both texts turned together
+		"</g>\n<g transform=\"scale(1, -1)\">\n<text x=\"1\"", // one transform flips both texts
 		"\">two</text>\n</g>\n</g>\n</svg>",
 	} {
 		if !strings.Contains(got, want) {

@@ -1,10 +1,10 @@
-// Package page has the script and the style with which an HTML page draws timelines from
-// their data (timeline.Data), to be zoomed into, panned and linked to.
+// Package page holds the script and the style with which an HTML page draws timelines from their
+// data (timeline.Data). Readers can zoom, pan and link to these timelines.
 //
-// The script defines drawTimeline(place, data, shared): place is an empty element within
-// the details element that a link to a mark names; shared.key is a timeline.Key, and
-// shared.faults are the faults' colours by name. It needs the page's colours as custom
-// properties: --paper, --ink, --muted, --rule, --wash, --alarm, --doubt and --link.
+// The script defines drawTimeline(place, data, shared). place is an empty element within the
+// details element that a link to a mark names. shared.key is a timeline.Key. shared.faults has the
+// faults' colours by name. The script needs the page's colours as custom properties: --paper,
+// --ink, --muted, --rule, --wash, --alarm, --doubt and --link.
 package page
 
 import _ "embed"
@@ -22,6 +22,6 @@ var (
 	//go:embed timeline.css
 	Style string
 
-	// Script is the script.
+	// Script is the script that defines drawTimeline.
 	Script = looks + view + controls
 )

@@ -22,7 +22,7 @@ func TestScriptDrawsEveryLook(t *testing.T) {
 	}
 }
 
-// Each class that the script gives to what it draws has its style.
+// Each class that the script uses has a style.
 func TestStyleHasEveryClassOfTheScript(t *testing.T) {
 	classes := regexp.MustCompile(`"(tl-[a-z]+)["\s]`).FindAllStringSubmatch(page.Script, -1)
 	if len(classes) == 0 {
