@@ -25,8 +25,8 @@ type Sought struct {
 
 // confirmation describes the campaign to be confirmed.
 type confirmation struct {
-	plan   []PlannedCell  // of the other campaign, in the order of compareTrials
-	trials []trial.Result // of the other campaign, the most telling first
+	plan   []PlannedCell  // of the other campaign
+	trials []trial.Result // of the other campaign, in the order of compareTrials
 	sought []Sought
 	tried  map[string]int // attempts at each trial in this campaign, by trial.Folder
 }
