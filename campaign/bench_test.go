@@ -57,10 +57,10 @@ func BenchmarkTrial(b *testing.B) {
 func BenchmarkShortTrial(b *testing.B) {
 	for _, bench := range []struct {
 		fault    string
-		duration time.Duration // of virtual time, that faults have
+		duration time.Duration // virtual time for faults
 	}{
 		{"lost-reply", 100 * time.Millisecond},
-		{"client-pause", 250 * time.Millisecond}, // which must outlast the TTL
+		{"client-pause", 250 * time.Millisecond}, // longer than the TTL
 	} {
 		b.Run(bench.fault+"/run", func(b *testing.B) {
 			benchmarkShort(b, bench.fault, bench.duration, func(history.Evidence) error { return nil })
@@ -75,7 +75,7 @@ func BenchmarkShortTrial(b *testing.B) {
 }
 
 func benchmarkShort(b *testing.B, fault string, duration time.Duration, then func(history.Evidence) error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, with its
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, which has this GC setting too
 	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))
 	tb := sim.New()
 	c := DefaultConfig()
@@ -102,7 +102,7 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 	b.ReportMetric(virtual.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
 }
 
-// trialsOf plans the trials of one cell, one at a call.
+// trialsOf plans the trials of one cell; each call of next returns one.
 func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() trial.Spec) {
 	p := newPlanner(c, tb)
 	cell, err := p.only(lock, fault, "mutex")
@@ -127,8 +127,8 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 	}
 }
 
-// BenchmarkWorker runs violated trials in a worker process, and reports the cost in this
-// process.
+// BenchmarkWorker runs violated trials in a worker process, and reports the cost in the process of
+// the benchmark.
 func BenchmarkWorker(b *testing.B) {
 	b.Setenv(trialtest.AsWorker, "1")
 	w := worker.NewPool(nil, []string{os.Args[0]}, 1)
@@ -175,7 +175,7 @@ func BenchmarkScaling(b *testing.B) {
 		took[n] += time.Since(started)
 	}
 	for n := 1; n <= 2; n++ {
-		run(n, trials[:10]) // so that they are there
+		run(n, trials[:10]) // start the workers first
 	}
 	took = [3]time.Duration{}
 	for b.Loop() {
@@ -189,7 +189,7 @@ func BenchmarkScaling(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "times-faster")
 }
 
-// spent is the processor time that this process used.
+// spent returns the processor time that this process has used.
 func spent(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -16,8 +16,8 @@ import (
 
 var cellsOf = flag.String("cells", "", "recipes whose cells BenchmarkCells runs, with commas between; default all of documents")
 
-// BenchmarkCells runs, judges and stores one trial of every cell of the default
-// campaign, as a worker does: a profile of it shows where a campaign's time goes.
+// BenchmarkCells runs, judges and stores one trial of every cell of the default campaign, as a
+// worker does. Its profile shows where a campaign spends its time.
 func BenchmarkCells(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Names of groups: every offered name, the default workloads, and the recipes that wrap
+// Names of groups in a choice: every offered name, the default workloads, and the recipes that wrap
 // libraries.
 const (
 	allNames      = "all"
@@ -19,9 +19,9 @@ const (
 	libraryNames  = "libraries"
 )
 
-// Recipes resolves a choice of recipes, in the order of the registry. "all" are those that
-// wrap no library, and "libraries" the others; a glob matches either. The error is an
-// input.Error that suggests the nearest names.
+// Recipes resolves a choice of recipes, in the order of the registry. "all" selects the recipes
+// that wrap no library, "libraries" the recipes that wrap one. A glob matches both kinds. The error
+// is an input.Error that suggests the nearest names.
 func Recipes(choice []string) ([]locks.Recipe, error) {
 	all := locks.All()
 	var names []string
@@ -40,10 +40,10 @@ func Recipes(choice []string) ([]locks.Recipe, error) {
 	return chosen("lock", names, all, func(r locks.Recipe) string { return r.ID }, allNames, libraryNames)
 }
 
-// Choose resolves a user's choice among offered names: exact names, globs as in path.Match,
-// and "all". The result is in the order of offered, each name once. The parameter what is
-// the kind of name in the singular ("lock"). The error is an input.Error that suggests the
-// nearest names; it suggests groups too, which the caller has resolved already.
+// Choose resolves a user's choice among offered names: exact names, globs as in path.Match, and
+// "all". The result is in the order of offered, each name once. The parameter what is the kind of
+// name in the singular ("lock"). The error is an input.Error that suggests the nearest names and
+// groups. Choose does not resolve groups: the caller has already done so.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false
@@ -119,8 +119,8 @@ func matching(what, c string, offered, groups []string) ([]string, error) {
 	return found, nil
 }
 
-// Nearest returns up to three offered names, joined by "or", nearest first by edit
-// distance. Names much farther away than the first are left out.
+// Nearest returns up to three offered names, joined by "or", most similar first (by edit distance).
+// It leaves out names that are much less similar than the first.
 func Nearest(name string, offered []string) string {
 	sorted := slices.Clone(offered)
 	near := func(o string) float64 { return levenshtein.Match(name, o, nil) }

@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// onProcesses returns the testbed, and a configuration of trials whose clients have
-// processes of their own: this test program, again.
+// onProcesses returns a testbed, and a configuration of trials whose clients run in processes of
+// their own. These processes run this test program.
 func onProcesses(t *testing.T) (testbed.Testbed, Config) {
 	t.Helper()
 	tb, argv := trialtest.OnProcesses(t)
@@ -27,7 +27,8 @@ func onProcesses(t *testing.T) (testbed.Testbed, Config) {
 	return tb, c
 }
 
-// judged runs one trial, again if the verdict is unknown because the machine was too busy.
+// judged runs one trial. If the verdict is unknown because the machine was too busy, judged runs
+// the trial again.
 func judged(t *testing.T, tb testbed.Testbed, c Config, s trial.Spec) trial.Result {
 	t.Helper()
 	var d trial.Done
@@ -47,13 +48,14 @@ func judged(t *testing.T, tb testbed.Testbed, c Config, s trial.Spec) trial.Resu
 	return trial.Result{}
 }
 
-// The gate freezes and crashes clients that are goroutines, the operating system those that
-// are processes: the verdicts must agree. On real time a single trial may not show the flaw.
+// The gate freezes and crashes goroutine clients; the operating system freezes and kills client
+// processes. Both kinds must get the same verdicts. On real time a single trial may not show the
+// flaw.
 func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tests := map[string]struct {
 		outcome trial.Outcome
 		cause   string
-		trials  int // in which it shows, at the latest
+		trials  int // the flaw shows in one of that many trials
 	}{
 		"none":         {trial.Holds, "", 1},
 		"client-pause": {trial.Violated, "lease-outlived", 8},
@@ -63,13 +65,13 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tb, c := onProcesses(t)
 	for fault, test := range tests {
 		if testing.Short() && fault != "client-pause" {
-			continue // on real time: the rest run without the race detector
+			continue // trials on real time are slow; without -short, all run
 		}
 		for _, as := range []string{trial.Processes, trial.Goroutines} {
 			t.Run(fault+" "+as, func(t *testing.T) {
 				c := c
 				c.ClientsAs = as
-				found, unhit := false, fault != "none" // a fault may miss in a trial, as in a busy one
+				found, unhit := false, fault != "none" // a fault may hit nothing in a trial, as on a busy machine
 				for k := 0; k < test.trials && (!found || unhit); k++ {
 					s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", fault, "mutex", k)
 					if err != nil {

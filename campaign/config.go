@@ -17,17 +17,17 @@ type Config struct {
 	Name      string   `json:"name"` // the campaign's directory below the store
 	Locks     []string `json:"locks"`
 	Faults    []string `json:"faults"`
-	Workloads []string `json:"workloads"` // each recipe runs those that suit it
+	Workloads []string `json:"workloads"` // each recipe runs the workloads that suit it
 	Testbed   string   `json:"testbed"`
 	// TestbedFlags are the testbed's own flags as given, needed to replay its trials. They
 	// contain no password.
 	TestbedFlags []string `json:"testbedFlags,omitempty"`
-	// Topology is used where it satisfies recipe and fault; "" = the smallest that
-	// does.
+	// Topology is used where it satisfies recipe and fault; "" = the smallest topology that
+	// satisfies both.
 	Topology testbed.Topology `json:"topology,omitempty"`
 	Nodes    int              `json:"nodes,omitempty"` // nodes of an independent topology; 0 = 5
-	// Clients and Keys are the numbers of clients and of locks. 0 = not chosen: 3 clients
-	// and 1 lock, but random numbers in mixes of faults.
+	// Clients and Keys are the numbers of clients and of locks. 0 = not chosen: as many as the
+	// workload asks for, else 3 clients and 1 lock; in mixes of faults, random numbers.
 	Clients int `json:"clients"`
 	Keys    int `json:"keys"`
 	// Tokens says who makes the locks' tokens; "" = the recipes draw them.
@@ -43,9 +43,9 @@ type Config struct {
 	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
-	// Budget is how long, from the campaign's start, further trials are drawn in rounds once
-	// the planned ones have run; 0 = none are. Shrinking comes after it. On deterministic
-	// testbeds only.
+	// Budget is the time, from the campaign's start, in which rounds of further trials are run
+	// after the planned ones; 0 = no further trials. Shrinking comes after these rounds.
+	// Deterministic testbeds only.
 	Budget   time.Duration `json:"budget,omitempty"`
 	Shard    Shard         `json:"shard,omitzero"`
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
@@ -53,13 +53,13 @@ type Config struct {
 	Named bool `json:"named,omitempty"`
 	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
 	NamedOnly bool `json:"namedOnly,omitempty"`
-	// Sweep is how often each size of a fault strikes at each place of the protocol, for faults
-	// that have sizes (nemesis.Sweep); 0 = never. The trials count as named ones.
+	// Sweep is the number of times that each size of a fault strikes at each place of the protocol,
+	// for faults that have sizes (nemesis.Sweep); 0 = never. The trials count as named ones.
 	Sweep int `json:"sweep,omitempty"`
-	// Confirm is the directory of a stored campaign whose flaws this campaign tries to
-	// reproduce on its own testbed: for each flaw, it runs up to Trials of the trials that
-	// showed it; for a cell without flaws, as many drawn trials. Clients, times and seed
-	// are those of the stored campaign. "" = this campaign plans its own trials.
+	// Confirm is the directory of a stored campaign whose flaws this campaign tries to reproduce on
+	// its own testbed. For each flaw, it runs up to Trials of the trials that showed the flaw. In a
+	// cell without flaws, it runs up to Trials drawn trials of each workload. Clients, times and
+	// seed are those of the stored campaign. "" = this campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
 	// Shrink is the wall-clock budget for shrinking all violated trials together; 0 =
 	// no shrinking.
@@ -114,7 +114,7 @@ type Defaults struct {
 // modest are the defaults for testbeds without defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
-// filled returns c with trimmed names, and with unset sizes taken from d.
+// filled returns c with trimmed names. It takes unset sizes from d, or else from modest.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	if !c.NamedOnly {
@@ -140,8 +140,8 @@ func (c Config) commandTimeout() time.Duration {
 	return cmp.Or(c.CommandTimeout, c.TTL/2)
 }
 
-// patient returns by how much the command timeout exceeds its default. A client whose reply
-// was lost is blocked for that much longer.
+// patient returns by how much the command timeout exceeds its default. A client whose reply is lost
+// waits that much longer.
 func (c Config) patient() time.Duration {
 	return max(0, c.commandTimeout()-c.TTL/2)
 }
@@ -257,12 +257,11 @@ type Info struct {
 	Started time.Time `json:"started"`
 	// Elapsed is how long the campaign took; 0 if it did not finish.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	// Interrupted: the campaign was stopped before its end, which may have come after its last
-	// planned trial.
+	// Interrupted: the campaign was stopped before its end, perhaps after its last planned trial.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Deterministic: a trial that is run again gives the same history.
 	Deterministic bool `json:"deterministic,omitempty"`
-	// Varying lists the locks that are not replayable byte for byte on a deterministic
+	// Varying lists the locks whose trials were not replayable byte for byte on a deterministic
 	// testbed.
 	Varying []Varying `json:"varying,omitempty"`
 	// Further counts the trials that Config.Budget added; nil = none.
@@ -278,11 +277,11 @@ type PlannedCell struct {
 	Lock      string   `json:"lock"`
 	Fault     string   `json:"fault"`
 	Workloads []string `json:"workloads,omitempty"`
-	// Variants is the number of variants of the fault's plans: as many trials of a workload
+	// Variants is the number of variants of the fault's plans. A workload needs as many trials to
 	// run each variant once.
 	Variants int `json:"variants,omitempty"`
-	// Named is the number of named schedules, over all workloads. When confirming another
-	// campaign, it is the number of that campaign's trials to run.
+	// Named is the number of named schedules, over all workloads. In a campaign that confirms
+	// another one, Named is the number of the other campaign's trials to run.
 	Named int `json:"named,omitempty"`
 	// InShard is the number of trials of the cell that this shard runs; 0 in a whole
 	// campaign.
@@ -298,7 +297,8 @@ type Progress struct {
 	Failed      int // trials that the harness could not finish
 	// Virtual is the virtual time of all trials together; 0 on real time.
 	Virtual time.Duration
-	// After the last trial, ToShrink trials are to be shrunk; Shrunk counts those done.
+	// The campaign shrinks ToShrink trials after its last trial. Shrunk counts those already
+	// shrunk.
 	Shrunk, ToShrink int
 	// Trial is the trial that has just ended; nil while trials are shrunk. It must not be
 	// changed.

@@ -26,9 +26,9 @@ type Sought struct {
 // confirmation describes the campaign to be confirmed.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
-	trials []trial.Result // of the other campaign, the most telling first
+	trials []trial.Result // of the other campaign, in the order of compareTrials
 	sought []Sought
-	tried  map[string]int // how often each trial runs here, by trial.Folder
+	tried  map[string]int // attempts at each trial in this campaign, by trial.Folder
 }
 
 // newConfirmation loads the campaign that c.Confirm names and copies its clients, times and
@@ -52,7 +52,8 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil
 }
 
-// together merges the attempts at each trial: the first gets the flaws and verdicts of all.
+// together merges the attempts at each trial into the first one, which gets the flaws and verdicts
+// of all attempts.
 func together(trials []trial.Result) (all []trial.Result) {
 	at := map[string]int{}
 	for _, t := range trials {
@@ -69,8 +70,8 @@ func together(trials []trial.Result) (all []trial.Result) {
 	return all
 }
 
-// among returns the cells that the other campaign has too. If there are none, the error is
-// an input.Error.
+// among returns the cells that the other campaign has too, or all cells if f is nil. The error is
+// an input.Error if the campaigns have no cell in common.
 func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 	if f == nil {
 		return cells, nil
@@ -87,14 +88,14 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 // is says whether p, a cell of another campaign, has c's recipe and fault.
 func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name }
 
-// jobs returns the trials of the cells. For each flaw that the other campaign showed in a
-// cell, it takes the first candidates, at most Config.Trials; in a cell without flaws, as
-// many drawn trials for each workload.
+// jobs returns the trials of the cells. For each flaw that the other campaign showed in a cell, it
+// takes the first Config.Trials candidates. In a cell without flaws, it takes up to Config.Trials
+// drawn trials of each workload.
 func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	for i := range cells {
 		c := &cells[i]
 		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.lack == nil {
-			c.lack = f.plan[j].NotSupported // a lack that perhaps only the recipe's probe showed
+			c.lack = f.plan[j].NotSupported // the recipe's probe there may have shown this lack
 		}
 	}
 	return f.each(p, cells, func(c plannedCell) []trial.Spec {
@@ -113,9 +114,9 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more returns further candidates for each wanted flaw, those run least often first;
-// without again, only candidates that have not run. For idle cells in which no flaw is
-// sought, it returns the next drawn trials.
+// more returns up to Config.Trials further candidates for each wanted flaw, starting with those
+// that have run least often. Without again, it leaves out candidates that have already run. For an
+// idle cell in which no flaw is sought, it returns the next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
@@ -138,7 +139,8 @@ func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought)
 	})
 }
 
-// each makes a job of every distinct trial that choose returns for a cell.
+// each makes a job of every distinct trial that choose returns for a cell. It sorts the jobs by
+// fault.
 func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []trial.Spec) []job {
 	var jobs []job
 	for i := range cells {
@@ -147,7 +149,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		for _, s := range choose(*c) {
 			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
-				continue // a failed probe is reported already
+				continue // a failed probe has already been reported
 			}
 			chosen[id] = true
 			c.named++
@@ -167,10 +169,10 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 	return s
 }
 
-// candidates returns the flaws that the other campaign showed in the cell and, for each,
-// the trials that showed it, longest first. Beyond a tenth of the lease time, durations
-// count as equal: a shorter stall does not spoil the whole trial (checker.Stalled). Among
-// equals, trials with different ideas take turns.
+// candidates returns the flaws that the other campaign showed in the cell and, for each flaw, the
+// trials that showed it. Trials that showed a flaw for a longer time come first. Times longer than
+// a tenth of the lease time count as equal: a shorter stall does not spoil the whole trial
+// (checker.Stalled). Among equals, trials with different ideas take turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
@@ -189,8 +191,8 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 	return sought, by
 }
 
-// varied makes the ideas behind the faults take turns among trials that showed the flaw
-// equally long: if one idea does not work here, another may.
+// varied reorders trials that showed the flaw equally long, so that trials with different ideas
+// (nemesis.Action.Idea) take turns: if one idea does not work here, another may.
 func (s Sought) varied(trials []trial.Result) []trial.Result {
 	type idea struct {
 		long time.Duration
@@ -226,8 +228,8 @@ func (s Sought) shownFor(t trial.Result) time.Duration {
 	return min(longest, t.Spec.Options.TTL/10)
 }
 
-// drawn returns, for a cell in which no flaw is sought, drawn trials that have not run
-// here: at most the given number for each workload, decided ones first.
+// drawn returns drawn trials of a cell that have not run here: at most the given number for each
+// workload, decided trials first. It is for cells in which no flaw is sought.
 func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	drawn := map[string]int{}
 	trials := f.of(c)
@@ -249,14 +251,15 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	return specs
 }
 
-// of returns the other campaign's trials of a cell in the chosen workloads.
+// of returns the other campaign's trials of a cell in the chosen workloads. For a cell that is not
+// supported here, it returns them in all workloads.
 func (f *confirmation) of(c plannedCell) []trial.Result {
 	return slices.DeleteFunc(slices.Clone(f.trials), func(t trial.Result) bool {
 		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.lack == nil && !slices.Contains(c.workloads, t.Spec.Workload)
 	})
 }
 
-// sought returns the flaws to be confirmed; none if this campaign confirms no other.
+// sought returns the flaws to be confirmed; nil if this campaign does not confirm another one.
 func (p *planner) sought() []Sought {
 	if p.confirm == nil {
 		return nil
@@ -268,22 +271,22 @@ func (p *planner) sought() []Sought {
 func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
 	p.config.clients(&s)
-	if c.topology != testbed.Independent { // independent: the number of nodes stays
+	if c.topology != testbed.Independent { // an independent topology keeps its number of nodes
 		s.Topology = c.topology
 	}
 	return s
 }
 
-// How often more trials are run for a sought flaw that has not shown: tries times in every cell
-// in which the flaw is sought. Then lastTries times more, if the flaw has shown under no fault,
-// or if its cell has shown none of the flaws that are sought there.
+// insist runs up to tries rounds of more trials for each sought flaw that its cell has not shown.
+// Up to lastTries further rounds are only for a flaw that no fault has shown, or whose cell has
+// shown none of the flaws sought in it.
 const (
 	tries     = 2
 	lastTries = 4
 )
 
-// insist runs more of the confirmed campaign's trials, for flaws that have not shown and
-// for cells whose fault hit nothing. On real time, other trials or next attempts may go
+// insist runs more of the confirmed campaign's trials, for flaws that have not shown and for cells
+// whose fault hit nothing. On real time it also repeats trials: another attempt at a trial may go
 // differently.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
@@ -309,9 +312,9 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	return nil
 }
 
-// unconfirmed returns the sought flaws that did not show, in cells that finished. On a
-// deterministic testbed, it returns a flaw once for each such cell; elsewhere, only if the
-// flaw showed under none of the faults under which it was sought.
+// unconfirmed returns the sought flaws that did not show in cells that finished. On a deterministic
+// testbed, it returns a flaw once for each such cell. Elsewhere, it returns a flaw only if no cell
+// showed it, as one entry with all faults under which the flaw was sought.
 func (h hunt) unconfirmed() []Discrepancy {
 	type flaw struct{ lock, oracle, cause string }
 	var all []Discrepancy
@@ -341,7 +344,7 @@ func (h hunt) unconfirmed() []Discrepancy {
 // shows says whether the campaign showed s.
 func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether no trial of the cell so far was exercised.
+// idle says whether every trial of the cell so far was not exercised.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised
@@ -362,8 +365,8 @@ func (h hunt) showsSomething(s Sought) bool {
 	})
 }
 
-// finishes says whether the absence of s counts: its cell was run to the end, or is not
-// supported here.
+// finishes says whether the absence of s counts: its cell was run to the end with something for the
+// oracle to judge, or is not supported here.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -373,8 +376,8 @@ func (s Sought) missed(under string) Discrepancy {
 	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed returns how many of the sought flaws showed (n), and how many could have shown
-// (of): those whose cell finished. A flaw counts once for each cell.
+// Confirmed counts sought flaws: n showed, and of could have shown, because they did show or their
+// cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

@@ -21,8 +21,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// A campaign in the simulation, confirmed in the simulation: the flaws show again in the same
-// trials, and no other trial runs.
+// The simulation confirms a campaign of the simulation: the flaws show again in the same trials,
+// and no other trial runs.
 func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	dir := t.TempDir()
 	c := DefaultConfig()
@@ -51,7 +51,7 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 		t.Errorf("got %d trials of %d, want fewer", len(second.Trials), len(first.Trials))
 	}
 
-	// What is sought and does not show is missed.
+	// A sought flaw that does not show is missed.
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "client-pause", "ownership", "foreign-delete"})
 	missed := fold(second.Info, second.Dir, second.Trials).Missed
 	if len(missed) != 1 || missed[0].Cause != "foreign-delete" {
@@ -62,8 +62,8 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 		t.Errorf("confirmed %d of %d, want %d of %d", n, of, want-1, want)
 	}
 
-	// On a testbed that is not deterministic, a flaw that shows under one of its faults is
-	// enough.
+	// On a testbed that is not deterministic, it is enough that a flaw shows under one of its
+	// faults.
 	second.Info.Deterministic = false
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "none", "exclusion", "lease-outlived"})
 	if missed := fold(second.Info, second.Dir, second.Trials).Missed; len(missed) != 1 || missed[0].Cause != "foreign-delete" {
@@ -71,8 +71,8 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	}
 }
 
-// TestConfirmInsists confirms a campaign that names one trial for a flaw which other trials
-// show: then the other trials run as well.
+// TestConfirmInsists confirms a campaign that claims a flaw for trials that do not show it. Then
+// the other trials, which show the flaw, run as well.
 func TestConfirmInsists(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -84,10 +84,10 @@ func TestConfirmInsists(t *testing.T) {
 	for _, result := range first.Trials {
 		if result.Outcome == trial.Holds && result.Spec.Named() && lies < tries && !ideas[result.Spec.Plan[0].Idea] {
 			lies++
-			ideas[result.Spec.Plan[0].Idea] = true // each idea has its turn
+			ideas[result.Spec.Plan[0].Idea] = true // each idea gets a turn
 			result.Flaws = []trial.Flaw{{Oracle: shown.Oracle, Cause: shown.Cause}}
 			result.Verdicts = []checker.Verdict{{Oracle: shown.Oracle, Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.OrphanedKey, To: time.Hour}}}}
-			result.Outcome = trial.Violated // first of all
+			result.Outcome = trial.Violated // a violated trial is tried first
 		}
 		line, err := json.Marshal(result)
 		if err != nil {
@@ -105,8 +105,8 @@ func TestConfirmInsists(t *testing.T) {
 	}
 }
 
-// On a testbed that is not deterministic, trials that show a flaw are repeated, all equally
-// often, each in a folder of its own.
+// On a testbed that is not deterministic, the trials that show a flaw are repeated equally often,
+// each run in a folder of its own.
 func TestConfirmRunsTheSameAgain(t *testing.T) {
 	s := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
 	f := confirmation{tried: map[string]int{}}
@@ -146,7 +146,7 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	}
 }
 
-// Attempts at one trial are confirmed as one trial, which showed the flaws of all attempts.
+// Attempts at one trial are confirmed as one trial, which has the flaws of all attempts.
 func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -189,8 +189,8 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	}
 }
 
-// Trials with longer violations come first. All violations longer than a tenth of the lease
-// count as equally long.
+// Trials with longer violations come first. Violations longer than a tenth of the lease time count
+// as equally long.
 func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	s := Sought{"set-nx-px", "delay", "exclusion", "late-command"}
 	var f confirmation
@@ -214,8 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// A flaw that showed in another cell, under one of its other faults, does not count as shown
-// in its own cell.
+// A flaw that showed in another cell, under another of its faults, does not count as shown in its
+// own cell.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}
@@ -238,7 +238,7 @@ func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	}
 }
 
-// Among trials whose violations are equally long, the plans' ideas take turns.
+// Trials with equally long violations take turns by the ideas of their plans.
 func TestConfirmVaries(t *testing.T) {
 	var trials []trial.Result
 	for i, idea := range []string{"a", "a", "b", "a", "b", "c"} {
@@ -253,7 +253,7 @@ func TestConfirmVaries(t *testing.T) {
 	}
 }
 
-// What only a probe showed is sought as well.
+// A flaw that only a probe showed is sought as well.
 func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -269,7 +269,7 @@ func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 	}
 }
 
-// In cells without flaws, trials run whose fault hit something.
+// In cells without flaws, trials whose fault hit something run first.
 func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	var f confirmation
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Unknown, trial.Holds, trial.NotExercised, trial.Holds} {
@@ -285,7 +285,7 @@ func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	}
 }
 
-// In cells without flaws whose fault hit nothing, other trials run.
+// In cells without flaws, other trials run if the fault hit nothing.
 func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 	f := confirmation{tried: map[string]int{}}
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Holds, trial.Holds} {
@@ -310,7 +310,7 @@ func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 	}
 }
 
-// What the testbed at hand cannot try is not confirmed by it.
+// A flaw counts as missed if the testbed does not support its fault.
 func TestConfirmMissesWhatIsNotSupported(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"

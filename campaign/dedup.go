@@ -8,30 +8,30 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Where trials are deterministic, seed and hash in trials.jsonl reproduce every trial. There the
-// evidence of a violated trial is stored only if the trial is the first
+// On deterministic testbeds, seed and hash in trials.jsonl reproduce every trial. So the evidence
+// of a violated trial is stored only if the trial
 //
-//   - of its recipe, under any fault, to show a flaw that the recipe declares;
-//   - of its cell to show an undeclared flaw, or to leave one in doubt;
-//   - of its cell to show so bad a verdict, or the first that shows it with a fault that hit
-//     something: the report tells the cell's story by it.
+//   - shows a declared flaw that no earlier trial of its recipe showed, under any fault;
+//   - shows an undeclared flaw, or leaves one in doubt, and no earlier trial of its cell did so;
+//   - shows its cell's verdict better than every earlier trial of the cell (trial.Result.Order):
+//     the report illustrates the verdict with it.
 //
 // The evidence of a trial with an unknown outcome is always stored.
 
 // shown lists, for each recipe, the violated trials whose evidence is stored.
 type shown map[string][]keptTrial
 
-// keptTrial is a trial whose evidence is stored, and what it shows.
+// keptTrial is a trial whose evidence is stored, with the flaws that it showed.
 type keptTrial struct {
 	at           order
-	inAny, inOne []string // sightings that count for the recipe, and for the cell alone
+	inAny, inOne []string // Result.Sightings: those that count for the recipe, and for the cell alone
 	order        int      // trial.Result.Order
 }
 
 // order is a trial's place among those of its recipe, in about the order in which they run.
 type order struct {
 	turn            trial.Turn
-	place           int // the fault's place in lists; -1 for a fault of another version
+	place           int // index in nemesis.All; -1 = this version does not have the fault
 	fault, workload string
 }
 
@@ -44,7 +44,7 @@ func (o order) compare(p order) int {
 	return cmp.Or(o.turn.Compare(p.turn), cmp.Compare(o.place, p.place), cmp.Compare(o.fault, p.fault), cmp.Compare(o.workload, p.workload))
 }
 
-// add notes a violated trial whose evidence is stored.
+// add notes a violated trial whose evidence is stored. It ignores other trials.
 func (s *shown) add(t trial.Result) {
 	if t.Dir == "" || !t.Violation() {
 		return
@@ -56,8 +56,8 @@ func (s *shown) add(t trial.Result) {
 	(*s)[t.Spec.Lock] = append((*s)[t.Spec.Lock], keptTrial{orderOf(t.Spec), inAny, inOne, t.Order()})
 }
 
-// enough returns what stored trials show already. Only earlier trials count, so that the choice
-// does not depend on which trial ended first.
+// enough returns the flaws that stored trials before spec have already shown. Later trials do not
+// count, so that the choice does not depend on which trial ended first.
 func (s shown) enough(spec trial.Spec) (all trial.Shown) {
 	at := orderOf(spec)
 	for _, x := range s[spec.Lock] {

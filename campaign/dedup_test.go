@@ -30,7 +30,7 @@ func TestOnlyTheFirstTrialThatShowsAnUndeclaredFlawInItsCellIsStored(t *testing.
 	}{
 		"an earlier one":  {[]trial.Result{violated(4, "race"), violated(1, "race")}, true},
 		"a named one":     {[]trial.Result{named(9, "race")}, true},
-		"others":          {[]trial.Result{elsewhere, dropped, held}, false}, // undeclared: each cell needs its own
+		"others":          {[]trial.Result{elsewhere, dropped, held}, false}, // the flaw is undeclared, so each cell needs its own trial
 		"later ones only": {[]trial.Result{violated(3, "race"), violated(4, "race")}, false},
 		"another flaw":    {[]trial.Result{violated(0, "late-command")}, false},
 		"more flaws":      {[]trial.Result{violated(0, "race", "late-command")}, true},
@@ -46,8 +46,8 @@ func TestOnlyTheFirstTrialThatShowsAnUndeclaredFlawInItsCellIsStored(t *testing.
 	}
 }
 
-// TestADeclaredFlawIsStoredOnceForItsRecipe: but each cell keeps the first trial with its worst
-// verdict, by which its story is told.
+// A declared flaw is stored once for its recipe. In addition, each cell keeps the first trial with
+// its worst verdict, because the report illustrates the cell with it.
 func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 	under := func(fault string, k int, kind locks.Kind, causes ...string) trial.Result {
 		x := trial.Result{Spec: trial.Spec{Lock: "a", Fault: fault, Workload: "mutex", Trial: k}, Outcome: trial.Violated, Kind: kind, Dir: "x"}
@@ -68,7 +68,7 @@ func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		this trial.Result
-		want bool // that it is stored
+		want bool // whether the trial is stored
 	}{
 		{"the same again", under("delay", 3, locks.Limit, "race"), false},
 		{"what another cell showed before", under("delay", 3, locks.Limit, "late-command"), false},
@@ -88,8 +88,8 @@ func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 	}
 }
 
-// TestEveryStoredFolderBelongsToATrial: also where trials end in another order than they began,
-// or are repeated. The folders of each cell show its verdict, and those of each recipe its flaws.
+// Every stored folder belongs to a trial, even if trials end in a different order than they began,
+// or are repeated. The folders of each cell show its verdict; those of each recipe show its flaws.
 func TestEveryStoredFolderBelongsToATrial(t *testing.T) {
 	s := shardRun(t, func(c *Config) {
 		c.Locks, c.Faults, c.Trials, c.Parallel = []string{"set-nx-ex", "setnx"}, []string{"none", "client-pause", "delay", "client-crash"}, 6, 4

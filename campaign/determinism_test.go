@@ -20,12 +20,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// recordsTo, in the environment, is a directory. If it is set, the test writes its records
-// there, and a process that was built otherwise compares them.
+// recordsTo is an environment variable with the name of a directory. If it is set, the test only
+// writes its records there; a process of another build then compares them.
 const recordsTo = "LOCKSTORM_RECORDS_TO"
 
-// In this trial, a client that waits at the gate twice between two replies used to go on at
-// another client's place within a tick, at the very instant at which that client asked again.
+// This seed once showed a bug of the simulation. A client that waited at the gate twice between two
+// replies took another client's place within a tick, at the instant of that client's next request.
 func TestAClientThatWaitsTwiceGoesOnAlone(t *testing.T) {
 	tb, c := sim.New(), simConfig(t)
 	c.Seed = 319055994
@@ -52,16 +52,15 @@ func (c circumstance) String() string {
 	return fmt.Sprintf("%d processors, %d at a time, run %d", c.procs, c.parallel, c.run)
 }
 
-// circumstances are each with each, the busiest twice.
+// circumstances combine both values of procs and of parallel; the busiest one runs twice.
 func circumstances() []circumstance {
 	return []circumstance{{1, 1, 1}, {1, 4, 1}, {2, 1, 1}, {2, 4, 1}, {2, 4, 2}}
 }
 
-// A trial of every recipe under every fault has the same history, command log and key
-// changes, byte for byte, at any GOMAXPROCS, alone or beside others, with and without the
-// race detector, and each time. The first circumstance, without the race detector, runs all
-// trials. The others run a sixth, which covers every recipe and every fault, because they are
-// slower.
+// A trial of every recipe under every fault has the same history, command log and key changes, byte
+// for byte: at any GOMAXPROCS, alone or beside other trials, with and without the race detector,
+// and in every repetition. The first circumstance, without the race detector, runs all trials. The
+// other circumstances are slower and run a sixth, which covers every recipe and every fault.
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs a trial of every recipe under every fault, several times in two builds")
@@ -148,8 +147,8 @@ func varied(t *testing.T, tb testbed.Testbed) []trial.Spec {
 	return specs
 }
 
-// rehearsed returns a planner of all recipes under all faults, after its probes have run, and
-// its cells.
+// rehearsed returns a planner of all recipes under all faults, whose probes have run, and its
+// cells.
 func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plannedCell) {
 	t.Helper()
 	conf.Locks = documented()
@@ -172,8 +171,8 @@ func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plann
 	return p, cells
 }
 
-// documented returns the ids of the recipes that come from a document. Recipes that this
-// package's tests register have none.
+// documented returns the ids of the recipes that have a document. Recipes that this package's tests
+// register have none.
 func documented() (ids []string) {
 	for _, r := range locks.All() {
 		if slices.ContainsFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == r.Document }) {
@@ -183,8 +182,8 @@ func documented() (ids []string) {
 	return ids
 }
 
-// records returns the records of the trials that this build runs in that circumstance; the
-// records of the other trials are empty.
+// records returns the records of the trials that this build runs in circumstance c. The records of
+// all other trials are nil.
 func records(t *testing.T, tb testbed.Testbed, specs []trial.Spec, c circumstance) [][]byte {
 	got, all, slow := make([][]byte, len(specs)), circumstances(), raceDetector
 	first, busiest := c == all[0], c == all[len(all)-1]
@@ -215,7 +214,7 @@ func records(t *testing.T, tb testbed.Testbed, specs []trial.Spec, c circumstanc
 	return got
 }
 
-// record is what a trial leaves behind.
+// record returns the evidence of a trial as bytes.
 func record(t *testing.T, tb testbed.Testbed, s trial.Spec) []byte {
 	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
@@ -224,7 +223,7 @@ func record(t *testing.T, tb testbed.Testbed, s trial.Spec) []byte {
 	return written(e)
 }
 
-// written is the evidence as it is stored.
+// written returns the evidence in its stored form.
 func written(e history.Evidence) (b []byte) {
 	for _, op := range e.Ops {
 		b = append(op.AppendJSON(b), '\n')
@@ -238,7 +237,8 @@ func written(e history.Evidence) (b []byte) {
 	return b
 }
 
-// compare compares records with the first ones, and returns how many it compared.
+// compare compares records with the first ones, and returns how many it compared. It keeps a record
+// as the first one if there is none yet.
 func compare(t *testing.T, where string, specs []trial.Spec, got, want [][]byte) (held int) {
 	t.Helper()
 	differ := 0
@@ -273,8 +273,8 @@ func firstDifference(got, want []byte) string {
 	return fmt.Sprintf("got %d lines, want %d", len(a), len(b))
 }
 
-// runOtherBuild runs this test in another build, which writes its records into dir: with the
-// race detector if this process has none, and without otherwise.
+// runOtherBuild runs this test in a build with the race detector, or without it if this process has
+// it. The other build writes its records into dir.
 func runOtherBuild(t *testing.T, dir string) {
 	t.Helper()
 	program := filepath.Join(dir, "other.test")

@@ -54,8 +54,8 @@ func missed(info Info, trials []trial.Result) []Discrepancy {
 	return all
 }
 
-// mayHide says whether the trial could have shown the missed flaw but was inconclusive:
-// it was spoilt, or its oracle could not tell.
+// mayHide says whether the trial could have shown the missed flaw but was inconclusive: the trial
+// was spoilt, or the flaw's oracle could not tell.
 func (s Discrepancy) mayHide(t trial.Result) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false
@@ -70,10 +70,11 @@ func (s Discrepancy) mayHide(t trial.Result) bool {
 // hunt indexes what a campaign's trials found and judged.
 type hunt struct {
 	info Info
-	// flaws are those found in a cell; oracles are those that judged a trial of the cell.
+	// flaws has the flaws that a cell showed; oracles has the oracles that judged a trial of the
+	// cell.
 	flaws   map[cellFlaw]bool
 	oracles map[cellFlaw]bool
-	// finished counts the finished trials of a cell.
+	// finished counts the trials of a cell that finished.
 	finished map[cellFlaw]int
 }
 
@@ -99,14 +100,14 @@ func huntOf(info Info, trials []trial.Result) hunt {
 	return h
 }
 
-// misses returns a declared flaw of a lock for each fault under which it should have shown
-// but did not; where one fault would have been enough, it returns one entry for all.
+// misses returns a declared flaw of a lock for each fault under which it should have shown but did
+// not. Where the flaw need show under only one fault, misses returns one entry with all faults.
 func (h hunt) misses(lock string, f locks.Flaw) []Discrepancy {
 	var under []string
 	shown := false
 	for _, p := range h.info.Plan {
 		switch {
-		case h.info.Config.Confirm != "": // the sought flaws are in Info.Sought
+		case h.info.Config.Confirm != "": // the missed flaws are in unconfirmed
 		case !h.info.asDeclared():
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
 		case h.flaws[cellFlaw{lock, p.Fault, f.Oracle, f.Cause}]:
@@ -128,8 +129,8 @@ func (h hunt) misses(lock string, f locks.Flaw) []Discrepancy {
 	return all
 }
 
-// looked says whether a cell was run to its end with something for the oracle to judge. If
-// the chosen workloads give the oracle nothing to judge, its flaws are not missed.
+// looked says whether a cell was run to its end with something for the oracle to judge. Flaws are
+// not missed if the chosen workloads give their oracle nothing to judge.
 func (h hunt) looked(p PlannedCell, oracle string) bool {
 	if p.NotSupported != nil || h.finished[cellFlaw{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false
@@ -141,7 +142,7 @@ func (h hunt) looked(p PlannedCell, oracle string) bool {
 // named schedules ran, and trials are deterministic.
 func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
 
-// trialsOf is how many trials a cell has in a complete run.
+// trialsOf returns the number of trials of a cell in a complete run.
 func (i Info) trialsOf(p PlannedCell) int {
 	if i.Config.Confirm != "" {
 		return p.Named
@@ -164,8 +165,8 @@ func compareDiscrepancies(a, b Discrepancy) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
-// TooFew returns the number of trials that looked for a missed flaw if they were too few to
-// run every variant of its faults' plans, else 0.
+// TooFew returns the number of trials that ran under a missed flaw's faults, if Config.Trials was
+// too small to run every variant of their plans; else 0.
 func (s Stored) TooFew(missed Discrepancy) int {
 	faults := strings.Split(missed.Fault, ",")
 	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {

@@ -51,7 +51,7 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 			if test.adjust != nil {
 				test.adjust(&info)
 			}
-			// Of the flaws of test-flawed, only this one is looked at here.
+			// Look only at this flaw of test-flawed.
 			got := slices.DeleteFunc(missed(info, test.trials), func(s Discrepancy) bool { return s.Cause != "foreign-delete" })
 			if !slices.Equal(got, test.want) {
 				t.Errorf("missed %+v, want %+v", got, test.want)

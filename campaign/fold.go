@@ -14,8 +14,8 @@ import (
 // resultRank orders the results of one oracle, worst first.
 var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
 
-// fold makes the matrix of plan and results. It is a pure function of what is stored
-// and of what recipes declare.
+// fold makes the matrix from plan and results. It is a pure function of the stored campaign and of
+// the flaws that recipes declare.
 func fold(info Info, dir string, trials []trial.Result) Matrix {
 	m := Matrix{
 		Schema:  Schema,
@@ -44,7 +44,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 			m.Failed = append(m.Failed, t.Brief())
 		}
 	}
-	unprobed := map[pair]bool{} // the probe failed, so no trial followed
+	unprobed := map[pair]bool{} // pairs whose probe failed, so that no trial followed
 	for _, t := range m.Failed {
 		if t.Probe && !t.Unplanned() {
 			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
@@ -60,7 +60,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	m.Interrupted = info.Interrupted || m.Finished < m.Planned
 	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
-	if !m.Shard.Part() { // another shard may have shown what is missed here
+	if !m.Shard.Part() { // another shard may show a flaw that this one misses
 		m.Missed = missed(info, trials)
 	}
 	m.Settled, m.Programs = settled(trials), programFlaws(info, trials)
@@ -104,7 +104,7 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	}
 }
 
-// foldCell sums up a cell's trials, which come worst first: the cell has the worst result.
+// foldCell sums up a cell's trials, sorted worst first. The first trial decides the cell's verdict.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
@@ -145,7 +145,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// Trials whose fault hit nothing do not devalue the others, which the bound counts.
+	// If the fault hit nothing in some trials, the trials that hold still decide. The bound counts
+	// only these.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]
@@ -169,7 +170,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	return c
 }
 
-// why says in a sentence why there is no verdict; "" if there is one.
+// why says in a sentence why the trial has no verdict; "" if it has one.
 func why(t trial.Result) string {
 	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {
@@ -181,7 +182,7 @@ func why(t trial.Result) string {
 	return cmp.Or(t.Err, t.Why)
 }
 
-// addFlaws adds the flaws that the cell does not have yet, and sorts them, worst first.
+// addFlaws merges flaws into the cell's flaws and causes, worst first.
 func (c *Cell) addFlaws(flaws []trial.Flaw) {
 	for _, f := range flaws {
 		i := slices.IndexFunc(c.Flaws, func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
@@ -223,9 +224,9 @@ func (c Cell) Words() string {
 // FewTrials is the minimum number of drawn trials for showing a bound.
 const FewTrials = 10
 
-// Bound is the upper end of the 95 % confidence interval of the share of violated
-// trials, when none of n drawn trials was violated: 1 − 0.05^(1/n), for large n the
-// rule of three, 3/n.
+// Bound is the upper end of the 95 % confidence interval of the share of violated trials, given
+// that none of n drawn trials was violated: 1 − 0.05^(1/n). For large n this is about 3/n, the rule
+// of three.
 func (c Cell) Bound() float64 {
 	if c.Drawn() == 0 {
 		return 1
@@ -255,12 +256,12 @@ func (c Cell) BoundSentence() string {
 	return fmt.Sprintf("%d were drawn by a seed: with 95 %% confidence, at most %.2g of 100 trials drawn like them would show one.", c.Drawn(), 100*c.Bound())
 }
 
-// compareTrials sorts first the trial that shows its cell's verdict best; among equals, the
-// earliest, named before drawn.
+// compareTrials orders the trials of a cell. The trial that shows the cell's verdict best comes
+// first; among equals, the earliest, with named trials before drawn ones.
 func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
 		a.Order()-b.Order(),
-		-cmp.Compare(a.Err, b.Err), // among unknown outcomes, an error says most
+		-cmp.Compare(a.Err, b.Err), // among unknown outcomes, failed trials come first
 		a.Spec.Turn().Compare(b.Spec.Turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)

@@ -183,7 +183,7 @@ func TestBoundIsExactAndNearThreeOfNForMany(t *testing.T) {
 		{300, 0.0099, 0.01, "95 % bound: at most 0.99 % of trials"},
 	}
 	for _, test := range tests {
-		c := Cell{Exercised: test.n + 7, Enumerated: 7} // no bound is drawn from these
+		c := Cell{Exercised: test.n + 7, Enumerated: 7} // the 7 named trials do not count for the bound
 		if got := c.Bound(); got < test.low || got > test.high {
 			t.Errorf("%d trials: got %v, want %v to %v", test.n, got, test.low, test.high)
 		}
@@ -238,8 +238,8 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 	}
 }
 
-// TestACellIsToldByATrialWhoseFaultHit: a violation counts although its fault hit nothing, but
-// another trial with the same verdict says more about the fault.
+// A cell is told by a trial whose fault hit something. A violation counts although its fault hit
+// nothing, but another trial with the same verdict says more about the fault.
 func TestACellIsToldByATrialWhoseFaultHit(t *testing.T) {
 	race := trialtest.Violated("exclusion", checker.Race)
 	program := trialtest.Violated("draws", checker.Unmarked)

@@ -16,20 +16,21 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Further counts the trials that Config.Budget added to the planned ones. A further trial
-// that shows something for the first time in its cell is stored like a planned one. The
-// others are counted here.
+// Further counts the trials that Config.Budget added to the planned ones. A further trial that
+// shows something for the first time in its cell is stored like a planned one. All other further
+// trials are only counted, in Cells.
 type Further struct {
-	Rounds int `json:"rounds"` // begun; each draws one more trial of every cell and workload
+	Rounds int `json:"rounds"` // rounds begun; each draws one more trial of every cell and workload
 	Trials int `json:"trials"` // further trials that ran, stored ones included
-	// LastNew is the number of the last further trial that showed a flaw which its cell had
-	// not shown before, counted from 1; 0 = none did. In merged shards, each counts its own.
+	// LastNew is the number of the last further trial that showed a flaw which its cell had not
+	// shown before, counted from 1; 0 = no trial did. Each shard counts its own trials; a merged
+	// campaign has the maximum.
 	LastNew int           `json:"lastNew,omitempty"`
 	Virtual time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
-	Cells   []Tally       `json:"cells,omitempty"`   // in the order of the plan, once the campaign has ended
+	Cells   []Tally       `json:"cells,omitempty"`   // in the order of the plan after each batch
 }
 
-// Tally counts the further trials of a cell that are not stored, in fields like those of Cell.
+// Tally counts the further trials of a cell that are not stored. Its fields are like Cell's.
 type Tally struct {
 	Lock       string `json:"lock"`
 	Fault      string `json:"fault"`
@@ -42,7 +43,7 @@ type Tally struct {
 	Ranks map[int]int `json:"ranks"`
 }
 
-// of returns the counts of a cell, which are 0 if the campaign has no further trials.
+// of returns the counts of a cell; 0 if it has no further trials.
 func (f *Further) of(lock, fault string) Tally {
 	if f == nil {
 		return Tally{}
@@ -77,7 +78,7 @@ func (f *Further) Words() string {
 	return text + fmt.Sprintf(": the last that showed its cell a new flaw was number %d", f.LastNew)
 }
 
-// cell returns where the further trials of a cell are counted.
+// cell returns the tally of a cell. It adds the tally if there is none.
 func (f *Further) cell(lock, fault string) *Tally {
 	i := slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
 	if i < 0 {
@@ -136,9 +137,9 @@ func (f *Further) sort(plan []PlannedCell) {
 	})
 }
 
-// search draws further trials in rounds until Config.Budget is used up, ctx ends or the
-// harness fails. A round has one trial of every cell and workload whatever was found, so
-// that the number of a cell's trials hangs on time alone and Cell.Bound stays honest.
+// search draws further trials in rounds until Config.Budget is used up, ctx ends or the harness
+// fails. Every round has one trial of every cell and workload, whatever earlier rounds found. So
+// the number of a cell's trials depends only on time, and Cell.Bound stays valid.
 func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	if r.Config.Budget == 0 {
 		return nil
@@ -160,7 +161,7 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 			if err != nil {
 				return err
 			}
-			if len(more) == 0 { // no probe was finished
+			if len(more) == 0 { // no probe finished, or no fault can strike
 				return nil
 			}
 			jobs = append(jobs, slices.DeleteFunc(more, func(j job) bool { return !r.Config.Shard.has(j.spec) })...)
@@ -176,11 +177,12 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	return nil
 }
 
-// leastBatch is the least number of further trials after which their counts are stored: few
-// enough to lose little when the campaign is killed, enough to keep all workers busy.
+// leastBatch is the minimum number of further trials between two saves of their counts: small, so
+// that a killed campaign loses few, but large enough to keep all workers busy.
 const leastBatch = 200
 
-// batch runs jobs until over or ctx ends, and returns the finished trials in their order.
+// batch runs jobs until ctx ends or over returns true. It returns the finished trials in the order
+// of orderOf.
 func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all []trial.Done) {
 	each(ctx, jobs, r.Config.Parallel, func(j job) {
 		if over(j.spec.Trial) || r.failed() {
@@ -234,7 +236,8 @@ func (r *run) digest(done []trial.Done, shown knowledge) {
 	}
 }
 
-// round returns trial number k of every cell and workload in which the fault can strike.
+// round returns trial number k of every cell and workload in which the fault can strike. It leaves
+// out workloads whose probe did not finish.
 func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
 	var jobs []job
 	for _, c := range cells {
@@ -258,12 +261,12 @@ func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
 // knowledge is what the trials of each cell have shown so far.
 type knowledge map[known]bool
 
-// known is a flaw of a cell, or anything else that learn looks at, as a text.
+// known is a flaw of a cell, or another fact that learn notes, as text.
 type known struct{ lock, fault, what string }
 
-// learn adds what a trial shows. news says that its cell had not shown all of it: a flaw, a
-// doubt, an outcome, the result of an oracle, or a failure of the harness. flaw says that a
-// flaw was new.
+// learn adds the facts that a trial shows: flaws, doubts, its outcome, the results of oracles, and
+// a failure of the harness. news says that some fact was new to the cell. flaw says that a flaw was
+// new.
 func (k knowledge) learn(t trial.Result) (news, flaw bool) {
 	add := func(what ...string) (is bool) {
 		at := known{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}

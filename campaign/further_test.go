@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// searched runs a small campaign whose budget ends after so many rounds.
+// searched runs a small campaign whose budget ends after the given number of rounds.
 func searched(t *testing.T, rounds int, change func(*Config)) Stored {
 	t.Helper()
 	c := DefaultConfig()
@@ -32,8 +32,8 @@ func searched(t *testing.T, rounds int, change func(*Config)) Stored {
 	return s
 }
 
-// TestFurtherTrialsCountLikePlannedOnes: a campaign whose budget allows n rounds has the cells
-// of one with n more trials, though it stores fewer of them.
+// Further trials count like planned ones. A campaign whose budget allows n rounds has the same
+// cells as a campaign with n more planned trials, but stores fewer trials.
 func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
 	const rounds = 11
 	planned := shardRun(t, func(c *Config) {
@@ -46,7 +46,7 @@ func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
 	}
 	for i, want := range planned.Matrix.Cells {
 		for _, got := range []Cell{s.Matrix.Cells[i], again.Matrix.Cells[i]} {
-			got.Replay, want.Replay, got.UndecidedDir, want.UndecidedDir = "", "", "", "" // these name the campaign's own options
+			got.Replay, want.Replay, got.UndecidedDir, want.UndecidedDir = "", "", "", "" // these fields depend on the campaign's own options
 			if !equalJSON(t, got, want) || !slices.Equal(got.Flaws, want.Flaws) || got.Words() != want.Words() || got.BoundWords() != want.BoundWords() {
 				t.Errorf("the cell is\n%+v\nwant\n%+v", got, want)
 			}

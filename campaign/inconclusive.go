@@ -21,7 +21,7 @@ type Doubt struct {
 	Lock  string
 	Fault string
 	Flaws []trial.Flaw // worst first
-	Dir   string       // folder of the first trial that showed it, relative to the campaign; "" if not kept
+	Dir   string       // folder of the first trial that showed the doubt, relative to the campaign; "" if not kept
 	// Settled: a later run of the trial was conclusive and did not show the flaws.
 	Settled bool
 }
@@ -59,7 +59,7 @@ func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	return some
 }
 
-// inherit adds to t the doubts that its previous run left and t does not settle.
+// inherit adds to t those doubts of its previous run that t does not settle.
 func inherit(t *trial.Result) {
 	if n := len(t.Runs); n > 0 {
 		for _, f := range t.Runs[n-1].Doubtful {
@@ -69,7 +69,8 @@ func inherit(t *trial.Result) {
 		}
 		t.Doubtful = trial.Distinct(t.Doubtful)
 	}
-	// While an undeclared flaw is in doubt, the absence of violations is no verdict.
+	// While an undeclared flaw is in doubt, the absence of violations does not mean that the lock
+	// holds.
 	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != trial.Unknown {
 		t.Outcome, t.Why = trial.Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
 	}
@@ -84,7 +85,7 @@ func settles(t trial.Result, f trial.Flaw) bool {
 	if t.Spoilt || t.Err != "" || !t.Exercised() || slices.ContainsFunc(t.Doubtful, f.Same) {
 		return false
 	}
-	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // may be the same flaw
+	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // could be the same flaw
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
 		switch {
 		case v.Oracle != f.Oracle:

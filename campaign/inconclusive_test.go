@@ -12,12 +12,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// inDoubtOf is a verdict that does not count a finding of that cause.
+// inDoubtOf returns a verdict with a doubtful finding of that cause.
 func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Unknown, Why: "the harness stood still", Doubtful: []checker.Finding{{Cause: cause, Summary: "s"}}}
 }
 
-// stalledTrial is one that the machine spoilt.
+// stalledTrial returns a trial that the machine spoilt.
 func stalledTrial(fault string, k int, verdicts ...checker.Verdict) trial.Result {
 	t := found(fault, k, 1, verdicts...)
 	t.Spoilt = true
@@ -37,11 +37,11 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 		"of a kind nobody knows": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Unclassified), bug)}, []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}, ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// All that is declared under client-pause shows.
+			// All flaws that are declared under client-pause show.
 			trials := append(c.trials, found("client-pause", 7, 1, trialtest.Violated("exclusion", checker.LeaseOutlived), bug))
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause"}}}
 			m := fold(info, "", trials)
-			m.Missed = nil // of other faults
+			m.Missed = nil // flaws of other faults are missed too
 			var got []trial.Flaw
 			for _, d := range m.Doubtful {
 				if d.Lock != "test-flawed" || d.Fault != "client-pause" {
@@ -64,7 +64,7 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 
 func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 	race := trial.Flaw{Oracle: "exclusion", Cause: "race"}
-	short := inDoubtOf("exclusion", checker.LeaseOutlived) // declared
+	short := inDoubtOf("exclusion", checker.LeaseOutlived) // a declared flaw
 	crashed := found("client-pause", 0, 1)
 	crashed.Err = "no free port"
 	for name, c := range map[string]struct {
@@ -114,8 +114,8 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	defer s.close()
 	declared := found("client-pause", 9, 1, trialtest.Violated("exclusion", checker.LeaseOutlived))
 	r := &run{store: s, planner: &planner{}, trials: []trial.Result{declared}}
-	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // declared, of an open cell
-	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // of a decided one
+	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // a declared flaw, in an undecided cell
+	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // in a decided cell
 	if err := trial.MakeFolder(r.folder(doubted.Spec)); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	}
 }
 
-// What no run settles is unknown, though the last runs showed nothing.
+// A doubt that no run settles makes the cell unknown, even if the last runs showed nothing.
 func TestACellWithADoubtIsUndecided(t *testing.T) {
 	for name, last := range map[string]trial.Result{
 		"spoilt, and holds":     stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)),
@@ -175,8 +175,8 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	}
 }
 
-// A violation that counts is recorded with its evidence. If the trial also leaves a doubt,
-// another attempt, in a folder of its own, resolves it.
+// A certain violation is recorded with its evidence. If the trial also leaves a doubt, another
+// attempt, in a folder of its own, settles the doubt.
 func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -217,8 +217,8 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
-// If a trial shows a flaw for certain, a doubt about the same flaw does not make it run again
-// in the same folder.
+// If a trial shows a flaw for certain, a doubt about the same flaw causes no rerun in the same
+// folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -241,7 +241,7 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	}
 }
 
-// Attempts of a campaign that confirms another have folders that differ from each other.
+// The attempts at one trial in a confirming campaign have different folders.
 func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 	f := &confirmation{tried: map[string]int{}}
 	p := &planner{confirm: f}

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Parts of a trial without violations: client 0 had the lock once, by one command.
+// Parts of a trial without violations: client 0 acquired the lock once, with one command.
 const (
 	released = `{"index":2,"time":3000000,"process":0,"client":0,"type":"invoke","f":"release","lock":"a"}
 {"index":3,"time":4000000,"process":0,"client":0,"type":"ok","f":"release","lock":"a"}
@@ -106,8 +106,7 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyVouchesForHasNoVerdict: a stored trial whose files were changed after the run
-// is not judged as the run's.
+// A stored trial whose files were changed after the run does not get the run's verdict.
 func TestWhatNobodyVouchesForHasNoVerdict(t *testing.T) {
 	remove := func(name string) func(t *testing.T, folder string) {
 		return func(t *testing.T, folder string) {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// States of a campaign without a matrix, or with one of some of its trials.
+// Outcomes of campaigns that have no matrix, or an incomplete one.
 const (
 	Running     = "running"
 	Killed      = "killed" // it ended without a matrix
@@ -27,15 +27,15 @@ type Holding struct {
 	Name    string    `json:"name"`
 	Dir     string    `json:"dir"`
 	Started time.Time `json:"started"`
-	// Bytes is the sum of the sizes of its files.
+	// Bytes is the total size of the campaign's files.
 	Bytes  int64 `json:"bytes"`
 	Trials int   `json:"trials"`
-	// Outcome is the worst verdict of its cells, or Running, Killed or Interrupted.
+	// Outcome is the worst verdict of the campaign's cells, or Running, Killed or Interrupted.
 	Outcome string `json:"outcome"`
 }
 
-// Inventory lists the campaigns of a store, newest first. Directories that are no campaigns
-// are left out. Errors are input.Errors.
+// Inventory lists the campaigns of a store, newest first. It leaves out other directories. Errors
+// are input.Errors.
 func Inventory(root string) ([]Holding, error) {
 	if _, err := os.ReadDir(root); err != nil {
 		return nil, input.Errorf("%s %s: expected a directory with campaigns: %w", input.Setting("store"), root, errors.Unwrap(err))
@@ -84,7 +84,7 @@ func campaigns(root string) (found []Holding, err error) {
 	return found, nil
 }
 
-// measure fills in the size, the trials and the outcome.
+// measure sets Bytes, Trials and Outcome.
 func (h *Holding) measure() error {
 	err := filepath.WalkDir(h.Dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -127,7 +127,7 @@ func (h *Holding) measure() error {
 	return err
 }
 
-// gone returns the error unless it says that a running campaign has removed a file.
+// gone returns err, or nil if a file is missing: a running campaign may have removed it.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -146,9 +146,9 @@ func (m Matrix) worst() trial.Outcome {
 	return trial.Unknown
 }
 
-// Remove removes a campaign from its store. It refuses what is no campaign, and one that is
-// running, with an input.Error. If latest pointed to the campaign, it then points to the
-// newest that is left, or is removed with the last.
+// Remove removes a campaign from its store. The error is an input.Error if dir is not a campaign or
+// the campaign is running. If latest pointed to the campaign, Remove points it to the newest
+// remaining campaign, or removes it if none remains.
 func Remove(dir string) error {
 	if _, err := LoadInfo(dir); err != nil {
 		return err
@@ -167,11 +167,12 @@ func Remove(dir string) error {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	parent := filepath.Dir(dir)
-	_ = os.Remove(parent) // refused unless it is empty, as intended here
+	_ = os.Remove(parent) // fails unless the directory is empty, as intended
 	return relink(filepath.Dir(parent))
 }
 
-// relink makes root/latest valid if the campaign that it points to is gone.
+// relink points root/latest to the newest campaign if its target is gone. If no campaign remains,
+// it removes the link.
 func relink(root string) error {
 	link := filepath.Join(root, Latest)
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -190,8 +191,8 @@ func relink(root string) error {
 	return pointLatest(root, left[0].Dir)
 }
 
-// Surplus returns the campaigns beyond the newest n of each name. Running ones do not count,
-// and are never among them.
+// Surplus returns, for each name, all campaigns except the newest n. It ignores running campaigns.
+// The list must be sorted newest first.
 func Surplus(all []Holding, n int) (some []Holding) {
 	seen := map[string]int{}
 	for _, h := range all { // newest first

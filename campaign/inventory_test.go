@@ -57,7 +57,7 @@ func TestAStoreKeepsTheLastCampaignsOfEachName(t *testing.T) {
 	if got, want := names(Surplus(all, 1)), []string{dirs[2], dirs[0]}; !slices.Equal(got, want) {
 		t.Errorf("beyond one of each: %v, want %v", got, want)
 	}
-	// The newest is removed by its other name; latest moves to the next.
+	// Remove the newest campaign by its name "latest". Then latest points to the next one.
 	latest := filepath.Join(root, Latest)
 	if err := Remove(latest); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWhatIsNoCampaignOrIsRunningIsNotRemoved(t *testing.T) {
 	if got := Surplus([]Holding{{Outcome: Running}}, 0); got != nil {
 		t.Errorf("%v is surplus", got)
 	}
-	if err := st.trials.Close(); err != nil { // as a kill does, without an end of the list
+	if err := st.trials.Close(); err != nil { // a kill also leaves the list without an end mark
 		t.Fatal(err)
 	}
 	state(Killed)

@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// storedTrial runs a trial in the simulation and stores it: while it runs if stream is set,
-// otherwise at the end.
+// storedTrial runs a trial in the simulation and stores it: during the run if stream is set, else
+// at the end.
 func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result) {
 	t.Helper()
 	tb, c := sim.New(), DefaultConfig()
@@ -33,8 +33,8 @@ func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result)
 	return folder, d.Trial
 }
 
-// TestKeyChangesAreStoredWithTheTrial: the files have the evidence that was judged, and are
-// the same whether they are written during the trial or at its end.
+// Key changes are stored with the trial. The files have the evidence that was judged, and are the
+// same whether they are written during the trial or at its end.
 func TestKeyChangesAreStoredWithTheTrial(t *testing.T) {
 	var files [][]byte
 	for _, stream := range []bool{false, true} {
@@ -61,7 +61,7 @@ func TestKeyChangesAreStoredWithTheTrial(t *testing.T) {
 	}
 }
 
-// TestNothingHoldsWithoutAllKeyChanges, and the reason is told.
+// Without all key changes, no property holds, and the verdict says why.
 func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(path string, data []byte) error
@@ -83,7 +83,7 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 			}
 			load := trial.LoadJudged
 			if !strings.Contains(c.want, "not") {
-				load = trial.LoadRecord // knows nothing of what was judged
+				load = trial.LoadRecord // LoadRecord does not compare the files with what was judged
 			}
 			if err := c.spoil(path, data); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// lackingBed could make nodes' clocks jump on another machine.
+// lackingBed lacks the capability to make nodes' clocks jump, and says why.
 type lackingBed struct{ *fakebed.Bed }
 
 func (lackingBed) Lacks() map[testbed.Capability]string {
@@ -33,9 +33,8 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestClientsThatShareLinksAreNotSplit: if clients share links, the cell of split-brain says
-// before any trial that it is not supported. Without shared links, and in chaos, the faults
-// run.
+// If clients share links, the cell of split-brain is not supported, and says so before any trial.
+// Without shared links, and in chaos, the faults run.
 func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 	for _, c := range []struct {
 		topology testbed.Topology
@@ -71,7 +70,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 	}
 }
 
-// splitBed has what splits need.
+// splitBed has the topologies and capabilities that splits need.
 type splitBed struct{ *fakebed.Bed }
 
 func (splitBed) Topologies() []testbed.Topology {
@@ -82,7 +81,7 @@ func (b splitBed) Capabilities() []testbed.Capability {
 	return append(b.Bed.Capabilities(), testbed.CanSplitBrain)
 }
 
-// aloneBed has one node, because it was told of no more.
+// aloneBed has only one node, because its user named only one address.
 type aloneBed struct{ *fakebed.Bed }
 
 func (aloneBed) Without() map[testbed.Topology]string {

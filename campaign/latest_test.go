@@ -26,7 +26,7 @@ func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testin
 		if err != nil || len(second.Trials) != 0 || !second.Matrix.Interrupted {
 			t.Fatalf("got %d trials, interrupted: %v, %v", len(second.Trials), second.Matrix.Interrupted, err)
 		}
-		// Which schedules there are was not known yet: it is no cell that cannot be tested.
+		// The schedules are not known yet. This must not look like cells that are not supported.
 		stored, err := Load(second.Dir)
 		if err != nil || !stored.Matrix.Interrupted || len(stored.Matrix.Cells) == 0 {
 			t.Errorf("read again: %+v, %v", stored.Matrix, err)

@@ -56,7 +56,7 @@ func registerLibrary(id string, connect func(*locks.Client) (doer, error), token
 	})
 }
 
-// foreign is SET NX PX over somebody's library.
+// foreign is SET NX PX over another library.
 type foreign struct {
 	do    doer
 	key   string
@@ -130,7 +130,7 @@ func rueidisDoer(c *locks.Client) (doer, error) {
 	}, nil
 }
 
-// someTrials are a recipe's trials under some faults, as a campaign would run them.
+// someTrials returns a recipe's trials under some faults, as a campaign plans them.
 func someTrials(t *testing.T, tb testbed.Testbed, lock string, faults ...string) (specs []trial.Spec) {
 	t.Helper()
 	for _, fault := range faults {
@@ -143,15 +143,15 @@ func someTrials(t *testing.T, tb testbed.Testbed, lock string, faults ...string)
 	return specs
 }
 
-// simConfig is of short trials in the simulation.
+// simConfig returns a configuration of short trials in the simulation.
 func simConfig(t *testing.T) Config {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Duration = "sim", t.TempDir(), 3*time.Second
 	return c
 }
 
-// Clients of other Redis libraries, which have only the testbed's dialer, are tested like
-// those of go-redis, and do the same each time.
+// Clients of other Redis libraries, which use only the testbed's dialer, are tested like go-redis
+// clients, and do the same in every run.
 func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 	tb := sim.New()
 	for lock := range libraries {
@@ -174,7 +174,7 @@ func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 	}
 }
 
-// ran is a trial's evidence, run on that many processors.
+// ran runs a trial on that many processors and returns its evidence.
 func ran(t *testing.T, tb testbed.Testbed, s trial.Spec, procs int) history.Evidence {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))

@@ -17,18 +17,18 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Stored is a campaign as its directory holds it. If the campaign was killed, this is its
-// finished trials, and a matrix of them.
+// Stored is a campaign as stored in its directory. If the campaign was killed, Trials has the
+// finished trials, and Matrix covers only these.
 type Stored struct {
 	Dir    string
 	Info   Info
 	Trials []trial.Result
 	Matrix Matrix
-	// Reproduced counts the trials of the sample that gave the same history again. Only Run sets
-	// it.
+	// Reproduced counts the sampled trials that gave the same history when they were repeated. Only
+	// Run sets it.
 	Reproduced int
-	// Truncated reports that the list of trials has no end: the campaign was killed, is
-	// running, or its file was cut short; nil if not.
+	// Truncated is not nil if the list of trials has no end mark: the campaign was killed, is
+	// running, or its file was cut short.
 	Truncated error
 }
 
@@ -44,11 +44,11 @@ func (s Stored) Virtual() (sum time.Duration) {
 	return sum
 }
 
-// Ran returns the number of trials that ran, of which Trials has those that are stored.
+// Ran returns the number of trials that ran, stored or only counted.
 func (s Stored) Ran() int { return len(s.Trials) + s.Info.Further.tallied() }
 
-// Report hands a stored campaign to a sink, as its run did: every trial, then the
-// matrix.
+// Report hands a stored campaign to a new sink, as Run does: every trial, then the minimal trials,
+// then the matrix.
 func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, error)) error {
 	sink, err := newSink(s.Dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func Load(dir string) (Stored, error) {
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
 	}
-	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes versions
+	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes its versions
 		return s, trial.OtherFormat(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)
@@ -130,7 +130,7 @@ func CampaignOf(folder string) string {
 	return folder
 }
 
-// readTrials decodes trials.jsonl; a last line that was cut short is left out.
+// readTrials decodes trials.jsonl. It leaves out a last line that was cut short.
 func readTrials(r io.Reader, name string) (trials []trial.Result, truncated error, err error) {
 	truncated, err = history.ReadLines(r, name, func(t trial.Result) error {
 		trials = append(trials, t)

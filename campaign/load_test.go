@@ -104,7 +104,8 @@ func TestARecordTakesWhatLiesBeside(t *testing.T) {
 	}
 }
 
-// TestAStoreIsNoCampaign: but its last one is named, since it is what was meant.
+// A store is not a campaign. The error names the store's last campaign, which the user probably
+// means.
 func TestAStoreIsNoCampaign(t *testing.T) {
 	store := t.TempDir()
 	_, err := LoadInfo(store)

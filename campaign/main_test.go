@@ -16,7 +16,7 @@ import (
 // undisturbed is the fault that does nothing.
 var undisturbed = nemesis.Undisturbed().Name
 
-// The locks in memory count as recipes of a user's test.
+// Register the locks in memory like recipes of a user's test.
 func init() {
 	for _, r := range fakebed.Recipes() {
 		open := r.New

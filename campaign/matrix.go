@@ -24,8 +24,8 @@ type Cell struct {
 	Oracles    map[string]string `json:"oracles"`
 	Trials     int               `json:"trials"`
 	Violations int               `json:"violations"` // trials with a violated oracle
-	// Unstruck counts the violated trials whose fault hit nothing. They count like the others,
-	// since the lock broke, but say nothing about the fault.
+	// Unstruck counts the violated trials whose fault hit nothing. Violations counts them too,
+	// since the lock broke, but they say nothing about the fault.
 	Unstruck int `json:"unstruck,omitempty"`
 	// Shown counts the trials with the same verdict and kind as the cell. Exercised counts
 	// the decided trials: those with a violation, and those whose fault hit something and
@@ -36,8 +36,8 @@ type Cell struct {
 	// random samples, so Bound ignores them.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
-	// Seed belongs to the trial that shows the verdict best. Hash is that trial's
-	// history.Hash, set only if trials of the lock are deterministic.
+	// Seed is the seed of the trial that shows the verdict best. Hash is that trial's history.Hash,
+	// set only if trials of the lock are deterministic.
 	Seed uint64 `json:"seed"`
 	Hash string `json:"hash,omitempty"`
 	// Varies: the lock is not replayable byte for byte (Matrix.Varying).
@@ -48,10 +48,10 @@ type Cell struct {
 	// campaign; "" if that trial was not shrunk.
 	Minimal string `json:"minimal,omitempty"`
 
-	// Forever tells "blocked for ever" from "blocked up to TTL".
+	// Forever: a Blocked cell is blocked for ever, not only up to the TTL.
 	Forever bool `json:"-"`
-	// Lack says why the cell is not supported; nil if it is. Why is a sentence about the
-	// lack, or about what went wrong in the trials.
+	// Lack says why the cell is not supported; nil if it is supported. Why is a sentence about the
+	// lack, or about the reason why there is no verdict.
 	Lack *trial.Lack `json:"-"`
 	Why  string      `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is undecided.
@@ -74,10 +74,10 @@ type Matrix struct {
 	Command string `json:"command"`
 	Store   string `json:"store"`
 	Cells   []Cell `json:"cells"`
-	// Shard is set if these are the trials of one part of a campaign.
+	// Shard is set if the matrix covers only one shard of a campaign.
 	Shard Shard `json:"shard,omitzero"`
-	// Further sums up the trials that Config.Budget added, which Cells counts, without
-	// Further.Cells; nil = none.
+	// Further sums up the trials that Config.Budget added; nil = none. Further.Cells is empty here:
+	// Cells already counts these trials.
 	Further *Further `json:"further,omitempty"`
 	// Varying lists the locks that are not replayable byte for byte on a deterministic
 	// testbed.
@@ -85,8 +85,8 @@ type Matrix struct {
 	// Programs are flaws of the clients' programs. No cell counts them.
 	Programs []ProgramFlaw `json:"programs,omitempty"`
 
-	// Unexpected are violations that the recipe does not declare for the fault. Missed are
-	// declared flaws that did not show.
+	// Unexpected are violations that the recipe does not declare for the fault. Missed are declared
+	// flaws that did not show.
 	Unexpected []Discrepancy `json:"undeclared,omitempty"`
 	Missed     []Discrepancy `json:"missed,omitempty"`
 	// Doubtful are undeclared violations that are possible but not certain; one entry for
@@ -110,7 +110,7 @@ type Discrepancy struct {
 	Fault  string `json:"fault"` // of a missed flaw: all faults that should have shown it, comma-separated
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
-	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; empty for a missed flaw
+	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; "" for a missed flaw
 	// Hidden: the flaw may be missed only because trials are undecided, due to a stall of
 	// the harness, an election that no fault provoked, or an unseen reply. Never set where
 	// trials are deterministic.
@@ -141,10 +141,11 @@ func (m Matrix) NotExercised() []Cell {
 	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != trial.NotExercised })
 }
 
-// ExitCode returns the exit code of a finished campaign. Without expect, violations are a
-// normal result. With expect, undeclared violations, missed flaws and faults that hit
-// nothing are unexpected; but a shard cannot tell what others found or hit. Uncertain violations (Excuse) and perhaps hidden flaws (Hiding)
-// count as unknown.
+// ExitCode returns the exit code of a finished campaign. Without expect, violations are a normal
+// result. With expect, undeclared violations, missed flaws and faults that hit nothing are
+// unexpected. Missed flaws and idle faults do not count in a shard: other shards may show the flaws
+// and hit something. Uncertain violations (Excuse) and flaws that may be hidden (Hiding) count as
+// unknown.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness

@@ -30,12 +30,13 @@ type Merged struct {
 	Short []string
 }
 
-// Merge makes one campaign of shards. Each of dirs is a shard's directory, or has such
-// directories in it, as a store has. If a shard was run twice, Merge leaves out the run that
-// was cut short. The campaign is stored as name below root, with command as its command line,
-// and its matrix is that of the undivided campaign. The shards' directories stay as they are. A shard that is missing or did not run to its end leaves
-// Matrix.Interrupted. An input.Error says why the shards are not parts of one campaign, or
-// which file cannot be read; then, and when ctx ends, nothing is stored.
+// Merge makes one campaign of shards. Each of dirs is a shard's directory, or contains such
+// directories, as a store does. If a shard was run twice, Merge leaves out the run that was cut
+// short. Merge stores the campaign as name below root, with command as its command line. Its matrix
+// is that of the undivided campaign. Merge does not change the shards' directories. If a shard is
+// missing or did not run to its end, Matrix.Interrupted is set. An input.Error says why the shards
+// are not parts of one campaign, or which file cannot be read. On such an error, or when ctx ends,
+// nothing is stored.
 func Merge(ctx context.Context, dirs []string, root, name, command string, newSink func(dir string) (Sink, error)) (Merged, error) {
 	shards, err := loadShards(ctx, dirs)
 	if err != nil {
@@ -64,7 +65,7 @@ func Merge(ctx context.Context, dirs []string, root, name, command string, newSi
 	return merged, st.close()
 }
 
-// loadShards reads the shards, each once, in their order.
+// loadShards reads the shards in the order of their indices, one run of each.
 func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 	dirs, err := campaignsIn(dirs)
 	if err != nil {
@@ -109,8 +110,8 @@ func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 	return all, nil
 }
 
-// campaignsIn replaces each directory that is no campaign but has some in it, such as a store
-// or one of its names, by these.
+// campaignsIn returns dirs, but replaces a directory that contains campaigns, such as a store or a
+// name in it, by these campaigns.
 func campaignsIn(dirs []string) (all []string, err error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err == nil {
@@ -150,7 +151,8 @@ func sameCampaign(a, b Stored) error {
 	if differs := differing(a.Info.Versions, b.Info.Versions); differs != "" {
 		return input.Errorf("%s and %s: the versions differ in %s", a.Dir, b.Dir, differs)
 	}
-	// Where and how fast a shard ran changes no trial; nor does what it stored of them.
+	// These settings change no trial: where a shard is stored, how fast it runs, and which trials
+	// it shrinks or keeps.
 	common := func(c Config) Config {
 		c.Shard, c.Store, c.Name, c.Parallel, c.Shrink, c.Keep = Shard{}, "", "", 0, 0, false
 		return c
@@ -170,7 +172,7 @@ func differing(a, b any) string {
 		if err == nil {
 			err = json.Unmarshal(text, &all)
 		}
-		if err != nil { // both types were read from JSON
+		if err != nil { // impossible: both types were read from JSON
 			return map[string]any{"": err.Error()}
 		}
 		return all
@@ -202,20 +204,20 @@ func sameTrials(a, b Stored) bool {
 
 // merging is a merge under way.
 type merging struct {
-	shards []Stored // in their order
+	shards []Stored // in the order of their indices
 	info   Info
 	trials []mergedTrial
 }
 
-// mergedTrial is a trial with the shard whose directory has its folders.
+// mergedTrial is a trial with the directory of its shard.
 type mergedTrial struct {
 	trial.Result
 	from string
 }
 
-// plan makes the campaign's plan of the shards' plans, which are the same where trials are
-// deterministic. On real time the probes of two machines may show different places for a
-// fault to strike.
+// plan merges the shards' plans into the campaign's. On deterministic testbeds, the shards' plans
+// must be equal. On real time, the probes of two machines may show different places for a fault to
+// strike; then the larger numbers count.
 func (m *merging) plan() error {
 	m.info.Plan = slices.Clone(m.info.Plan)
 	for i := range m.info.Plan {
@@ -242,8 +244,8 @@ func (m *merging) plan() error {
 	return nil
 }
 
-// collect gathers the shards' trials, probes once, in an order that depends on no clock, and
-// drops folders that the undivided campaign would not have kept.
+// collect gathers the shards' trials, each probe once, in an order that does not depend on any
+// clock. It drops folders that the undivided campaign would not have kept.
 func (m *merging) collect() error {
 	at := map[string]int{} // by folder
 	for _, s := range m.shards {
@@ -274,7 +276,7 @@ func (m *merging) collect() error {
 		if m.info.Started.After(s.Info.Started) {
 			m.info.Started = s.Info.Started
 		}
-		m.info.Elapsed += s.Info.Elapsed // of processes, however many ran at a time
+		m.info.Elapsed += s.Info.Elapsed // the sum over all shards, even if they ran at the same time
 	}
 	slices.SortStableFunc(m.trials, func(a, b mergedTrial) int {
 		return cmp.Or(orderOf(a.Spec).compare(orderOf(b.Spec)), cmp.Compare(trial.Folder(a.Spec), trial.Folder(b.Spec)))
@@ -329,7 +331,7 @@ func (m *merging) write(ctx context.Context, st *store) (Merged, error) {
 		jsonfile.Write(filepath.Join(st.dir, MatrixFile), merged.Matrix))
 }
 
-// holes lists what is missing.
+// holes sets Missing and Short.
 func (m *merging) holes(merged *Merged) {
 	given := map[int]bool{}
 	for _, s := range m.shards {
@@ -346,7 +348,8 @@ func (m *merging) holes(merged *Merged) {
 	}
 }
 
-// copyFolders copies those folders that the campaign at to lacks. It skips the empty name.
+// copyFolders copies folders from one campaign's directory to another's. It skips folders that
+// exist there, and the empty name.
 func copyFolders(from, to string, folders ...string) error {
 	for _, folder := range folders {
 		target := filepath.Join(to, folder)
@@ -360,7 +363,7 @@ func copyFolders(from, to string, folders ...string) error {
 	return nil
 }
 
-// Words says in a sentence without a full stop what is missing; "" if nothing is.
+// Words says in a sentence without a full stop which shards are missing or short; "" if none.
 func (m Merged) Words() string {
 	var parts []string
 	if n := len(m.Missing); n > 0 {

@@ -23,7 +23,7 @@ func shardRun(t *testing.T, change func(*Config)) Stored {
 	c := DefaultConfig()
 	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
 	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px"}, []string{"none", "client-pause"}, []string{"mutex"}
-	c.Trials, c.Named, c.Parallel = 2, true, 1 // side by side, which trials show something first is chance
+	c.Trials, c.Named, c.Parallel = 2, true, 1 // in parallel, chance would decide which trial shows a flaw first
 	change(&c)
 	s, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
 	if err != nil {
@@ -45,7 +45,7 @@ func shardsOf(t *testing.T, n int, change func(*Config)) (dirs []string, parts [
 	return dirs, parts
 }
 
-// matrixOf returns matrix.json without what names the command and the directory.
+// matrixOf returns matrix.json without the fields that name the command and the directory.
 func matrixOf(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, MatrixFile))
@@ -86,7 +86,7 @@ func TestMergedShardsAreTheUndividedCampaign(t *testing.T) {
 	several := func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px", "redlock"}, append(c.Faults, "reset") }
 	whole := shardRun(t, several)
 	dirs, parts := shardsOf(t, 3, several)
-	slices.Reverse(dirs) // their order does not matter
+	slices.Reverse(dirs) // the order of the directories does not matter
 	m, err := merge(t, append(dirs, dirs[0])...)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestAMergeWithoutAllShardsHasHoles(t *testing.T) {
 	}
 }
 
-// cutShort ends a stored list of trials in the middle.
+// cutShort cuts off a stored list of trials in the middle.
 func cutShort(t *testing.T, dir string) {
 	t.Helper()
 	path := packed.Find(filepath.Join(dir, trial.ResultsFile))

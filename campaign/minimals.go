@@ -18,7 +18,7 @@ type MinimalSink interface {
 	Minimal(ctx context.Context, t trial.Result, e history.Evidence) error
 }
 
-// withMinimals fills in the cells' minimal trials below dir.
+// withMinimals sets Minimal in the cells that have a minimal trial below dir.
 func (m *Matrix) withMinimals(dir string) {
 	for i := range m.Cells {
 		c := &m.Cells[i]
@@ -29,7 +29,7 @@ func (m *Matrix) withMinimals(dir string) {
 	}
 }
 
-// reportMinimals hands the cells' minimal trials to a sink that shows them.
+// reportMinimals hands the cells' minimal trials to the sink, if it is a MinimalSink.
 func (m Matrix) reportMinimals(ctx context.Context, dir string, to Sink) error {
 	sink, ok := to.(MinimalSink)
 	if !ok {

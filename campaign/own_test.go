@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The standard workloads of a user's own lock are also those that its claims ask for: nobody
-// has told the user of their names.
+// The standard workloads of a user's own lock include those that its claims ask for, since the user
+// does not know their names.
 func TestAUsersOwnLockIsTriedInAllThatItCanDo(t *testing.T) {
 	for _, c := range []struct {
 		name   string

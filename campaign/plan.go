@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// plannedCell is a cell before it is run.
+// plannedCell is a cell that has not run yet.
 type plannedCell struct {
 	recipe    locks.Recipe
 	fault     nemesis.Fault
@@ -26,7 +26,7 @@ type plannedCell struct {
 	variants  int         // number of variants of the fault's plans, in the workload with the most
 	named     int         // number of named schedules, over all workloads
 	inShard   int         // number of trials in this shard; 0 in a whole campaign
-	lack      *trial.Lack // why the cell is not supported; nil = it is
+	lack      *trial.Lack // why the cell is not supported; nil = it is supported
 }
 
 type job struct {
@@ -47,7 +47,7 @@ type planner struct {
 	capabilities []testbed.Capability
 	lacks        map[testbed.Capability]string // reasons for missing capabilities
 	without      map[testbed.Topology]string   // reasons for missing topologies
-	real         bool                          // the testbed runs on the machine's time
+	real         bool                          // the testbed runs on real time
 	seen         map[pair]trial.Sight          // what the finished probes showed
 	confirm      *confirmation                 // another campaign; nil = this one plans its own trials
 	// schedule enumerates a fault's named schedules in a world.
@@ -68,7 +68,8 @@ func newPlanner(c Config, tb testbed.Testbed) *planner {
 	return p
 }
 
-// cells returns a cell for every chosen recipe under every chosen fault.
+// cells returns a cell for every chosen recipe under every chosen fault. With Config.Clean, it
+// returns only cells without a declared flaw.
 func (p *planner) cells() ([]plannedCell, error) {
 	recipes, err := Recipes(p.config.Locks)
 	if err != nil {
@@ -107,8 +108,8 @@ func (p *planner) cells() ([]plannedCell, error) {
 	return cells, nil
 }
 
-// asks reports whether a user's own recipe asks for the workload, if the standard ones are
-// chosen.
+// asks reports whether the standard workloads are chosen and a user's own recipe asks for w in
+// addition.
 func (p *planner) asks(w workloads.Workload, r locks.Recipe) bool {
 	return r.Own && w.Asks != nil && slices.Contains(p.config.Workloads, standardNames) &&
 		w.Asks(r.Claims(p.config.TTL, max(1, p.config.Nodes)))
@@ -164,7 +165,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	return c
 }
 
-// covers says whether one topology (have) offers everything that another (need) does.
+// covers says whether topology have offers everything that topology need does.
 func covers(have, need testbed.Topology) bool {
 	switch have {
 	case need:
@@ -182,7 +183,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	conf := p.config
 	seed := conf.Seed
 	if c.fault.Undisturbed && k == 0 {
-		seed = fixedSeed // the probe
+		seed = fixedSeed // a probe does not depend on the campaign's seed
 	}
 	s := trial.Spec{
 		Lock:           c.recipe.ID,
@@ -208,7 +209,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
 		Retry:   conf.retry(),
-		// Allow for a lost reply and its consequences.
+		// Leave time for a lost reply and its consequences.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),
 		Tokens:   conf.Tokens,
@@ -236,7 +237,7 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
 	seen := p.seen[pair{s.Lock, s.Workload}]
-	claims.Quorum = claims.NodeQuorum() // plans target nodes, and count nodes
+	claims.Quorum = claims.NodeQuorum() // the nemesis counts nodes, not keys
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
@@ -291,9 +292,9 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
 
-// jobs returns the trials of all cells except those that ran as probes: first named,
-// then drawn trials. A workload in which the fault cannot strike is removed from its
-// cell; a cell without workloads is not supported.
+// jobs returns the trials of all cells except those that ran as probes: named trials first, then
+// drawn ones. It removes from a cell the workloads in which the fault cannot strike. A cell without
+// workloads is not supported.
 func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	if p.confirm != nil {
 		return p.confirm.jobs(p, cells), nil
@@ -321,7 +322,7 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				}
 				if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-					continue // a failed probe is reported already
+					continue // a failed probe has already been reported
 				}
 				s, world, err := p.trial(*c, w, k)
 				switch {
@@ -344,9 +345,8 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	return jobs, nil
 }
 
-// trial returns trial number k of a cell under a workload, with its plan, and the world
-// that the plan is for. The error wraps nemesis.ErrNotSupported if the fault cannot
-// strike there.
+// trial returns trial number k of a cell under a workload, with its plan, and the world for which
+// the plan was made. The error wraps nemesis.ErrNotSupported if the fault cannot strike there.
 func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
 	world := p.world(s, s.PromisedBy(c.recipe))

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Planning plans the trials of one lock, for programs that run the trials themselves: the
-// probes come first, and their results show where faults can strike. It is not safe for
-// concurrent use.
+// Planning plans the trials of one lock, for programs that run the trials themselves. The probes
+// must run first: their results show where faults can strike. A Planning is not safe for concurrent
+// use.
 type Planning struct {
 	planner *planner
 	cells   []plannedCell
@@ -56,8 +56,8 @@ func (p *Planning) Faults() (names []string) {
 	return names
 }
 
-// Probes returns the fault-free trials that show the lock's commands, one for each
-// workload. They are also the first trials under the fault that does nothing.
+// Probes returns the fault-free trials that show the lock's commands, one for each workload. They
+// are also the first trials of the cell without a fault (nemesis.Undisturbed).
 func (p *Planning) Probes() ([]trial.Spec, error) {
 	jobs, err := p.planner.probes(p.cells)
 	return specsOf(jobs), err
@@ -82,9 +82,9 @@ func (p *Planning) Look(ctx context.Context, tb testbed.Testbed) ([]trial.Spec, 
 	return probes, nil
 }
 
-// Trials returns the trials under a fault, without probes: first named, then drawn ones. A
-// workload whose probe has not been seen has none. If the fault cannot strike the lock at
-// all, there are none, and the Lack says why.
+// Trials returns the trials under a fault, without probes: named trials first, then drawn ones. It
+// leaves out workloads whose probe Saw has not noted. If the fault cannot strike the lock at all,
+// it returns no trials and says why in the Lack.
 func (p *Planning) Trials(fault string) ([]trial.Spec, *trial.Lack, error) {
 	for i, c := range p.cells {
 		if c.fault.Name == fault {
@@ -102,10 +102,9 @@ func specsOf(jobs []job) (specs []trial.Spec) {
 	return specs
 }
 
-// PlanTrial returns the spec that a campaign with this configuration gives trial k of a
-// cell. If the plan needs it, a fault-free trial runs first, to find targets. Names are
-// literal: no globs. The error is an input.Error if there is no such trial or the cell
-// is not supported.
+// PlanTrial returns the spec that a campaign with this configuration gives trial k of a cell. If
+// the plan needs targets, PlanTrial first runs a fault-free trial to find them. Names are literal:
+// no globs. The error is an input.Error if there is no such trial or the cell is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
 	if k < 0 {
 		return trial.Spec{}, input.Errorf("%s %d: expected a number from 0", input.Setting("trial"), k)
@@ -121,9 +120,9 @@ func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 	return s, err
 }
 
-// PlanNamed returns the spec of a named schedule of a cell, as a campaign with this
-// configuration runs it, whatever its seed. It also knows the schedules of sweeps, whatever
-// c.Sweep. The fault-free trial that finds the schedules runs first. The error is an
+// PlanNamed returns the spec of a named schedule of a cell, as a campaign with this configuration
+// runs it. The spec does not depend on c.Seed. PlanNamed also knows the schedules of sweeps, even
+// if c.Sweep is 0. It first runs the fault-free trial that shows the schedules. The error is an
 // input.Error if there is no such schedule or the cell is not supported.
 func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
 	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
@@ -140,7 +139,7 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 		if s.Schedule == schedule {
 			return s, nil
 		}
-		if s.Size == 0 { // a sweep has thousands, and their names differ only in numbers
+		if s.Size == 0 { // leave out a sweep's thousands of names, which differ only in numbers
 			names = append(names, s.Schedule)
 		}
 	}
@@ -150,7 +149,8 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 	return trial.Spec{}, input.Errorf("%s %q: did you mean %s? there are %d", input.Setting("schedule"), schedule, Nearest(schedule, names), len(names))
 }
 
-// planning returns a planner for one cell with one workload, and that cell.
+// planning returns a planner for one cell with one workload, and the cell. It runs the cell's probe
+// unless the cell has no fault.
 func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
 	c = c.filled(modest)
 	if err := c.check(); err != nil {
@@ -174,7 +174,7 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	return p, cell, err
 }
 
-// only returns the cell of that lock and fault, with that workload alone.
+// only returns the cell of the given lock and fault, with the given workload alone.
 func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
 	recipe, err := Recipes([]string{lock})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A program that runs trials itself plans those that a campaign runs.
+// A program that runs trials itself plans the same trials as a campaign.
 func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 	tb := sim.New()
 	c := DefaultConfig()

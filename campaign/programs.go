@@ -12,22 +12,22 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// ProgramFlaw is a violation that the clients' program is to blame for, and no lock: the
-// trials of one workload showed it, under any recipe and fault.
+// ProgramFlaw is a violation by the clients' program; no lock is to blame. It sums up the trials of
+// one workload, under any recipe and fault.
 type ProgramFlaw struct {
 	Workload string `json:"workload"`
 	Oracle   string `json:"oracle"`
 	Cause    string `json:"cause"`
 	Declared bool   `json:"declared"` // by the workload
-	// Why and Source are the workload's, if it declares the flaw.
+	// Why and Source come from the workload's declaration of the flaw; "" if undeclared.
 	Why    string `json:"why,omitempty"`
 	Source string `json:"source,omitempty"`
-	// Shown counts the trials that showed it, Trials those of the workload that were judged,
-	// and Locks the recipes under which it showed.
+	// Shown counts the trials that showed the flaw, Trials the judged trials of the workload, and
+	// Locks the recipes whose trials showed the flaw.
 	Shown  int `json:"shown"`
 	Trials int `json:"trials"`
 	Locks  int `json:"locks"`
-	// Replay is the command line that runs the first trial that showed it again.
+	// Replay is the command line that repeats the first trial that showed the flaw.
 	Replay string `json:"replay"`
 }
 
@@ -37,11 +37,11 @@ func (p ProgramFlaw) Words() string {
 		p.Workload, checker.Cause(p.Cause).Meaning(), p.Oracle, p.Shown, p.Trials, wording.Plural(p.Trials, "trial"), p.Locks, wording.Plural(p.Locks, "recipe"))
 }
 
-// programFlaws lists the flaws of the clients' programs, by workload. The trials are in the
+// programFlaws lists the flaws of the clients' programs, by workload. The trials must be in the
 // order of the matrix.
 func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
 	var all []ProgramFlaw
-	judged, recipes := map[string]int{}, []map[string]bool{} // recipes by place in all
+	judged, recipes := map[string]int{}, []map[string]bool{} // recipes is indexed like all
 	for _, t := range trials {
 		if t.Err != "" || t.Unplanned() {
 			continue
@@ -92,8 +92,8 @@ func undeclaredOfPrograms(trials []trial.Result) (all []Discrepancy) {
 	return all
 }
 
-// missedOfPrograms lists the flaws that workloads declare and that no trial showed, in the
-// cells where nothing disturbed the program.
+// missedOfPrograms lists the flaws that a workload declares but that no trial of its cell showed,
+// for all cells without a fault.
 func (h hunt) missedOfPrograms(trials []trial.Result) (all []Discrepancy) {
 	if h.info.Config.Confirm != "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// drawn is a fault-free trial in which the lock held. With again, a later holder repeated the
-// draw.
+// drawn returns a fault-free trial in which the lock held. If again is set, a later holder repeated
+// the draw.
 func drawn(lock, workload string, again bool) trial.Result {
 	t := trial.Result{Spec: trial.Spec{Lock: lock, Workload: workload, Fault: "none"}}
 	t.Verdicts = []checker.Verdict{{Oracle: "exclusion", Result: checker.Held}, {Oracle: "draws", Result: checker.Held}}
@@ -58,7 +58,7 @@ func TestAWorkloadOfADocumentRunsUnaskedForItsRecipesAlone(t *testing.T) {
 		want        bool
 	}{
 		{[]string{standardNames}, "setnx", undisturbed, true},
-		{[]string{standardNames}, "set-nx-px", undisturbed, true}, // D0, D2, D3
+		{[]string{standardNames}, "set-nx-px", undisturbed, true}, // set-nx-px also cites the workload's document
 		{[]string{standardNames}, "set-nx-px", "delay", false},
 		{[]string{standardNames}, "getset", undisturbed, false},
 		{[]string{standardNames, " "}, "getset", undisturbed, false},
@@ -79,7 +79,7 @@ func TestAWorkloadOfADocumentRunsUnaskedForItsRecipesAlone(t *testing.T) {
 	}
 }
 
-// What workloads declare names rows of the registries.
+// The flaws that workloads declare exist in the registries.
 func TestWorkloadsDeclareWhatExists(t *testing.T) {
 	for _, w := range workloads.All() {
 		for _, f := range w.Shows {

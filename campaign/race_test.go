@@ -2,5 +2,5 @@
 
 package campaign
 
-// raceDetector says whether this test was built with it.
+// raceDetector reports whether this test binary was built with -race.
 const raceDetector = true

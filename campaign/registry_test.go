@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// TestFlawsNameWhatExists keeps the recipes' declarations, which are strings,
-// in step with the registries: a flaw that names nothing would never be found.
+// The recipes' declarations are strings. This test keeps them in step with the registries: a flaw
+// with an unknown name would never be found.
 func TestFlawsNameWhatExists(t *testing.T) {
 	var oracles, faults []string
 	for _, o := range checker.Oracles() {

@@ -24,14 +24,14 @@ type Replay struct {
 	Dir string
 	// Log receives each command once its outcome is known; nil = no log.
 	Log func(history.Command)
-	// Worker is the command line of a worker process to run the trial in, as in Campaign;
-	// nil = run it in this process, which a panic of the code under test then ends.
+	// Worker is the command line of a worker process to run the trial in, as in Campaign; nil = run
+	// the trial in this process, which ends if the code under test panics.
 	Worker []string
 }
 
-// Run runs the trial and judges it. Flaws of the recipe show in the verdicts only. The
-// error is a failure of the harness, possibly beside a trial, or an input.Error if the spec
-// names an unknown lock or workload.
+// Run runs the trial and judges it. Violations are in the verdicts; they are no error. The error is
+// a failure of the harness, perhaps together with a trial, or an input.Error if the spec names an
+// unknown lock or workload.
 func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
 	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
@@ -60,10 +60,10 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	return t, record.Evidence, err
 }
 
-// Shrink runs the trial, then looks within the budget for a smaller one with the same worst
-// flaw, and stores that in r.Dir, replacing files of the same names. The error is an
-// input.Error if there is nothing to shrink, or if the testbed is on real time, where
-// trials do not repeat.
+// Shrink runs the trial, then looks within the budget for a smaller one with the same worst flaw.
+// It stores the smaller trial in r.Dir, replacing files of the same names. The error is an
+// input.Error if there is nothing to shrink, or if the testbed is on real time, where trials do not
+// repeat.
 func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
@@ -92,9 +92,9 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 	return t, record.Evidence, err
 }
 
-// Decide runs the trial, then continuations of it from many instants (package decision), and
-// says when its worst flaw became certain. The error is an input.Error if the trial shows no
-// flaw, or if the testbed is on real time, where trials do not repeat.
+// Decide runs the trial, then continuations of the trial from many instants (package decision), and
+// says when its worst flaw became certain. The error is an input.Error if the trial shows no flaw,
+// or if the testbed is on real time, where trials do not repeat.
 func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return d, t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: nobody can tell what another continuation would have done", r.Testbed.Name())

@@ -11,9 +11,10 @@ import (
 // hashDigits is the number of digits of a hash that suffice to tell histories apart.
 const hashDigits = 16
 
-// replay returns the command line that runs a trial again. Named and deterministic trials
-// run alone, deterministic ones with the expected hash; others run with the earlier trials
-// of their cell. A trial's seed does not depend on what else runs.
+// replay returns the command line that runs a trial again. A named or deterministic trial is
+// replayed alone, a deterministic one with its expected hash. For any other trial, the command runs
+// a campaign of its cell up to that trial; the trial's seed stays the same, because it does not
+// depend on other trials.
 func replay(info Info, t trial.Result) string {
 	s := t.Spec
 	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}

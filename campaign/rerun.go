@@ -11,21 +11,21 @@ import (
 // mostReruns is how often a spoilt trial is rerun.
 const mostReruns = 2
 
-// spoilt is a trial to rerun: it is unknown because the harness was not scheduled for
-// too long, or it leaves an undeclared violation in doubt (Excuse).
+// spoilt is a trial to rerun: its outcome is unknown because the harness was not scheduled for too
+// long, or it leaves an undeclared violation in doubt (Excuse).
 type spoilt struct {
 	job   job
 	trial trial.Result
 }
 
-// spoils says whether the trial's own outcome calls for a rerun.
+// spoils says whether the outcome of the trial calls for a rerun.
 func (r *run) spoils(d trial.Done, t trial.Result) bool {
 	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // a deterministic rerun cannot settle a doubt
 }
 
-// runAll runs jobs, then reruns spoilt trials that could still change their cell or settle
-// a doubt. Reruns use fewer workers, to relieve the machine, and number at most a twentieth
-// of the jobs (or 10), so that a busy machine costs little time.
+// runAll runs jobs, then reruns spoilt trials that could still change their cell or settle a doubt.
+// Reruns use fewer workers, to relieve the machine. There are at most max(10, a twentieth of the
+// jobs) reruns, so that a busy machine costs little time.
 func (r *run) runAll(ctx context.Context, jobs []job) {
 	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
 	r.pool(ctx, jobs, parallel)
@@ -38,19 +38,19 @@ func (r *run) runAll(ctx context.Context, jobs []job) {
 	r.reruns(ctx, 0)
 }
 
-// nextAttempt returns s as its next attempt (Spec.Attempt), which has a folder of its own.
+// nextAttempt returns s as the next attempt (Spec.Attempt). Each attempt has its own folder.
 func (p *planner) nextAttempt(s trial.Spec) trial.Spec {
-	if p.confirm != nil { // the confirmation counts the attempts
+	if p.confirm != nil { // the confirmation counts attempts itself
 		return p.confirm.next(s)
 	}
 	s.Attempt++
 	return s
 }
 
-// reruns returns jobs that rerun up to n spoilt trials, and records the other spoilt trials as
-// they are. Trials with undeclared doubts come first, then trials of cells in which nothing is
-// sought, since no other trial decides those. A trial that also shows a violation is recorded
-// in any case: its rerun is the next attempt. The evidence of an undeclared doubt is kept,
+// reruns returns jobs that rerun up to n spoilt trials, and records the other spoilt trials as they
+// are. Trials with undeclared doubts come first. Then come trials of cells in which no flaw is
+// sought, since no other trials decide these cells. A trial in doubt that shows a violation is
+// recorded as well; its rerun is the next attempt. The evidence of an undeclared doubt is kept,
 // whatever the rerun shows.
 func (r *run) reruns(ctx context.Context, n int) []job {
 	r.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// stalledEvidence looks like two holders at once, but the harness stalled for half a lease.
+// stalledEvidence seems to show two holders at once, but the harness stalled for half a lease.
 func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	t.Helper()
 	rec := recorder()
@@ -31,8 +31,8 @@ func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
 }
 
-// unorderedEvidence is of a key that expired while another client's command ran. Nobody knows
-// which came first.
+// unorderedEvidence has a key that expired while another client's command ran. The order of the two
+// events is unknown.
 func unorderedEvidence(t *testing.T) history.Evidence {
 	t.Helper()
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
@@ -96,8 +96,8 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 	}
 }
 
-// In a confirmation, a cell in which no flaw is sought is undecided as long as one of its
-// trials is. In other cells another trial may show the flaw.
+// In a confirmation, a cell in which no flaw is sought is undecided as long as one of its trials is
+// undecided. In other cells, another trial may show the flaw.
 func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -119,8 +119,8 @@ func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 	}
 }
 
-// TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness
-// itself was not scheduled proves nothing.
+// A trial that a stall spoilt is run again: two apparent holders prove nothing while the harness
+// itself was not scheduled.
 func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -130,7 +130,7 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	spec := soundSpec()
 	e := stalledEvidence(t, spec.Options.TTL)
 
-	// at has the trial judged, as of its run number again, and taken by r.
+	// at judges the trial after the given number of earlier runs, and hands it to r.take.
 	at := func(r *run, again int) {
 		folder := r.folder(spec)
 		if err := trial.MakeFolder(folder); err != nil {

@@ -25,9 +25,9 @@ type Campaign struct {
 	// Prefix is stored as Info.Prefix.
 	Prefix  string
 	Testbed testbed.Testbed
-	// Worker is the command line of a program that calls worker.Serve on the same testbed;
-	// Config.Parallel such processes run the trials. nil = trials run in this process,
-	// which a panic of the code under test then ends.
+	// Worker is the command line of a program that calls worker.Serve on the same testbed.
+	// Config.Parallel such processes run the trials. nil = trials run in this process, which ends
+	// if the code under test panics.
 	Worker []string
 	// Defaults replace fields of Config that are 0.
 	Defaults Defaults
@@ -36,19 +36,18 @@ type Campaign struct {
 	NewSink func(dir string) (Sink, error)
 	// Progress is called after each trial, one call at a time; may be nil.
 	Progress func(Progress)
-	// Stop, once closed, lets no more trials start: those under way are finished, and the
-	// campaign is interrupted; nil = never.
+	// Closing Stop interrupts the campaign: no more trials start, and running trials finish; nil =
+	// never.
 	Stop <-chan struct{}
-	// over says whether Config.Budget is used up before drawn trial number k; nil = the clock
-	// says it.
+	// over says whether Config.Budget is used up before drawn trial number k; nil = use the clock.
+	// Only tests set it.
 	over func(k int) bool
 }
 
-// Run plans the campaign, runs, judges and stores its trials, and returns the findings. If
-// ctx ends, no more trials start, running ones are torn down, and finished ones are stored
-// and returned with Matrix.Interrupted, without an error; Stop lets running ones finish first.
-// A failed trial is part of the result (Matrix.Failed), not an error. An input.Error says that
-// nothing could be tested.
+// Run plans the campaign, runs, judges and stores its trials, and returns the findings. If ctx
+// ends, no more trials start, and running ones are torn down. Finished trials are stored and
+// returned with Matrix.Interrupted, without an error. A failed trial is part of the result
+// (Matrix.Failed), not an error. An input.Error says that nothing could be tested.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)
@@ -115,7 +114,8 @@ func (c Campaign) untilStop(ctx context.Context) (starting context.Context, end 
 // run is a campaign under way.
 type run struct {
 	Campaign
-	// under is the context of the trials under way: it may outlast that in which trials start.
+	// under is the context of running trials. It may outlive the context in which trials start,
+	// which Stop cancels.
 	under   context.Context
 	store   *store
 	planner *planner
@@ -154,12 +154,12 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	for _, c := range cells {
 		drawn := r.Config.Trials
 		if c.fault.Undisturbed {
-			drawn = max(0, drawn-1) // the probe was the first of them
+			drawn = max(0, drawn-1) // the probe counts as the first drawn trial
 		}
 		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
 	}
 	r.runAll(ctx, r.sampling(r.progress.Total).mark(probes))
-	if ctx.Err() != nil { // the schedules of cells whose probe did not run are not known
+	if ctx.Err() != nil { // without its probe, a cell's schedules are unknown
 		return r.finish(ctx)
 	}
 	jobs, err := r.planner.jobs(cells)
@@ -171,7 +171,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return errors.Join(err, r.store.discard())
 	}
 	jobs = r.Config.Shard.share(probes, jobs, cells)
-	// Only now: after less, the older campaign in latest has more to show.
+	// Publish only now: until the probes have run, the older campaign in latest shows more.
 	if err := r.store.publish(); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (r *run) saveInfo() error {
 	return jsonfile.Write(filepath.Join(r.store.dir, CampaignFile), r.info)
 }
 
-// pool runs jobs in order, parallel at a time, until ctx ends or storing fails.
+// pool runs jobs in order, parallel at a time, until ctx ends or the campaign fails.
 func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
 	each(ctx, jobs, parallel, func(j job) {
 		if !r.failed() {
@@ -228,15 +228,15 @@ func each[T any](ctx context.Context, values []T, parallel int, do func(T)) {
 	workers.Wait()
 }
 
-// failed says whether results can no longer be stored.
+// failed says whether the store, a worker or the sink has failed.
 func (r *run) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err != nil
 }
 
-// trial runs one trial and counts it, or sets it aside if the machine spoilt it. It ends early
-// only with r.under.
+// trial runs one trial and counts it, or sets it aside for a rerun if the machine spoilt it. Only
+// the end of r.under interrupts it.
 func (r *run) trial(j job) {
 	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{
@@ -254,7 +254,7 @@ func (r *run) trial(j job) {
 	}
 }
 
-// enough returns trial.Task.Enough for a trial; nothing where trials are not deterministic.
+// enough returns trial.Task.Enough for a trial; the zero value if trials are not deterministic.
 func (r *run) enough(s trial.Spec) (none trial.Shown) {
 	if !r.info.Deterministic {
 		return none
@@ -264,8 +264,8 @@ func (r *run) enough(s trial.Spec) (none trial.Shown) {
 	return r.shown.enough(s)
 }
 
-// shownBefore says whether stored trials show what t does, so that its evidence is not needed:
-// a trial that is to be repeated was kept all the same. The caller holds mu.
+// shownBefore says whether stored trials already show everything that t shows. Then t's evidence is
+// not needed, even if it was kept because t is to be repeated. The caller holds mu.
 func (r *run) shownBefore(t trial.Result) bool {
 	return r.info.Deterministic && !t.ShowsMore(r.shown.enough(t.Spec))
 }
@@ -286,7 +286,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
-	if d.Kept && t.Dir == "" && !j.sampled { // an earlier trial that shows the same ended meanwhile
+	if d.Kept && t.Dir == "" && !j.sampled { // another trial that shows the same has ended meanwhile
 		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
 			r.fail(err)
 		}
@@ -323,7 +323,7 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 		}
 	}
 	if t.Dir == "" {
-		t = t.Brief() // whoever needs more has to run the trial again
+		t = t.Brief() // details are in the folder; without one, only a new run gives them
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)
@@ -359,7 +359,7 @@ func (r *run) finish(ctx context.Context) error {
 	if err == nil && !r.info.Interrupted {
 		err = r.result.Matrix.testsSomething()
 	}
-	return cmp.Or(r.err, err) // the earlier may explain the later: a full disk fails everything
+	return cmp.Or(r.err, err) // r.err came first and may have caused err: a full disk makes everything fail
 }
 
 // report hands the minimal trials and the matrix to the sink.

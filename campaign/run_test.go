@@ -27,7 +27,7 @@ func fakeConfig(dir string, locks ...string) Config {
 	return c
 }
 
-// tally is a sink that counts.
+// tally is a sink that counts its calls.
 type tally struct {
 	trials   []trial.Result
 	acquires int
@@ -87,13 +87,13 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 	})
 }
 
-// checkStore looks at what a finished campaign left on disk.
+// checkStore checks the files of a finished campaign.
 func checkStore(t *testing.T, s Stored) {
 	t.Helper()
 	for _, result := range s.Trials {
 		folder := filepath.Join(s.Dir, trial.Folder(result.Spec))
 		_, err := os.Stat(folder)
-		// Later trials show the same as the first.
+		// Later trials show the same flaw as the first one, so they are not kept.
 		kept, first := err == nil, result.Spec.Trial == 0
 		if kept && !result.Violation() || first && kept != result.Violation() || kept != (result.Dir != "") {
 			t.Errorf("%s: kept %v, outcome %s, dir %q", folder, kept, result.Outcome, result.Dir)
@@ -197,7 +197,7 @@ func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
 	})
 }
 
-// TestAStoppedCampaignFinishesTheTrialsUnderWay: one that has begun is judged and stored.
+// A stopped campaign finishes the trials under way: it judges and stores them.
 func TestAStoppedCampaignFinishesTheTrialsUnderWay(t *testing.T) {
 	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
 	c.Config.Trials, c.Config.Parallel = 50, 1
@@ -220,7 +220,7 @@ func TestAStoppedCampaignFinishesTheTrialsUnderWay(t *testing.T) {
 	})
 }
 
-// littering leaves something behind when it is interrupted.
+// littering is a testbed that cannot be torn down completely when it is interrupted.
 type littering struct{ *fakebed.Bed }
 
 func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
@@ -300,8 +300,7 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatTheRunningWorldsCannotDoIsBadUsageToo runs on a fakeBed that promises capabilities
-// which its worlds lack.
+// The testbed promises capabilities that its running worlds lack. This is bad usage too.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 	c := fakeConfig(t.TempDir(), fakebed.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second

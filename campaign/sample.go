@@ -10,15 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A campaign repeats at least leastSample trials, if it has as many, and at least one in
+// A campaign repeats at least leastSample trials, if it has that many, and at least one in every
 // oneOf.
 const (
 	leastSample = 10
 	oneOf       = 50
 )
 
-// sampling marks one job in every n; every is n, 0 = mark none. passed counts the jobs so
-// far.
+// sampling marks the first of every n jobs; every is n, 0 = mark none. passed counts the jobs seen
+// so far.
 type sampling struct{ every, passed int }
 
 // sampling spreads the sample over a campaign with the given number of trials. Where trials
@@ -53,10 +53,10 @@ type repetition struct {
 	err     error               // why the runs could not be compared
 }
 
-// repeat runs the sampled trials again, in other processes, and compares the runs. A
-// difference in the project's own recipes is a failure of the harness; a lock of another
-// project is marked by its first differing trial. Both runs of a reported difference are
-// kept. Other sampled trials keep only folders that the campaign refers to.
+// repeat runs the sampled trials again, in new processes, and compares both runs. A difference in
+// one of the project's own recipes is a failure of the harness. A lock of another project is marked
+// as varying, by its first trial that differs. Both runs of a reported difference are kept. Of the
+// other sampled trials, only folders that the campaign refers to are kept.
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
@@ -82,7 +82,7 @@ func (r *run) repeat(ctx context.Context) {
 	}
 }
 
-// repeated counts a trial that was run again; keep says that both its folders are needed.
+// repeated counts a trial that was run again; keep says that the folders of both runs are needed.
 // The caller holds mu.
 func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (keep bool) {
 	switch {
@@ -102,7 +102,7 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	case Ours(t.Spec.Lock):
 		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
 			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
-	case r.info.varies(t.Spec.Lock): // the lock is marked already
+	case r.info.varies(t.Spec.Lock): // the lock is already marked
 		if err := trial.RemoveFolder(r.folder(t.Spec) + againSuffix); err != nil {
 			r.fail(err)
 		}
@@ -114,8 +114,8 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 }
 
 // compare runs a trial again, into a folder beside the first run's, and returns the first
-// difference. The second folder is kept if the runs differ or the harness could not finish
-// the second.
+// difference. It keeps the second folder if the runs differ, or if the harness could not finish the
+// second run.
 func (r *run) compare(ctx context.Context, t trial.Result) (*history.Difference, error) {
 	first := r.folder(t.Spec)
 	second := first + againSuffix

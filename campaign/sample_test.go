@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// answering is a pool of workers that make a task's folder and then return this answer.
+// answering is a pool whose workers make a task's folder and return this outcome.
 type answering struct {
 	done trial.Done
 	err  error
@@ -33,7 +33,7 @@ func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 		ctx           context.Context
 		workers       answering
 		lock          string
-		first, second bool // are there in the end
+		first, second bool // whether the first and the second folder exist in the end
 		err           string
 		varies        bool
 	}{

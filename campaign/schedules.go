@@ -10,11 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Named trials are enumerated, not drawn: each strikes at one place of the
-// protocol that a recipe's probe showed. Neither they nor their probe depend on
-// the campaign's seed.
+// Named trials are enumerated, not drawn: each strikes at one place of the protocol that a recipe's
+// probe showed. Named trials and their probes do not depend on the campaign's seed.
 
-// enumerated returns the named trials of all cells: the first of every cell, then the
+// enumerated returns the named trials of all cells: the first of every cell and workload, then the
 // second, and so on.
 func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 	if !p.config.Named {
@@ -26,7 +25,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 		c := &cells[i]
 		for _, w := range c.workloads {
 			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-				continue // a failed probe is reported already
+				continue // a failed probe has already been reported
 			}
 			specs, err := p.schedules(*c, w)
 			if err != nil {
@@ -64,7 +63,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	}
 	swept, err := nemesis.Sweep(s.Fault, world, p.config.Sweep)
 	switch {
-	case errors.Is(err, nemesis.ErrNotSupported): // as above
+	case errors.Is(err, nemesis.ErrNotSupported): // nothing to sweep
 	case err != nil:
 		return nil, fmt.Errorf("plan a sweep of %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
 	}
@@ -90,10 +89,10 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 // lease.
 const leastNamed = 3
 
-// overrun returns the share of a named trial's critical sections that outlast their lease.
-// Where a recipe renews, a plan that strikes inside a section needs such sections:
-// otherwise there may be no renewal to strike. Where leases claim a deadline, outlasting
-// the lease is within the claims, and reveals deadlines that are too late.
+// overrun returns the share of a named trial's critical sections that outlast their lease. For a
+// recipe that renews, a plan that strikes inside a section needs such sections: otherwise there may
+// be no renewal to strike. If leases claim a deadline, the claims allow sections that outlast the
+// lease, and such sections reveal deadlines that are too late.
 func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	switch {
 	case w.Claims.Renews && strikesInside(p):
@@ -106,13 +105,13 @@ func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	return 0
 }
 
-// strikesRelease reports whether a plan's first action strikes at a release. The client
-// must then still hold the lock, so its section must not outlast the lease.
+// strikesRelease reports whether a plan's first action strikes at a release. There, the client must
+// still hold the lock, so its section must not outlast the lease.
 func strikesRelease(p nemesis.Plan) bool {
 	return len(p) > 0 && p[0].Point != nil && p[0].Point.Step == testbed.StepRelease
 }
 
-// strikesInside says whether a plan waits for something within a critical section.
+// strikesInside says whether an action of the plan waits for a point in a critical section.
 func strikesInside(p nemesis.Plan) bool {
 	inside := []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch}
 	return slices.ContainsFunc(p, func(a nemesis.Action) bool { return a.Point != nil && slices.Contains(inside, a.Point.Step) })

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// renewingLock claims to renew.
+// renewingLock is a recipe that claims to renew.
 const renewingLock = "test-renewing"
 
 func init() {
@@ -25,7 +25,7 @@ func init() {
 	}})
 }
 
-// twoSchedules are one that strikes an acquire and one that strikes the hold.
+// twoSchedules returns one schedule that strikes an acquire and one that strikes the hold.
 func twoSchedules(string, nemesis.World) ([]nemesis.Schedule, error) {
 	at := func(step string, long time.Duration) nemesis.Plan {
 		return nemesis.Plan{{ID: 1, Fault: "client-pause", Point: &nemesis.Trigger{Clients: []int{0}, Step: step}, For: long, By: time.Second}}
@@ -36,8 +36,7 @@ func twoSchedules(string, nemesis.World) ([]nemesis.Schedule, error) {
 	}, nil
 }
 
-// namedJobs are the trials of a campaign over these locks, as if their probes had
-// been run.
+// namedJobs returns the trials of a campaign over these locks, as if their probes had run.
 func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plannedCell) {
 	t.Helper()
 	c := fakeConfig("", ids...)

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// trialSeed derives a trial's seed from its names and number, so that the seed does not
-// depend on other trials.
+// trialSeed derives a trial's seed from its names and number, so that the seed does not depend on
+// other trials.
 func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {
 	return seedOf(campaign, lock, fault, workload, strconv.Itoa(k))
 }
@@ -31,10 +31,10 @@ func seedOf(campaign uint64, lock, fault, workload, number string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) & trial.MaxSeed
 }
 
-// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may show
-// what two clients on one lock do not, and vice versa. The sizes are a pure function of the
-// trial's seed. A size that the user chose stays. Every size is drawn even so: no draw
-// depends on the user's choices.
+// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may show what two
+// clients on one lock do not, and vice versa. The sizes are a pure function of the trial's seed. A
+// size that the user chose stays. All sizes are drawn nevertheless, so that the other draws do not
+// depend on the user's choices.
 func (c Config) swarm(o *workloads.Options, renews bool) {
 	r := rand.New(rand.NewPCG(o.Seed, 0x5157))
 	clients, keys := 2+r.IntN(4), 1+r.IntN(2)

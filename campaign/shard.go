@@ -47,7 +47,7 @@ func (s Shard) check() error {
 	return nil
 }
 
-// Part says whether the shard is less than the campaign.
+// Part says whether the shard is only a part of the campaign.
 func (s Shard) Part() bool { return s.Count > 1 }
 
 // String returns the form that ParseShard reads.
@@ -62,8 +62,8 @@ func (s *Shard) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// has says whether a trial belongs to the shard. That depends on what the trial is, not on
-// what else the campaign runs: more recipes move no trial to another shard.
+// has says whether a trial belongs to the shard. The answer depends only on the trial itself:
+// adding recipes to the campaign moves no trial to another shard.
 func (s Shard) has(t trial.Spec) bool {
 	if !s.Part() {
 		return true
@@ -73,9 +73,9 @@ func (s Shard) has(t trial.Spec) bool {
 	return h.Sum64()%uint64(s.Count) == uint64(s.Index-1)
 }
 
-// share returns the shard's jobs, in their order, and counts in each cell those of its
-// trials that the shard runs, probes included: every shard runs all probes, since they
-// show where faults can strike.
+// share returns the shard's jobs, in their order. In each cell, it sets inShard to the number of
+// trials that the shard runs, probes included. Every shard runs all probes, since they show where
+// faults can strike.
 func (s Shard) share(probes, jobs []job, cells []plannedCell) []job {
 	if !s.Part() {
 		return jobs

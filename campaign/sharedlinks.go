@@ -10,14 +10,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// shares says whether clients share their links in that topology. Where nodes elect a
-// primary, clients find it over links of their own; in the simulation, sharing has no
-// benefit.
+// shares says whether clients share their links in topology t. Where nodes elect a primary, clients
+// find the primary over links of their own. In the simulation, sharing has no benefit.
 func (p *planner) shares(t testbed.Topology) bool {
 	return p.config.ShareLinks && p.real && t != testbed.Sentinel && t != testbed.Cluster
 }
 
-// able returns the testbed's capabilities in that topology: with shared links, no split
+// able returns the testbed's capabilities in topology t. With shared links, there is no split
 // brain.
 func (p *planner) able(t testbed.Topology) []testbed.Capability {
 	if !p.shares(t) {
@@ -26,8 +25,7 @@ func (p *planner) able(t testbed.Topology) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(p.capabilities), func(c testbed.Capability) bool { return c == testbed.CanSplitBrain })
 }
 
-// unshared says why the fault cannot strike where clients share their links; nil if it
-// can.
+// unshared says why the fault cannot strike if clients share their links; nil if it can.
 func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
 	if p.shares(t) && slices.Contains(f.Needs, testbed.CanSplitBrain) {
 		return &trial.Lack{What: trial.LackOfLinks}

@@ -13,8 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// shrink shrinks the counterexample of each cell, within Config.Shrink for all of them
-// together.
+// shrink shrinks the counterexample of each cell. Config.Shrink limits the total time.
 func (r *run) shrink(ctx context.Context) {
 	if r.Config.Shrink <= 0 || !r.info.Deterministic || ctx.Err() != nil || r.failed() {
 		return
@@ -25,7 +24,7 @@ func (r *run) shrink(ctx context.Context) {
 	var left atomic.Int64
 	left.Store(int64(len(trials)))
 	each(ctx, trials, r.Config.Parallel, func(t trial.Result) {
-		// A trial that needs less than its share leaves the rest to later ones.
+		// A trial that needs less than its share of the time leaves the rest to later ones.
 		share := time.Until(deadline) * time.Duration(r.Config.Parallel) / time.Duration(left.Add(-1)+1)
 		end := time.Now().Add(min(share, time.Until(deadline)))
 		if err := r.minimize(ctx, t, end); err != nil && ctx.Err() == nil {
@@ -37,7 +36,8 @@ func (r *run) shrink(ctx context.Context) {
 	})
 }
 
-// shrunk adds n to the shrunk trials, out of all to be shrunk, and reports the progress.
+// shrunk adds n to the number of shrunk trials and reports the progress; all is the number of
+// trials to shrink.
 func (r *run) shrunk(n, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func (r *run) counterexamples() []trial.Result {
 	return trials
 }
 
-// minimize shrinks a stored trial until end. If it cannot be shrunk, its folder says
-// why.
+// minimize shrinks a stored trial until end. If the trial cannot be shrunk, minimize writes the
+// reason into its folder.
 func (r *run) minimize(ctx context.Context, t trial.Result, end time.Time) error {
 	budget, cancel := context.WithDeadlineCause(ctx, end, shrink.BudgetUsed(r.Config.Shrink))
 	defer cancel()

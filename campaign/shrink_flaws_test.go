@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// flawed are trials in the simulation that show known flaws, one for each cause, with the
-// greatest size that their minimal trials may have.
+// flawed are trials in the simulation that show known flaws, one for each cause, with the maximum
+// size of their minimal trials.
 var flawed = []struct {
 	lock, fault, workload string
 	trial                 int
@@ -34,16 +34,16 @@ var flawed = []struct {
 	{"set-nx-px", "chaos", "mutex", 7, "exclusion", "lease-outlived", 2, 1},
 }
 
-// generous is more time than a search takes on any machine.
+// generous is a longer time than a search takes on any machine.
 const generous = 10 * time.Minute
 
-// A known flaw shrinks to two clients, a few critical sections and one fault. The stored
-// minimal trial does the same when it runs again.
+// A known flaw shrinks to two clients, a few critical sections and one fault. The stored minimal
+// trial repeats when it is run again.
 func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 	tb := sim.New()
 	for i, f := range flawed {
 		if testing.Short() && i%6 != 0 {
-			continue // a search runs a hundred trials: the rest run without the race detector
+			continue // a search runs a hundred trials; without -short, all flaws are shrunk
 		}
 		t.Run(f.lock+" under "+f.fault+", "+string(f.cause), func(t *testing.T) {
 			s, err := PlanTrial(t.Context(), tb, DefaultConfig(), f.lock, f.fault, f.workload, f.trial)
@@ -85,7 +85,7 @@ func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 	}
 }
 
-// TestShrinkingTwiceFindsTheSame: the time that a search takes does not influence its result.
+// Shrinking a trial twice finds the same trial, however long the searches take.
 func TestShrinkingTwiceFindsTheSame(t *testing.T) {
 	tb := sim.New()
 	s, err := PlanTrial(t.Context(), tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)

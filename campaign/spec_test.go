@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// recorder counts from now on the bubble's clock.
+// recorder returns a recorder whose clock starts now. Its time is the bubble's.
 func recorder() *history.Recorder {
 	start := time.Now()
 	return history.NewRecorder(nil, func() time.Duration { return time.Since(start) })

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// specsOfAll returns the specs of all trials of a campaign with this configuration: first the
-// probes, then named, then drawn trials.
+// specsOfAll returns the specs of all trials of a campaign with this configuration: probes, then
+// named trials, then drawn trials.
 func specsOfAll(ctx context.Context, tb testbed.Testbed, c Config) ([]trial.Spec, error) {
 	p, err := planAll(tb, c)
 	if err != nil {

@@ -9,15 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// StandardWorkloads returns the default workloads: each tests another aspect of a lock. The
+// StandardWorkloads returns the default workloads. Each tests a different aspect of a lock. The
 // remaining workloads illustrate a case, or repeat what a default one shows.
 func StandardWorkloads() []workloads.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !w.Standard })
 }
 
-// runs reports whether a chosen workload runs for a recipe that it suits. Unless it is among
-// the named ones, a workload of one source document runs only for recipes of that document,
-// and if it shows a flaw of the clients' program, only undisturbed: that flaw needs no fault.
+// runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user
+// named always runs. Any other workload of one source document runs only for recipes of that
+// document. Any other workload that shows a flaw of the clients' program runs only without a fault,
+// since the flaw needs none.
 func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
 	cited := w.Document == "" || slices.Contains(r.Documents(), w.Document)
 	if cited && (len(w.Shows) == 0 || f.Undisturbed) {
@@ -26,8 +27,7 @@ func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f ne
 	return slices.ContainsFunc(named, func(n workloads.Workload) bool { return n.Name == w.Name })
 }
 
-// namedWorkloads resolves the part of a choice of workloads that does not come from the name
-// "standard".
+// namedWorkloads resolves the names in a choice of workloads other than "standard".
 func namedWorkloads(choice []string) ([]workloads.Workload, error) {
 	named := slices.DeleteFunc(slices.Clone(choice), func(name string) bool {
 		return name == standardNames || strings.TrimSpace(name) == ""

@@ -53,7 +53,7 @@ func TestStandardIsOfferedAmongTheWorkloads(t *testing.T) {
 	}
 }
 
-// Blanks and order in the list of workloads do not change which flaws count as missed.
+// Blanks and the order of the chosen workloads do not change which flaws count as missed.
 func TestBlanksInAChoiceOfWorkloadsMeanNothing(t *testing.T) {
 	c := Config{Workloads: []string{"lottery", " standard"}}.filled(modest)
 	if !(Info{Config: c}).everyWorkload() {

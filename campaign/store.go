@@ -30,11 +30,11 @@ type store struct {
 	dir    string
 	trials *os.File // trials.jsonl.zst
 	lines  packed.Appender
-	sealed bool // nothing is appended any more
+	sealed bool // nothing more is appended
 }
 
-// createStore makes root/name/<time>; publish points root/latest to it. It never
-// touches existing files: a second campaign within one second gets a number.
+// createStore makes root/name/<time>; publish points root/latest to it. createStore never touches
+// existing files: a second campaign within one second gets a number.
 func createStore(root, name string, now time.Time) (*store, error) {
 	parent := filepath.Join(root, name)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
@@ -59,14 +59,13 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	if err != nil {
 		return nil, input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
-	// The lock marks the campaign as running until this program ends in any way. On a file
-	// system without locks, Over cannot tell.
+	// The file lock marks the campaign as running until this program ends, in whatever way. On a
+	// file system without locks, Over cannot tell.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return &store{root: root, dir: dir, trials: f, lines: packed.NewAppender(f)}, nil
 }
 
-// Over returns nil if the campaign in that directory has ended, in whatever way, else an
-// input.Error.
+// Over returns nil if the campaign in dir has ended, in whatever way, else an input.Error.
 func Over(dir string) error {
 	f, err := os.Open(packed.Find(filepath.Join(dir, trial.ResultsFile)))
 	if err != nil {
@@ -83,7 +82,7 @@ func Over(dir string) error {
 	return nil
 }
 
-// publish points latest to the campaign, which now has something to show.
+// publish points latest to the campaign.
 func (s *store) publish() error { return pointLatest(s.root, s.dir) }
 
 // discard removes a campaign that tested nothing.
@@ -98,8 +97,8 @@ func replaceable(root string) error {
 	return nil
 }
 
-// pointLatest atomically makes root/latest a relative link to dir. It replaces nothing but
-// a link.
+// pointLatest atomically makes root/latest a relative link to dir. It replaces only a symbolic
+// link.
 func pointLatest(root, dir string) error {
 	if err := replaceable(root); err != nil {
 		return err
@@ -127,14 +126,14 @@ func (s *store) add(t trial.Result) error {
 		return fmt.Errorf("encode trial: %w", err)
 	}
 	if err := s.lines.Append(append(line, '\n')); err != nil {
-		s.sealed = true // the list stays without an end: a line is missing
+		s.sealed = true // leave the list without an end mark: it lacks this line
 		return err
 	}
 	return nil
 }
 
-// seal marks the end of trials.jsonl: every trial is in it. The campaign still counts as
-// running.
+// seal marks the end of trials.jsonl: the file has every trial. The campaign still counts as
+// running until close.
 func (s *store) seal() error {
 	if s.sealed {
 		return nil
@@ -143,5 +142,5 @@ func (s *store) seal() error {
 	return s.lines.Close()
 }
 
-// close ends the campaign.
+// close ends the campaign: it no longer counts as running.
 func (s *store) close() error { return errors.Join(s.seal(), s.trials.Close()) }

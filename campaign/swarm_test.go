@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// sizes are the options of the first trials of a lock under a fault, without
-// what differs anyway.
+// sizes returns the options of the first trials of a lock under a fault, without the seeds, which
+// always differ.
 func sizes(t *testing.T, c Config, lock, fault string) (all []workloads.Options) {
 	t.Helper()
 	r, _ := locks.ByID(lock)
@@ -77,8 +77,8 @@ func TestWhatTheUserChoseDoesNotVary(t *testing.T) {
 	}
 }
 
-// Options that were chosen come back from campaign.json, which also names the sizes of trials
-// that were not chosen.
+// campaign.json restores the sizes that the user chose. It also contains the default sizes of those
+// that the user did not choose.
 func TestStoredSizesAreThoseThatWereChosen(t *testing.T) {
 	for _, test := range []struct {
 		clients, keys int

@@ -17,7 +17,7 @@ func sweepConfig(t *testing.T) Config {
 	return c
 }
 
-// sweptTrials returns the named trials of set-nx-px under client-pause, those of the sweep too.
+// sweptTrials returns the named trials of set-nx-px under client-pause, including the sweep's.
 func sweptTrials(ctx context.Context, c Config) ([]trial.Spec, error) {
 	p, cell, err := planning(ctx, sim.New(), c, "set-nx-px", "client-pause", "mutex")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestATrialOfASweepCanBeReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := all[len(all)-1]
-	c.Sweep = 0 // the command of a replay does not tell
+	c.Sweep = 0 // a replay's command line does not have it
 	got, err := PlanNamed(t.Context(), sim.New(), c, want.Lock, want.Fault, want.Workload, want.Schedule)
 	if err != nil || got.Seed != want.Seed || got.Size != want.Size || got.Trial != want.Trial || got.Plan[0].For != want.Plan[0].For {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)

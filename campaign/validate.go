@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sensible returns an input.Error if verdicts on the cells would be meaningless: a
-// recipe's claims are implausible, or clients are to hold a lock for longer than it
-// promises.
+// sensible returns an input.Error if verdicts on the cells would be meaningless: a recipe's claims
+// are implausible, or clients would hold a lock for longer than it promises.
 func (p *planner) sensible(cells ...plannedCell) error {
 	for _, c := range cells {
 		if c.lack != nil {
@@ -29,8 +28,8 @@ func (p *planner) sensible(cells ...plannedCell) error {
 	return nil
 }
 
-// checkHold refuses holds that outlive the lease if Overrun did not ask for them and
-// nothing renews the lease: each would be a violation of the client's own making.
+// checkHold refuses holds that outlive the lease, unless Overrun asks for them or the lease is
+// renewed: each such hold would be a violation of the client's own making.
 func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 	claims := s.PromisedBy(r)
 	lease := claims.TTL
@@ -55,8 +54,8 @@ func testsSomething(cells []plannedCell) error {
 	return testsNothing(whys)
 }
 
-// testsSomething returns an input.Error with the reasons if no cell was tested, for reasons
-// that only running trials showed.
+// testsSomething returns an input.Error with the reasons if no cell was tested because running the
+// trials showed that none is supported.
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// unclaimedLock is sound, and its author forgot to say what it claims.
+// unclaimedLock is a sound lock without claims: its author forgot them.
 const unclaimedLock = "test-unclaimed"
 
 func init() {
@@ -25,7 +25,7 @@ func TestWhatWouldMakeVerdictsMeanNothingIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock   string
 		change func(*Config)
-		want   []string // nil = it runs
+		want   []string // parts of the error; nil = the campaign runs
 	}{
 		"claims that nobody made": {unclaimedLock, func(*Config) {}, []string{"recipe " + unclaimedLock + ": Claims.TTL is 0s"}},
 		"a hold beyond the lease": {fakebed.Sound, func(c *Config) { c.Hold = 5 * time.Second }, []string{"hold 5s", "ttl 1s", "or overrun"}},

@@ -39,9 +39,9 @@ func (i Info) varies(lock string) bool {
 	return slices.ContainsFunc(i.Varying, func(v Varying) bool { return v.Lock == lock })
 }
 
-// Ours says whether a recipe's code is this project's: if a trial of it is not
-// deterministic, the harness has failed. Other people's code is what locktest adapts, the
-// libraries that locks/peers adapts, examples, and recipes in tests.
+// Ours says whether a recipe's code is this project's. If a trial of such a recipe is not
+// deterministic, the harness has failed. Recipes of locktest, locks/peers, examples and tests are
+// not this project's in this sense.
 func Ours(lock string) bool {
 	r, ok := locks.ByID(lock)
 	return ok && ours(r)
@@ -62,8 +62,8 @@ func ours(r locks.Recipe) bool {
 	return strings.HasPrefix(f.Name(), module) && !strings.HasSuffix(file, "_test.go")
 }
 
-// difference returns the first difference between two runs of a trial, stored in these
-// folders; nil if they did the same and were judged alike.
+// difference returns the first difference between two runs of a trial, which are stored in the
+// folders before and after; nil if the histories are equal and were judged alike.
 func difference(first, second trial.Result, before, after string) *history.Difference {
 	if first.Hash != second.Hash {
 		if d := differenceOf(before, after); d != nil {

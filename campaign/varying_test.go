@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Locks that draw from a generator without a seed: one draws only its tokens, the other also
-// decides by it.
+// Locks that draw from a generator without a seed. The first draws only its tokens; the second also
+// draws its decisions.
 const (
 	tokensOnlyLock = "test-unseeded-tokens"
 	varyingLock    = "test-unseeded-times"
@@ -34,7 +34,7 @@ func init() {
 	})
 }
 
-// unseeded is a campaign of both locks and one of ours.
+// unseeded runs a campaign of both locks and one of the project's own.
 func unseeded(t *testing.T) Stored {
 	t.Helper()
 	t.Setenv(trialtest.AsWorker, "1")

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// has says whether an oracle came to that result.
+// has says whether an oracle has that result.
 func has(t trial.Result, r checker.Result) bool {
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == r })
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 )
 
-// Brief returns the result as its campaign lists it. Of each oracle's findings by one cause
-// it has the first and the longest; Verdict.LeftOut counts the others. A finding there has
-// only its cause, lock and span, whether it is for ever, and the first its summary. Reasons
-// stay where the verdict is unknown: what is done about it depends on them. The verdict.json
-// of the trial's folder has everything; without a folder, the trial can be run again.
+// Brief returns the result as a line of trials.jsonl. For each oracle and cause, it keeps the first
+// and the longest finding; Verdict.LeftOut counts the others. A kept finding has only its cause,
+// lock, span and Forever; the first also has its summary. Reasons stay only in unknown verdicts,
+// where later decisions depend on them. The verdict.json in the trial's folder has everything;
+// without a folder, the trial can be run again.
 func (t Result) Brief() Result {
 	t.Verdicts = slices.Clone(t.Verdicts)
 	for i := range t.Verdicts {
@@ -19,7 +19,7 @@ func (t Result) Brief() Result {
 		all := len(v.Findings)
 		v.Findings = brief(v.Findings)
 		v.LeftOut += all - len(v.Findings)
-		v.Doubtful = brief(v.Doubtful) // one for each cause already
+		v.Doubtful = brief(v.Doubtful) // Doubtful already has only one finding for each cause
 		if v.Result != checker.Unknown {
 			v.Reasons = nil // Why states them
 		}

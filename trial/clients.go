@@ -19,16 +19,16 @@ import (
 
 // How the clients of a trial run: values of campaign.Config.ClientsAs and Spec.ClientsAs.
 const (
-	// Goroutines of this process, which the gate pauses and crashes.
+	// Goroutines: clients are goroutines of this process; the gate pauses and crashes them.
 	Goroutines = "goroutines"
-	// Processes of their own, which are stopped and killed: only on real time.
+	// Processes: clients have processes of their own, which are stopped and killed. Real time only.
 	Processes = "processes"
 )
 
 // outside says whether clients have processes of their own.
 func (s Spec) outside() bool { return s.ClientsAs == Processes }
 
-// CheckClients returns an input.Error if that testbed cannot run such clients.
+// CheckClients returns an input.Error if the testbed cannot run clients of this kind.
 func CheckClients(as string, tb testbed.Testbed) error {
 	switch {
 	case as != "" && as != Goroutines && as != Processes:
@@ -137,9 +137,9 @@ func (s *stalls) note(late time.Duration) (longest time.Duration, err error) {
 	return s.worst, err
 }
 
-// ServeClient runs one client process of a trial whose clients are Processes. It
-// returns when the trial no longer needs the process. The error is an input.Error if no
-// trial started this process. A process calls it once.
+// ServeClient runs one client process of a trial whose clients are Processes. It returns when the
+// trial no longer needs the process. The error is an input.Error if no trial started this process.
+// A process must call ServeClient only once.
 func ServeClient(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -61,8 +61,8 @@ func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
 	}
 }
 
-// If several clients break down at once, the trial's breakdown is the one with which the
-// history ended, even if the testbed returns another's error.
+// If several clients break down at once, the trial's breakdown is the one that ended the history,
+// even if the testbed returns the error of another.
 func TestATrialIsToldToHaveBrokenDownAsItsHistoryEnds(t *testing.T) {
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
 	first := &testbed.Breakdown{Kind: history.FPanic, Detail: "client 1: first"}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
-// TestACompressedTrialIsJudgedAsAPlainOne: this holds for intact, changed and truncated
-// files, and whether the folder or the history is named.
+// A compressed trial is judged like a plain one. This holds for intact, changed and truncated
+// files, and whether the path names the folder or the history.
 func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	var ops []history.Op
 	for i := range 200 {
@@ -40,7 +40,7 @@ func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	}
 	file := filepath.Join(folder, HistoryFile)
 	save(folder, false)
-	save(folder, true) // in place of the first
+	save(folder, true) // replaces the plain files
 	if err := Label(folder, Shrinking{NotShrunk: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,19 +22,18 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// How large a crowd is; docs/performance.md has the numbers of a thousand clients
-// for a minute.
+// The size of a crowd. docs/performance.md has the numbers for a thousand clients and a minute.
 var (
 	crowdSize  = flag.Int("crowd", 200, "clients of TestACrowdLosesNothing")
 	crowdTime  = flag.Duration("crowd-for", 3*time.Second, "how long they go on before each gets in once more")
 	crowdLinks = flag.Bool("crowd-share-links", true, "whether they share their links")
 )
 
-// counted is a testbed that asks the node at the end how often it ran each command. The
-// command that asks is in the evidence too.
+// counted is a testbed that asks the node at the end how often it ran each command. The evidence
+// also has the command that asks.
 type counted struct {
 	testbed.Testbed
-	calls map[string]int // by the command's name, in capitals
+	calls map[string]int // by command name, in upper case
 }
 
 func (c *counted) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
@@ -53,7 +52,7 @@ func (c *counted) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 }
 
 func crowdSpec(clients int, d time.Duration) Spec {
-	const ttl = 10 * time.Second // no timeout because the machine is busy
+	const ttl = 10 * time.Second // long enough for a busy machine
 	return Spec{
 		Lock: "set-nx-px", Workload: "mutex", Fault: nemesis.Undisturbed().Name, Testbed: "process", Topology: testbed.Single,
 		Seed: 1, ShareLinks: *crowdLinks, CommandTimeout: ttl / 2,
@@ -64,11 +63,11 @@ func crowdSpec(clients int, d time.Duration) Spec {
 	}
 }
 
-// WatchesKeys implements keyWatcher, as the testbed within does.
+// WatchesKeys implements keyWatcher, like the wrapped testbed.
 func (c *counted) WatchesKeys() bool { return WatchesKeys(c.Testbed) }
 
-// TestACrowdLosesNothing: the evidence has exactly the commands that Redis ran, every
-// operation is complete, and each has its commands.
+// A crowd loses nothing: the evidence has exactly the commands that Redis ran, every operation is
+// complete, and every operation has its commands.
 func TestACrowdLosesNothing(t *testing.T) {
 	bed, err := servers.New(servers.Options{Temp: t.TempDir()})
 	if err != nil {
@@ -115,7 +114,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 		*crowdSize, len(e.Ops), len(e.Commands), last, float64(len(e.Commands))/last.Seconds(), ran, time.Since(began), peak>>20, peakMemory(t)>>20, err)
 }
 
-// compare checks that, for each command that clients send and no script calls, the evidence
+// compare checks, for each command that only clients send and no script calls, that the evidence
 // has as many as the node counted.
 func (c *counted) compare(t *testing.T, commands []history.Command) {
 	t.Helper()
@@ -141,7 +140,7 @@ func (c *counted) compare(t *testing.T, commands []history.Command) {
 	}
 }
 
-// completed wants every invocation completed.
+// completed fails the test for each invocation without a completion.
 func completed(t *testing.T, ops []history.Op) {
 	t.Helper()
 	pairs, err := history.Pairs(ops)
@@ -155,8 +154,8 @@ func completed(t *testing.T, ops []history.Op) {
 	}
 }
 
-// peakMemory is the most that this process ever had in memory, in bytes; 0 where
-// the system does not tell.
+// peakMemory returns the maximum memory that this process has used, in bytes; 0 if the system does
+// not report it.
 func peakMemory(t *testing.T) (bytes int64) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

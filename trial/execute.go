@@ -21,18 +21,17 @@ import (
 // Task is one trial to be run, judged and stored, in any process.
 type Task struct {
 	Spec Spec `json:"spec"`
-	// Folder is where the trial is stored. It is made only if there is something to store.
+	// Folder is the trial's folder. Execute makes it only if there is something to store.
 	Folder string `json:"folder"`
-	Keep   bool   `json:"keep,omitempty"` // store it, whatever the outcome
+	Keep   bool   `json:"keep,omitempty"` // store the trial, whatever the outcome
 	// Compress: store the evidence of a violation compressed, unless it is streamed.
 	Compress bool `json:"compress,omitempty"`
 	// Monitor: also log what nodes execute, if they can report it.
 	Monitor bool `json:"monitor,omitempty"`
-	Drop    bool `json:"drop,omitempty"`   // never store it
+	Drop    bool `json:"drop,omitempty"`   // never store the trial
 	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
 	Probe   bool `json:"probe,omitempty"`
-	// Enough is what stored trials show already: a violated trial that shows no more is not
-	// stored.
+	// Enough is what stored trials already show. A violated trial that shows no more is not stored.
 	Enough Shown `json:"enough,omitzero"`
 	Log    bool  `json:"log,omitempty"` // pass commands on as they happen
 }
@@ -40,7 +39,7 @@ type Task struct {
 // Done is the outcome of a task.
 type Done struct {
 	Trial Result `json:"trial"`
-	Kept  bool   `json:"kept"` // stored in the task's folder
+	Kept  bool   `json:"kept"` // the trial is stored in the task's folder
 	// Stalled: the harness was not scheduled for so long that the outcome proves
 	// nothing, or decisive events came too close together to be ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
@@ -54,8 +53,8 @@ type Done struct {
 	Died bool `json:"-"`
 }
 
-// Execute runs a task, judges the evidence, and stores it if it shows something or the
-// task asks for it.
+// Execute runs a task, judges the evidence, and stores it if it shows something or the task asks
+// for it. Execute holds judging while it judges. log receives the commands; nil = no log.
 func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locker, log func(history.Command)) (Done, error) {
 	started := time.Now()
 	t.Stream = t.Stream || RealTime(tb) // the evidence of a long run must survive a kill
@@ -117,8 +116,8 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	return d, d.store(t, rec, stack)
 }
 
-// interrupted returns the error of a trial whose context ended with the error stopped. It
-// includes the trial's own error only if something could not be torn down.
+// interrupted returns the error of a trial whose context ended with the error stopped. The trial's
+// own error err is included only if something could not be torn down.
 func interrupted(stopped, err error) error {
 	var left *testbed.TeardownError
 	switch {
@@ -164,7 +163,7 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	}
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
-		t.Lack, t.Outcome = NewLack(err), NotSupported // found only in the running world
+		t.Lack, t.Outcome = NewLack(err), NotSupported // only the running world showed the lack
 		t.Why = t.Lack.Sentence()
 	case err != nil:
 		t.Err, t.Outcome = err.Error(), Unknown
@@ -181,8 +180,8 @@ func (d *Done) leaves(err error) {
 	}
 }
 
-// store keeps the trial's folder if it shows something, with the goroutine dump of a trial
-// that broke down.
+// store stores the trial if it shows something or the task asks for it, with the goroutine dump of
+// a trial that broke down.
 func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && d.Trial.ShowsMore(t.Enough))
 	if !d.Kept {
@@ -197,7 +196,7 @@ func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	return d.Explain(t.Folder, goroutines)
 }
 
-// Explain writes the verdict, and the goroutines if there are any, next to the history.
+// Explain writes the verdict next to the history, and the goroutines if there are any.
 func (d *Done) Explain(folder, goroutines string) error {
 	if goroutines != "" {
 		if err := os.WriteFile(filepath.Join(folder, GoroutinesFile), []byte(goroutines), 0o666); err != nil {

@@ -32,13 +32,13 @@ func Folder(s Spec) string {
 	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.Number())
 }
 
-// RemoveFolder removes a trial's folder, and its parents that are then empty, up to the
+// RemoveFolder removes a trial's folder. It then removes the parents that are empty, up to the
 // campaign's folder.
 func RemoveFolder(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the trial's folder: %w", err)
 	}
-	// os.Remove refuses a directory that is not empty, as intended here.
+	// os.Remove fails on a directory that is not empty, as intended here.
 	for range FolderDepth - 1 {
 		path = filepath.Dir(path)
 		_ = os.Remove(path)

@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A heartbeat watches the harness itself. If the harness is not scheduled for some
-// milliseconds, the order of what it recorded meanwhile is an artefact.
+// A heartbeat watches the harness itself. If the harness is not scheduled for some milliseconds,
+// the order of the entries that it then records is an artefact.
 const (
 	heartbeatEvery = 5 * time.Millisecond
-	heartbeatLate  = 5 * time.Millisecond // below this, lateness is not worth an entry
+	heartbeatLate  = 5 * time.Millisecond // smaller lateness is not recorded
 )
 
 // heartbeat records, until ctx ends, each new maximum of its own lateness as an FStall
@@ -27,10 +27,9 @@ func recordStall(rec *history.Recorder, late time.Duration) error {
 	return err
 }
 
-// beat measures, until ctx ends, how late its ticks come. For each new maximum, it calls
-// stalled with the times of the last two ticks and the lateness; stalled returns the
-// lateness to exceed from then on. A last check when ctx ends catches a stall that is still
-// unnoticed.
+// beat measures, until ctx ends, how late its ticks come. For each new maximum, it calls stalled
+// with the times of the last two ticks and the lateness; stalled returns the new maximum. A last
+// check when ctx ends catches a stall that is still unnoticed.
 func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()

@@ -22,10 +22,10 @@ type Standing string
 
 // Values of Standing.
 const (
-	Vouched   Standing = "vouched"   // the files have the hash that the run judged
+	Vouched   Standing = "vouched"   // the files have the hash of the evidence that the run judged
 	Partial   Standing = "partial"   // a file is cut short; the rest may be as judged
 	Changed   Standing = "changed"   // the files are not what the run judged
-	Unvouched Standing = "unvouched" // a run recorded the files, but nothing tells what it judged
+	Unvouched Standing = "unvouched" // a run recorded the files, but left no hash of what it judged
 	Given     Standing = "given"     // no run of Lockstorm recorded the files
 )
 
@@ -60,9 +60,8 @@ func doubt(verdicts []checker.Verdict, missing account.Fact) {
 	}
 }
 
-// Missing says why the trial's record is incomplete; the zero Fact if no gap is known.
-// Without a spec.json nobody knows how the history should end, or whether there was a
-// command log.
+// Missing says why the trial's record is incomplete; the zero Fact if no gap is known. Without a
+// spec.json, it is unknown how the history should end, and whether there was a command log.
 func (r Record) Missing() account.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
@@ -77,7 +76,7 @@ func (r Record) Missing() account.Fact {
 		return account.Fact{What: account.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
 		return account.Fact{What: account.KeysCut, Span: lastChange(r.Evidence.Keys)}
-	case r.Differs != nil && (broke || r.Standing != Unvouched): // if only unvouched, a gap found below says more
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // for merely unvouched files, a gap found below says more
 		return r.differing()
 	case r.Spec == nil, broke:
 		return account.Fact{}
@@ -140,7 +139,7 @@ func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 		lock   string
 	}
 	depth := map[hold]int{}
-	since := map[history.Process]time.Duration{} // of open invocations
+	since := map[history.Process]time.Duration{} // start of the open invocation
 	for _, op := range ops {
 		if op.Process == history.Nemesis {
 			continue
@@ -164,7 +163,7 @@ func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// asJudged identifies the files that a stored trial was judged by.
+// asJudged identifies the evidence and the claims that a run judged.
 type asJudged struct {
 	Dir      string `json:"dir"`
 	Ops      int    `json:"ops"`
@@ -174,15 +173,15 @@ type asJudged struct {
 	Promised string `json:"promised"`
 }
 
-// vouch compares the record with what the run judged, according to verdict.json in its
-// folder or else trials.jsonl of its campaign.
+// vouch compares the record with the evidence that the run judged. It takes the latter from
+// verdict.json in the folder, or else from the campaign's trials.jsonl.
 func (r *Record) vouch(dir string) {
 	var was asJudged
 	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
 		was = fromCampaign(dir)
 	}
 	e := r.Evidence
-	if was.Hash != "" { // the hash of a long history takes seconds
+	if was.Hash != "" { // hashing a long history takes seconds
 		r.hash = history.Hash(e)
 	}
 	changed := was.Hash != r.hash
@@ -216,7 +215,7 @@ func promiseOf(c history.Claims) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fromCampaign finds the line of a trial's folder in its campaign's trials.jsonl.
+// fromCampaign finds the line about a trial's folder in its campaign's trials.jsonl.
 func fromCampaign(dir string) (was asJudged) {
 	real, err := filepath.Abs(dir)
 	if err != nil {

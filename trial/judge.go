@@ -11,10 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or
-// unvouched record, no property is said to hold; on a changed one, nothing is decided. The
-// verdicts of more come last. The error is checker.ErrDisagree; the verdicts are valid even
-// so.
+// Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or unvouched
+// record, no verdict says that a property holds. On a changed record, nothing is decided: violations
+// become doubts too. The verdicts of more come last. The error is checker.ErrDisagree; the verdicts
+// are valid nevertheless.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
 	var declared []locks.Flaw
@@ -24,7 +24,8 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 			declared = recipe.Flaws
 		}
 	}
-	// Nobody compares the hash of what no run recorded, and that of a long history takes seconds.
+	// Do not hash a history that no run recorded: there is no hash to compare, and a long history
+	// takes seconds.
 	if t.Hash = r.hash; t.Hash == "" && r.Standing != Given {
 		t.Hash = history.Hash(r.Evidence)
 	}
@@ -38,7 +39,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 	return t, err
 }
 
-// judge fills in t from the evidence, but for its hash.
+// judge fills in t from the evidence, except its hash.
 func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
 	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
 	asked := checker.NewCase(e)

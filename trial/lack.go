@@ -28,7 +28,7 @@ const (
 	LackOfTopology LackOf = "topology"
 	LackOfLinks    LackOf = "links"     // the clients share their links
 	LackOfWorkload LackOf = "workload"  // no chosen workload suits the recipe
-	LackOfNamed    LackOf = "schedules" // no named schedules, and no drawn trials
+	LackOfNamed    LackOf = "schedules" // the cell has no named schedules, and no trials are drawn
 	LackAsTold     LackOf = "told"      // another reason: Lack.Text
 )
 

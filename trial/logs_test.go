@@ -6,8 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// TestARunawaysKeysAreNotAllKept: otherwise a key that grows with each command would use up
-// all memory.
+// Not all keys of a runaway are kept: a key that grows with each command would use up all memory.
 func TestARunawaysKeysAreNotAllKept(t *testing.T) {
 	rec := recorder()
 	passed := 0

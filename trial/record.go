@@ -25,8 +25,8 @@ func OtherFormat(path string, format int) error {
 	return input.Errorf("%s: %w, in format %d: this one reads format %d only", path, ErrFormat, format, Format)
 }
 
-// storedSpec is spec.json. It includes the claims, so that a history is judged as
-// before even if its recipe has changed or gone.
+// storedSpec is spec.json. It includes the claims, so that a stored history can be judged again
+// even if its recipe has changed or is gone.
 type storedSpec struct {
 	Spec
 	// Format is the constant Format of the version that wrote the file.
@@ -45,7 +45,7 @@ type Record struct {
 	Truncated []error
 	// Standing says how far the files can be trusted. Only LoadJudged sets it.
 	Standing Standing
-	// Differs says why the files of a run are not vouched for; else nil.
+	// Differs says why the files that a run recorded are not vouched for; else nil.
 	Differs error
 
 	hash                             string // of the evidence; "" if it is not known
@@ -53,9 +53,8 @@ type Record struct {
 	keysGone                         bool // keys.jsonl is missing although spec.json promises it
 }
 
-// LoadRecord reads a history and, from the files next to it, its commands, key changes,
-// spec and claims, if they exist, compressed or not. The path is a history file or a trial's
-// folder.
+// LoadRecord reads a history and, from the files next to it, its commands, key changes, spec and
+// claims, as far as they exist, compressed or not. The path is a history file or a trial's folder.
 // Errors are input.Errors that name the file and the line, or wrap ErrFormat.
 func LoadRecord(path string) (Record, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -74,8 +73,8 @@ func LoadRecord(path string) (Record, error) {
 	return loadBeside(path, ops, truncated)
 }
 
-// loadBeside completes a history with the files next to it. cut is a history that was cut short
-// as ReadOps reports it.
+// loadBeside completes a history with the files next to it. cut is ReadOps's error about a last
+// line that was cut off; nil = none was.
 func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) {
 	r.Evidence.Ops = ops
 	r.historyCut = r.truncated(cut)
@@ -83,7 +82,7 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 	if r.Evidence.Commands, r.commandsCut, _, err = load(&r, filepath.Join(dir, CommandsFile), history.ReadCommands); err != nil {
 		return r, err
 	}
-	// A log of keys, even an empty one, means that they were watched.
+	// A log of key changes, even an empty one, means that the keys were watched.
 	if r.Evidence.Keys, r.keysCut, r.Evidence.Watched, err = load(&r, filepath.Join(dir, KeysFile), history.ReadKeyChanges); err != nil {
 		return r, err
 	}
@@ -103,7 +102,7 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 	return r, nil
 }
 
-// truncated notes whether a file was cut short.
+// truncated notes and reports whether a file was cut short; err says where.
 func (r *Record) truncated(err error) bool {
 	if err != nil {
 		r.Truncated = append(r.Truncated, err)
@@ -140,7 +139,7 @@ func (r Record) judged(path string) Record {
 	return r
 }
 
-// load reads a log beside the history, if there is one, and reports whether there is.
+// load reads a log beside the history; found says whether the log exists.
 func load[T any](r *Record, path string, read func(io.Reader, string) ([]T, error, error)) (all []T, cut, found bool, err error) {
 	f, err := packed.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

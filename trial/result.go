@@ -22,7 +22,7 @@ const (
 	Blocked      Outcome = "blocked"       // only liveness was violated: for ever, or up to the lease time
 	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
 	NotExercised Outcome = "not-exercised" // the fault hit nothing
-	NotSupported Outcome = "not-supported" // the testbed or topology cannot do it
+	NotSupported Outcome = "not-supported" // the testbed or topology cannot run the cell
 	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
 )
 
@@ -33,29 +33,29 @@ type Flaw struct {
 	// Kind is bug or limit as the recipe declares it; "" if the recipe does not declare
 	// the flaw, which is then unexpected.
 	Kind locks.Kind `json:"kind"`
-	// Forever: nobody could ever have acquired the lock again (liveness only).
+	// Forever: no client could ever have acquired the lock again (liveness only).
 	Forever bool `json:"forever,omitempty"`
 }
 
-// Result is one finished trial: in brief (Brief), a line of trials.jsonl.
+// Result is one finished trial. Its brief form (Brief) is a line of trials.jsonl.
 type Result struct {
 	Spec     Spec              `json:"spec"`
 	Outcome  Outcome           `json:"outcome"`
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Doubtful are flaws that may not be the lock's: a stall of the harness, or an
-	// election that no fault provoked, may explain them. It includes the undeclared flaws
-	// that earlier runs of the trial left in doubt, unless a later run settled them.
+	// Doubtful are flaws that may not be the lock's: a stall of the harness, or an election that no
+	// fault provoked, may explain them. Doubtful includes the undeclared flaws that earlier runs of
+	// the trial left in doubt, unless a later run settled them.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
-	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary
-	// unasked. Then not even the absence of a flaw proves anything.
+	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary without
+	// a fault. Then even the absence of a flaw proves nothing.
 	Spoilt bool `json:"spoilt,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
 	Progress *progress.Measures `json:"progress,omitempty"`
-	// Waiting has the waits around the fault; nil if it hit nothing or nobody waited.
+	// Waiting has the waits around the fault; nil if the fault hit nothing or no client waited.
 	Waiting  *progress.Waiting `json:"waiting,omitempty"`
 	Ops      int               `json:"ops"`
 	Commands int               `json:"commands"`
@@ -64,8 +64,8 @@ type Result struct {
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
-	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because
-	// the lock held or an earlier trial of the cell showed the same.
+	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because the
+	// lock held or an earlier trial showed the same.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; Outcome is then
 	// unknown. For a trial that the code under test ended, it says what may have been
@@ -78,16 +78,16 @@ type Result struct {
 	Elapsed time.Duration `json:"elapsed"`
 	// Virtual is the trial's duration on virtual time; 0 on real time.
 	Virtual time.Duration `json:"virtual,omitempty"`
-	// Probe: a fault-free trial that was run to see the recipe's commands. It also counts
-	// as a trial of its cell, if the campaign has that cell.
+	// Probe: the trial has no fault and shows the recipe's commands. It also counts as a trial of
+	// its cell, if the campaign has that cell.
 	Probe bool `json:"probe,omitempty"`
-	// Runs are the earlier runs of the trial, in order; none if it was run once.
+	// Runs are the earlier runs of the trial, in order; nil if the trial was run only once.
 	Runs []EarlierRun `json:"runs,omitempty"`
 	// Acquires are the durations of the successful acquires of a fault-free trial;
 	// passed to sinks, not stored.
 	Acquires []time.Duration `json:"-"`
-	// Shrinking says how a minimal trial came about, or why there is none; nil = the trial
-	// was not to be shrunk. Only Load sets it.
+	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
+	// shrink the trial. Only Load sets it.
 	Shrinking *Shrinking `json:"-"`
 }
 
@@ -98,15 +98,15 @@ func (t Result) Exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
 // Violation says whether an oracle was violated.
 func (t Result) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
 
-// Shows returns the outcome and the flaws as a text, to find trials that show the same.
+// Shows returns the outcome and the flaws as a text, for comparing trials.
 func (t Result) Shows() string {
 	text, _ := json.Marshal(t.Flaws) // plain data
 	return string(t.Outcome) + string(text)
 }
 
-// Sightings returns a text for each flaw that the trial shows. Of a declared flaw, one trial of
-// the recipe is evidence enough; of an undeclared flaw, and of a doubt about one, each cell
-// needs a trial of its own (ofCell).
+// Sightings returns a text for each flaw that the trial shows. For a declared flaw, the evidence of
+// one trial of the recipe is enough. For an undeclared flaw, and for a doubt about one, every cell
+// needs the evidence of a trial of its own (ofCell).
 func (t Result) Sightings() (declared, ofCell []string) {
 	for _, f := range t.Flaws {
 		text, _ := json.Marshal(f) // plain data
@@ -125,7 +125,7 @@ func (t Result) Sightings() (declared, ofCell []string) {
 	return declared, ofCell
 }
 
-// Shown is what stored trials show already.
+// Shown sums up what stored trials already show.
 type Shown struct {
 	Flaws []string `json:"flaws,omitempty"` // by Result.Sightings
 	// Order is the lowest Result.Order of the cell's stored trials; nil = none is stored.
@@ -149,9 +149,9 @@ func (t Result) Decided() bool { return t.Violation() || t.Outcome == Holds }
 // Rank returns a number by which trials are ordered: the worse the outcome, the lower.
 func (t Result) Rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t.Flaws[0].Forever) }
 
-// Order returns a number by which the trials of a cell are ordered: the better a trial shows
-// the cell's verdict, the lower. Rank decides. Among equals, a trial comes first whose fault
-// hit something, and then one in which no program of the clients has a flaw of its own.
+// Order returns a number by which the trials of a cell are ordered. The better a trial shows the
+// cell's verdict, the lower the number. Rank decides first. Among equals, trials whose fault hit
+// something come first, then trials without a flaw of the clients' program.
 func (t Result) Order() int {
 	order := 4 * t.Rank()
 	if !t.Exercised() {
@@ -180,8 +180,8 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 	}
 }
 
-// held says whether a property of the lock was found to hold. Oracles that always apply do
-// not count: they also pass for a lock that nobody took.
+// held says whether a property of the lock was found to hold. Oracles that always apply do not
+// count: they pass even if no client acquired the lock.
 func (t Result) held() bool {
 	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool {
 		return v.Result == checker.Held && !checker.OracleNamed(v.Oracle).AlwaysApplies
@@ -200,8 +200,8 @@ func (t Result) ofLock() []checker.Verdict {
 	return slices.DeleteFunc(slices.Clone(t.Verdicts), ofProgram)
 }
 
-// OfProgram lists the distinct flaws of the clients' program that t shows. They are no flaws
-// of the lock, and count for no outcome.
+// OfProgram lists the distinct flaws of the clients' program that t shows. They are not flaws of
+// the lock and do not affect the outcome.
 func (t Result) OfProgram() (flaws []Flaw) {
 	for _, v := range t.Verdicts {
 		if v.Result != checker.Violated || !ofProgram(v) {
@@ -295,7 +295,7 @@ func (f Flaw) outcome() Outcome {
 	return Violated
 }
 
-// denies returns 1 for a false answer and 0 for all other flaws.
+// denies returns 1 for a flaw whose harm is a false answer, else 0.
 func (f Flaw) denies() int {
 	if checker.OracleNamed(f.Oracle).HarmOf(checker.Cause(f.Cause)) == checker.HarmAnswer {
 		return 1
@@ -303,8 +303,8 @@ func (f Flaw) denies() int {
 	return 0
 }
 
-// rank returns a number that is lower the worse (outcome, kind, for ever) is. An undeclared
-// violation ranks between a bug and a limit: nothing excuses it.
+// rank returns a lower number for a worse combination of outcome, kind and forever. An undeclared
+// violation ranks between a bug and a limit, because no declaration excuses it.
 func rank(o Outcome, k locks.Kind, forever bool) int {
 	kinds := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}
 	switch o {

@@ -63,8 +63,8 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 	}
 }
 
-// Of flaws that weigh the same, the first titles the trial: what a false answer may lead to
-// comes before the answer.
+// Among flaws of equal weight, the first becomes the trial's title. A false answer comes after the
+// flaws that it may lead to.
 func TestAFalseAnswerComesAfterWhatWeighsTheSame(t *testing.T) {
 	trial := Result{Spec: Spec{Fault: "none"}, Verdicts: []checker.Verdict{
 		trialtest.Violated("conduct", checker.FalseAnswer), trialtest.Violated("ownership", checker.ForeignDelete), trialtest.Violated("liveness", checker.OrphanedKey),
@@ -105,7 +105,7 @@ func TestAFlawIsDeclaredForFaultsAndForAMixOfAny(t *testing.T) {
 func TestAFaultMayShowWhatAnotherThatItBringsAboutMay(t *testing.T) {
 	declared := []locks.Flaw{{Oracle: "exclusion", Cause: "server-lost-key", Kind: locks.Limit, Faults: []string{"failover"}}}
 	for topology, want := range map[testbed.Topology]locks.Kind{
-		testbed.Sentinel:   locks.Limit, // where a frozen primary is replaced
+		testbed.Sentinel:   locks.Limit, // Sentinel replaces a frozen primary
 		testbed.Replicated: "",
 	} {
 		s := Spec{Fault: "node-pause", Topology: topology}

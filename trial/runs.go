@@ -2,11 +2,11 @@ package trial
 
 import "slices"
 
-// EarlierRun is a run of a trial that left something open: the machine had stalled the
-// harness, nodes had elected another primary unasked, or two events came too close
-// together to be ordered. So the trial was run again.
+// EarlierRun is a run of a trial after which the trial was run again, because the run left
+// something open: the machine had stalled the harness, nodes had elected another primary without a
+// fault, or two events came too close together to be ordered.
 type EarlierRun struct {
-	// Doubtful are the undeclared flaws in doubt after this run: its own, and those of
+	// Doubtful are the undeclared flaws in doubt after this run: the run's own, and those of
 	// earlier runs that it did not settle.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
 	// Dir is the folder of the run's evidence, relative to the campaign's; "" if not kept.
@@ -15,8 +15,8 @@ type EarlierRun struct {
 	Recorded bool `json:"recorded,omitempty"`
 }
 
-// Unplanned says whether the trial is an extra attempt to settle a doubt: an earlier run of
-// it is recorded as a result of its own.
+// Unplanned says whether the trial is an extra attempt to settle a doubt, because an earlier run of
+// the trial is recorded as a result of its own.
 func (t Result) Unplanned() bool {
 	return slices.ContainsFunc(t.Runs, func(r EarlierRun) bool { return r.Recorded })
 }

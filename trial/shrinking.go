@@ -19,12 +19,12 @@ const MinimalFolder = "minimal"
 type Shrinking struct {
 	From Size `json:"from"`
 	To   Size `json:"to"`
-	// Trials is how many trials the search ran.
+	// Trials is the number of trials that the search ran.
 	Trials int `json:"trials"`
-	// Unfinished says why the search stopped early, so that a smaller trial may exist; "" =
-	// no single step makes the trial smaller.
+	// Unfinished says why the search stopped early; a smaller trial may exist. "" = no single edit
+	// makes the trial smaller.
 	Unfinished string `json:"unfinished,omitempty"`
-	// NotShrunk: there is no smaller trial, for the reason that Unfinished gives.
+	// NotShrunk: no smaller trial was found, for the reason in Unfinished.
 	NotShrunk bool `json:"notShrunk,omitempty"`
 }
 
@@ -57,7 +57,7 @@ type Size struct {
 	Clients  int           `json:"clients"`
 	Actions  int           `json:"actions"` // of the plan
 	Nodes    int           `json:"nodes"`
-	Duration time.Duration `json:"duration"` // of the time for faults
+	Duration time.Duration `json:"duration"` // of the disturbed part
 	Ops      int           `json:"ops"`
 	Commands int           `json:"commands"`
 	Keys     int           `json:"keys"` // changes of keys

@@ -27,19 +27,19 @@ type Spec struct {
 	Fault    string           `json:"fault"`
 	Testbed  string           `json:"testbed"`
 	Topology testbed.Topology `json:"topology"`
-	// Nodes of an independent topology; 0 elsewhere.
+	// Nodes is the number of nodes of an independent topology; 0 for other topologies.
 	Nodes      int                `json:"nodes,omitempty"`
 	Durability testbed.Durability `json:"durability,omitempty"`
 	Options    workloads.Options  `json:"options"`
 	Plan       nemesis.Plan       `json:"plan,omitempty"`
 	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
 	ShareLinks bool `json:"shareLinks,omitempty"`
-	// Seed of everything random in the trial, at most MaxSeed.
+	// Seed is the seed of everything random in the trial, at most MaxSeed.
 	Seed uint64 `json:"seed"`
 	// Schedule is the name of the trial's nemesis.Schedule; "" = the trial is drawn from
 	// Seed.
 	Schedule string `json:"schedule,omitempty"`
-	// Size of the fault in lease times, if the trial belongs to a sweep (nemesis.Sweep); else
+	// Size is the fault's size in lease times if the trial belongs to a sweep (nemesis.Sweep), else
 	// 0.
 	Size float64 `json:"size,omitempty"`
 	// ClientsAs says how clients run: Goroutines or Processes; "" = Goroutines.
@@ -47,25 +47,24 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; named schedules
 	// have their own numbers.
 	Trial int `json:"trial"`
-	// Attempt counts the earlier runs of the trial whose evidence the campaign kept. In
-	// them the flaw did not show, or a doubt remained. On real time, another run may
-	// differ.
+	// Attempt counts the earlier runs of the trial whose evidence the campaign kept, because the
+	// flaw did not show or a doubt remained. On real time, another run may differ.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Logs is the folder for the nodes' logs; "" = not kept. It does not define the trial.
+	// Logs is the folder for the nodes' logs; "" = not kept. Logs does not define the trial.
 	Logs string `json:"-"`
-	// Monitor is the folder for logs of what the nodes execute; "" = not kept. It does not
+	// Monitor is the folder for logs of what the nodes execute; "" = not kept. Monitor does not
 	// define the trial, though monitoring costs nodes time.
 	Monitor string `json:"-"`
-	// ClientCommand is the command line of a program that calls ServeClient, used if
-	// ClientsAs is Processes. It does not define the trial.
+	// ClientCommand is the command line of a program that calls ServeClient, used if ClientsAs is
+	// Processes. ClientCommand does not define the trial.
 	ClientCommand []string `json:"-"`
 }
 
-// Named says whether the trial is a named schedule's.
+// Named says whether the trial runs a named schedule.
 func (s Spec) Named() bool { return s.Schedule != "" }
 
 // Number returns the trial's name among those of its cell and workload.
@@ -100,7 +99,7 @@ type Turn struct {
 // Turn returns the trial's place in the order of its cell and workload.
 func (s Spec) Turn() Turn { return Turn{!s.Named(), s.Trial, s.Attempt} }
 
-// Compare orders turns: named trials come before drawn ones.
+// Compare orders turns: named trials before drawn ones, then by number and attempt.
 func (t Turn) Compare(u Turn) int {
 	if t.drawn != u.drawn {
 		if u.drawn {
@@ -148,9 +147,9 @@ func (s Spec) Voters() int {
 // DefaultNodes is the size of an independent topology: RedLock's five.
 const DefaultNodes = 5
 
-// timeLimit returns the time after which a trial has certainly failed. It allows for set-up
-// and teardown on a busy machine, the disturbed part with faults that outlast it or wait in
-// vain for their points, and the liveness phase, each with a margin.
+// timeLimit returns the time after which a trial has certainly failed. It allows for set-up and
+// teardown on a busy machine, for the disturbed part, for faults that outlast that part or wait in
+// vain for their points, and for the liveness phase, each with a margin.
 func (s Spec) timeLimit(c history.Claims) time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout

@@ -50,7 +50,7 @@ func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 	return e, err
 }
 
-// run is Run; broken says how the code under test ended the trial, nil if it did not.
+// run is Run; broken says how the code under test ended the trial, nil = it did not.
 func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newRunning(s, rec)
 	if err != nil {
@@ -109,8 +109,8 @@ type running struct {
 	claims   history.Claims
 	watched  bool             // a heartbeat watches the harness
 	host     *clientproc.Host // nil = clients are goroutines
-	// broken says how the code under test ended the trial; nil = it did not. Other clients
-	// then fail too, because the history has ended, and perhaps report first.
+	// broken says how the code under test ended the trial; nil = it did not. The other clients then
+	// fail because the history has ended, and may report their failures first.
 	broken *testbed.Breakdown
 	// unclosed is the host's teardown error.
 	unclosed error
@@ -120,7 +120,7 @@ type running struct {
 func (t *running) unseen(node string, why error) {
 	_, _ = t.rec.Event(history.Op{
 		Process: history.Nemesis, Client: history.NoClient, F: history.FUnseen, Node: node, Error: why.Error(),
-	}) // after the history's end, nothing is left to judge
+	}) // fails only after the history's end, when no judgement needs the event
 }
 
 // newRunning prepares a trial: it looks up the names in s.
@@ -252,7 +252,7 @@ func (t *running) disturb(ctx context.Context, env testbed.Env) error {
 	}
 }
 
-// since shifts a plan to the clients' start: setting up Redis must not use up a fault's
+// since shifts a plan's times to the clients' start: the set-up of Redis must not use up a fault's
 // time.
 func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
 	moved := slices.Clone(p)
@@ -263,7 +263,7 @@ func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
 	return moved
 }
 
-// postMortem records what is left on each node, where the testbed can look.
+// postMortem records the remaining keys of each node, if the testbed can inspect nodes.
 func (t *running) postMortem(ctx context.Context, env testbed.Env) error {
 	nodes, ok := env.(testbed.Inspector)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// recorder counts from now on the bubble's clock.
+// recorder returns a recorder whose clock starts now. Its time is the bubble's.
 func recorder() *history.Recorder {
 	start := time.Now()
 	return history.NewRecorder(nil, func() time.Duration { return time.Since(start) })
@@ -101,7 +101,7 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 	})
 }
 
-// ending is a testbed that makes another error of its trials'.
+// ending is a testbed that changes the error of its trials.
 type ending struct {
 	*fakebed.Bed
 	end func(error) error
@@ -117,7 +117,7 @@ var (
 	errDead     = errors.New("n0 died")
 )
 
-// untidy is the error of a testbed that cannot be torn down.
+// untidy adds the error of a testbed that cannot be torn down.
 func untidy(err error) error { return errors.Join(err, &testbed.TeardownError{Err: errLeft}) }
 
 func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
@@ -126,7 +126,7 @@ func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
 		change func(*Spec)
 		end    func(error) error
 		broken string // how the code under test ended the trial; "" = it did not
-		also   error  // nil = that is all
+		also   error  // another error that is expected; nil = none
 	}{
 		"the trial is good":        {func(*Spec) {}, untidy, "", nil},
 		"the trial takes too long": {func(s *Spec) { s.Timeout = time.Second }, untidy, "", errTimeLimit},
@@ -161,7 +161,7 @@ func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
 func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.T) {
 	closeHost = func(h *clientproc.Host) error { return errors.Join(h.Close(), errUnclosed, errUnclosed) }
 	t.Cleanup(func() { closeHost = (*clientproc.Host).Close })
-	s := soundSpec() // whose body fails: the testbed has no such clients
+	s := soundSpec() // the trial's body fails: the testbed cannot have such clients
 	s.ClientsAs, s.ClientCommand = Processes, []string{"none"}
 	for name, test := range map[string]struct {
 		end  func(error) error
@@ -224,7 +224,7 @@ func TestTrialOfNothingKnownIsRefused(t *testing.T) {
 
 func TestHeartbeatRecordsOnlyNewMaximaOfItsLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// A clock that sometimes jumps stands for a machine that did not run us.
+		// A clock that sometimes jumps simulates a machine that did not schedule this process.
 		jumps := map[int]time.Duration{2: 40 * time.Millisecond, 4: 20 * time.Millisecond, 6: 60 * time.Millisecond, 8: 3 * time.Millisecond}
 		var now atomic.Int64
 		rec := history.NewRecorder(nil, func() time.Duration { return time.Duration(now.Load()) })
@@ -237,7 +237,7 @@ func TestHeartbeatRecordsOnlyNewMaximaOfItsLateness(t *testing.T) {
 			time.Sleep(heartbeatEvery)
 			synctest.Wait()
 		}
-		now.Add(int64(90 * time.Millisecond)) // until the very end
+		now.Add(int64(90 * time.Millisecond)) // a last stall, just before the end
 		cancel()
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func (v verdictFile) write(folder string) error {
 	if strings.HasSuffix(packed.Find(filepath.Join(folder, HistoryFile)), packed.Suffix) {
 		return jsonfile.WritePacked(path, v)
 	}
-	if err := packed.Remove(path); err != nil { // an earlier trial's, perhaps compressed
+	if err := packed.Remove(path); err != nil { // an earlier trial's file, perhaps compressed
 		return err
 	}
 	return jsonfile.Write(path, v)
@@ -71,7 +71,8 @@ func loadVerdict(folder string) (v verdictFile, err error) {
 	return v, err
 }
 
-// Label writes into a stored trial's verdict.json why there is no smaller trial.
+// Label writes a Shrinking, which says why there is no smaller trial, into a stored trial's
+// verdict.json.
 func Label(folder string, s Shrinking) error {
 	v, err := loadVerdict(folder)
 	if err != nil {

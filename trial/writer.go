@@ -25,7 +25,7 @@ type trialWriter struct {
 	// Buffers of a trial recorded in memory.
 	ops, cmds, keys bytes.Buffer
 
-	// Files of a trial written as it happens, else nil.
+	// Files of a streamed trial, else nil.
 	history, commands, changes *os.File
 
 	line   []byte // a line of commands, reused
@@ -97,7 +97,7 @@ func (w historyWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// failed notes a write error and ends the trial: what is not stored is no evidence.
+// failed notes a write error and ends the trial, because its evidence is incomplete.
 func (p *trialWriter) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +138,7 @@ func (p *trialWriter) copy(ops []history.Op) {
 	}
 }
 
-// Usual lengths of a line in bytes. A buffer that has to grow is copied each time.
+// Usual lengths of a line in bytes, to size buffers: a buffer that grows is copied.
 const commandLine, changeLine = 300, 220
 
 // close ends the recording of this evidence, and returns its history.Hash and the first
@@ -178,7 +178,7 @@ func (p *trialWriter) save(compressed bool) error {
 	}
 	for name, data := range files {
 		path := filepath.Join(p.folder, name)
-		err := packed.Remove(path) // an earlier trial's, in either form
+		err := packed.Remove(path) // an earlier trial's file, compressed or not
 		switch {
 		case err != nil:
 		case compressed:

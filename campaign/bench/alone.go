@@ -9,10 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// RoundTrips returns how many round trips these commands took: the length of the longest
-// chain in which each command was sent after the reply to the one before it. So commands of
-// one pipeline, and commands that go to several nodes at once, are one round trip. A command
-// without a reply has no successor in a chain. Handshakes and PING do not count.
+// RoundTrips returns how many round trips these commands took: the length of the longest chain in
+// which each command was sent after the reply to the previous one. So commands of one pipeline, and
+// commands that go to several nodes at once, are one round trip. A command without a reply ends a
+// chain. Handshakes and PING do not count.
 func RoundTrips(commands []history.Command) int {
 	const never = time.Duration(math.MaxInt64)
 	replied := func(c history.Command) time.Duration {
@@ -21,8 +21,8 @@ func RoundTrips(commands []history.Command) int {
 		}
 		return c.Replied
 	}
-	// The longest chain of intervals takes, again and again, the one that ends first among
-	// those that begin after the last one's end.
+	// Greedy interval scheduling finds the longest chain: among the intervals that begin at or
+	// after the end of the last one taken, always take the one that ends first.
 	byReply := slices.SortedFunc(slices.Values(commands), func(a, b history.Command) int { return cmp.Compare(replied(a), replied(b)) })
 	trips, free := 0, time.Duration(0)
 	for _, c := range byReply {
@@ -39,9 +39,9 @@ type Cost struct {
 	Took                 time.Duration // from the invocation to the completion
 }
 
-// Costs returns the cost of each operation of this kind (history.FAcquire, history.FRelease)
-// that ended with ok, in order of invocation. Its commands are those that its client sent
-// while it was open. The error says why the history is impossible.
+// Costs returns the cost of each operation of this kind (history.FAcquire, history.FRelease) that
+// ended with ok, in order of invocation. An operation's commands are those that its client sent
+// during the operation (Command.Op). The error says why the history is impossible.
 func Costs(e history.Evidence, f string) ([]Cost, error) {
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil {
@@ -64,8 +64,8 @@ func Costs(e history.Evidence, f string) ([]Cost, error) {
 	return all, nil
 }
 
-// quantile returns the least value that at least the share q of all values do not exceed; ok
-// is false if there are none.
+// quantile returns the smallest value v such that at least the share q of all values are ≤ v; ok is
+// false if there are no values.
 func quantile[T cmp.Ordered](values []T, q float64) (v T, ok bool) {
 	if len(values) == 0 {
 		return v, false
@@ -74,7 +74,7 @@ func quantile[T cmp.Ordered](values []T, q float64) (v T, ok bool) {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)], true
 }
 
-// each returns one figure of every cost.
+// each returns one figure of each cost.
 func each[T any](costs []Cost, of func(Cost) T) []T {
 	all := make([]T, len(costs))
 	for i, c := range costs {

@@ -21,8 +21,8 @@ const (
 // Measure is one kind of figure.
 type Measure struct {
 	Name  string `json:"name"`  // the figure's name in Lock.Figures
-	Group string `json:"group"` // the table that it stands in
-	Title string `json:"title"` // of its column
+	Group string `json:"group"` // the table that shows the figure
+	Title string `json:"title"` // the column's title
 	Unit  Unit   `json:"unit"`
 	Means string `json:"means"` // in one sentence
 
@@ -44,7 +44,7 @@ const (
 	recoveryGroup = "recovery and renewal"
 )
 
-// ContendedGroup is the Measure.Group of what is measured while all clients want the lock.
+// ContendedGroup is the Measure.Group of figures measured while all clients compete for the lock.
 const ContendedGroup = "contended"
 
 // measures are all measures, in the order of the tables.
@@ -77,7 +77,7 @@ func Measures() []Measure { return slices.Clone(measures) }
 func acquires(c costs) []Cost { return c.acquires }
 func releases(c costs) []Cost { return c.releases }
 
-// value returns the figure v, or the empty one if nothing was measured.
+// value returns a figure with the value v, or an empty one if nothing was measured.
 func value(v float64, measured bool) Figure {
 	if !measured {
 		return Figure{Note: "not measured"}
@@ -120,8 +120,8 @@ func renewals(c costs) Figure {
 	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
 }
 
-// recoveryOf is the median over the trials in which somebody got in again. If in some nobody
-// did, the note says so.
+// recoveryOf returns the median over the trials in which a client acquired the lock again after the
+// fault. If no client did so in some trials, the note says it.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration

@@ -16,20 +16,20 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Config is what to measure, and how.
+// Config says what to measure, and how.
 type Config struct {
 	Locks    []locks.Recipe
-	Baseline locks.Recipe // measured too, if it is not among Locks
+	Baseline locks.Recipe // measured even if Locks lacks it
 	Testbed  string
-	Nodes    int // of an independent topology; 0 = trial.DefaultNodes
-	Clients  int // that want the lock at once, at least 2
+	Nodes    int // number of nodes of an independent topology; 0 = trial.DefaultNodes
+	Clients  int // number of clients that want the lock at once, at least 2
 	TTL      time.Duration
 	Duration time.Duration // of the trials alone and contended
-	Strikes  int           // trials with a crash, and as many with a frozen node
+	Strikes  int           // number of trials with a crash, and of trials with a frozen node
 	Seed     uint64        // at most trial.MaxSeed
 }
 
-// check returns an input.Error that names the first invalid flag that campaigns do not check.
+// check returns an input.Error for the first invalid flag among those that campaigns do not check.
 func (c Config) check() error {
 	switch {
 	case c.Clients < 2:
@@ -56,7 +56,7 @@ const (
 // The faults of trials that measure recoveries.
 var faultOf = map[aspect]string{crashed: "client-crash", frozen: "node-pause"}
 
-// planned is one trial of a lock: either its spec, or why the testbed cannot run it.
+// planned is one trial of a lock; lack says why the testbed cannot run it, nil = it can.
 type planned struct {
 	aspect aspect
 	spec   trial.Spec
@@ -98,9 +98,9 @@ func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([
 	return all, nil
 }
 
-// spec returns the spec of trial k, undisturbed, with a campaign's options. Its seed does not
-// depend on the lock: the clients of all locks decide alike, and the network delays alike, so
-// that chance differs as little as possible between locks.
+// spec returns the spec of trial k, undisturbed, with a campaign's options. The seed does not
+// depend on the lock. So clients decide alike and the network delays alike for all locks, and
+// chance differs as little as possible between locks.
 func (c Config) spec(ctx context.Context, tb testbed.Testbed, r locks.Recipe, k int) (trial.Spec, error) {
 	conf := campaign.DefaultConfig()
 	conf.Testbed, conf.Nodes, conf.Clients, conf.TTL, conf.Duration, conf.Seed, conf.Overrun = c.Testbed, c.Nodes, c.Clients, c.TTL, c.Duration, c.Seed, 0
@@ -109,17 +109,17 @@ func (c Config) spec(ctx context.Context, tb testbed.Testbed, r locks.Recipe, k 
 		return trial.Spec{}, err
 	}
 	s, err := campaign.PlanTrial(ctx, tb, conf, r.ID, nemesis.Undisturbed().Name, w.Name, k)
-	s.Options.Writers = true // of a read-write lock, so that it excludes as the others do
+	s.Options.Writers = true // a read-write lock then excludes like the other locks
 	s.Seed = rand.New(rand.NewPCG(c.Seed, uint64(k))).Uint64N(trial.MaxSeed) + 1
 	s.Options.Seed = s.Seed
 	return s, err
 }
 
-// usual is the workload of locks that it suits.
+// usual is the workload for all locks that it suits.
 const usual = "mutex"
 
-// workload returns what clients of the lock do: all locks that a mutual exclusion suits do the
-// same.
+// workload returns the workload for a lock: the usual one, or else the first standard one that
+// suits the lock.
 func (c Config) workload(r locks.Recipe) (workloads.Workload, error) {
 	claims := r.Claims(c.TTL, max(1, c.Nodes))
 	w, ok := workloads.ByName(usual)
@@ -134,37 +134,37 @@ func (c Config) workload(r locks.Recipe) (workloads.Workload, error) {
 	return w, input.Errorf("no workload suits %s", r.ID)
 }
 
-// alone: one client takes the lock again and again, with short work.
+// alone makes one client take the lock again and again, with short holds.
 func (c Config) alone(s *trial.Spec) {
 	o := &s.Options
 	o.Clients, o.Hold, o.Rest = 1, c.TTL/1000, c.TTL/1000
 }
 
-// crowdRetry bounds the attempts of all clients together, as in campaigns: a redis-server
+// crowdRetry limits the rate of all clients' attempts together, as in campaigns: a redis-server
 // behind gate, proxy and tap serves no more.
 const crowdRetry = 500 * time.Microsecond
 
-// Hold returns for how long clients hold a contended lock with leases of ttl.
+// Hold returns how long clients hold a contended lock, given the lease time.
 func Hold(ttl time.Duration) time.Duration { return ttl / 100 }
 
-// contended: all clients want the lock at once.
+// contended makes all clients want the lock at once.
 func (c Config) contended(s *trial.Spec) {
 	o := &s.Options
 	hold := Hold(c.TTL)
 	o.Hold, o.Rest, o.Retry = hold, hold, max(hold, time.Duration(c.Clients)*crowdRetry)
 }
 
-// heldLeases is for how many leases a holder works where renewals are counted.
+// heldLeases is the number of leases that the holder works for in trials that count renewals.
 const heldLeases = 5
 
-// held: one client works for several leases.
+// held makes one client hold the lock for several leases.
 func (c Config) held(s *trial.Spec) {
 	o := &s.Options
 	o.Clients, o.Duration = 1, heldLeases*c.TTL
 	o.Script = [][]workloads.Section{{{Hold: o.Duration, Retry: o.Retry, Rest: o.Rest}}}
 }
 
-// struck: the fault strikes as a client has just acquired the lock, which others want. A
+// struck makes the fault strike when a client has just acquired the lock and others want it. A
 // crash is for ever; a frozen node comes back after one and a half leases.
 func (c Config) struck(s *trial.Spec, a aspect) {
 	s.Fault = faultOf[a]
@@ -184,8 +184,8 @@ func (c Config) struck(s *trial.Spec, a aspect) {
 	s.Plan = nemesis.Plan{begins}
 }
 
-// unable returns why a fault cannot strike the lock on the testbed, nil if it can. The error
-// wraps nemesis.ErrNotSupported.
+// unable returns why a fault cannot strike the lock on the testbed; nil if it can. The error wraps
+// nemesis.ErrNotSupported if the testbed lacks something that the fault needs.
 func unable(tb testbed.Testbed, fault string, r locks.Recipe) error {
 	f, ok := nemesis.ByName(fault)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Report is what a run measured; its JSON is what lockstorm bench --json prints, for other
-// programs. Everything but Speed is a pure function of the configuration on virtual time.
+// Report is the result of a run. Its JSON is the output of lockstorm bench --json, for other
+// programs. On virtual time, everything but Speed is a pure function of the configuration.
 // Durations are in nanoseconds.
 type Report struct {
 	Schema   int           `json:"schema"` // 1
@@ -17,13 +17,13 @@ type Report struct {
 	Clients  int           `json:"clients"`
 	TTL      time.Duration `json:"ttl"`
 	Duration time.Duration `json:"duration"`
-	Strikes  int           `json:"strikes"`  // crashes, and frozen nodes, of each lock
+	Strikes  int           `json:"strikes"`  // number of crashes, and of frozen nodes, of each lock
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
 	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
-	// Drift is how many times as long the baseline's median acquire alone took when it was
-	// measured again after the other locks; nil on virtual time. Ratios of latencies that are
-	// closer to 1 say nothing about the locks.
+	// Drift tells how the machine changed during the run; nil on virtual time. The baseline is
+	// measured alone again after the other locks. Drift is the new median acquire time divided by
+	// the first. Ratios of latencies that are closer to 1 than Drift say nothing about locks.
 	Drift *float64 `json:"drift,omitempty"`
 	Speed Speed    `json:"speed"`
 }
@@ -34,17 +34,17 @@ type Lock struct {
 	Topology testbed.Topology `json:"topology"`
 	Nodes    int              `json:"nodes"`
 	Workload string           `json:"workload"`
-	// Acquires and Waits count what the latencies alone and contended rest on.
+	// Acquires and Waits are the sample sizes of the latencies alone and contended.
 	Acquires int `json:"acquires"`
 	Waits    int `json:"waits"`
-	// Figures, by Measure.Name.
+	// Figures has the figures by Measure.Name.
 	Figures map[string]Figure `json:"figures"`
-	// Violated are the oracles that the undisturbed trials violated: such a lock is cheap at
-	// another price. Undecided are those that could not tell.
+	// Violated lists the oracles that the undisturbed trials violated: such a lock may be cheap
+	// because it is broken. Undecided lists the oracles that could not tell.
 	Violated  []string `json:"violated,omitempty"`
 	Undecided []string `json:"undecided,omitempty"`
-	// Stalled counts the trials in which the machine did not schedule the harness in time:
-	// their times are too long.
+	// Stalled counts the trials in which the machine did not schedule the harness in time. The
+	// times measured in such trials are too long.
 	Stalled int `json:"stalled,omitempty"`
 }
 
@@ -62,8 +62,8 @@ type Speed struct {
 	Trials   int           `json:"trials"`
 	Commands int           `json:"commands"` // of clients, handshakes included
 	Virtual  time.Duration `json:"virtual"`  // time that passed in the trials; on real time about Running
-	// Running, Judging and Measuring are the shares of Elapsed: trials with set-up and
-	// teardown, all oracles, and the figures of the report.
+	// Running, Judging and Measuring are parts of Elapsed: trials with set-up and teardown, all
+	// oracles, and the figures of the report.
 	Elapsed   time.Duration `json:"elapsed"`
 	Running   time.Duration `json:"running"`
 	Judging   time.Duration `json:"judging"`

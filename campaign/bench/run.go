@@ -15,10 +15,10 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Run measures all locks on a testbed, one trial at a time, so that none slows another down.
-// After each trial it calls progress (may be nil) with the number of finished and of all
-// trials. The error is the harness's, or an input.Error if the configuration is invalid or the
-// testbed does not have the nodes that a lock needs.
+// Run measures all locks on a testbed, one trial at a time, so that no trial slows another down.
+// After each trial it calls progress (may be nil) with the number of finished trials and the number
+// of all trials. The error is the harness's, or an input.Error if the configuration is invalid or
+// the testbed does not have the nodes that a lock needs.
 func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, all int)) (Report, error) {
 	if err := c.check(); err != nil {
 		return Report{}, err
@@ -40,14 +40,14 @@ func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, 
 	for i := range subjects {
 		subjects[i] = subject{tb: tb, speed: &rep.Speed}
 	}
-	// Equal trials of all locks come one after the other: a machine that is busier for a while
-	// is so for all of them.
+	// The locks take turns: if the machine is busier for a while, this affects the same trial of
+	// all locks.
 	for n := range total {
 		of, at := n%len(recipes), n/len(recipes)
 		if err := subjects[of].run(ctx, plans[of][at]); err != nil {
 			return Report{}, err
 		}
-		if n == len(recipes)-1 && !rep.Virtual { // every lock has been alone
+		if n == len(recipes)-1 && !rep.Virtual { // all locks have been measured alone
 			var err error
 			if rep.Drift, err = subjects[0].drift(ctx, plans[0][0]); err != nil {
 				return Report{}, err
@@ -76,8 +76,8 @@ type subject struct {
 	stalled   int
 }
 
-// run runs a trial, judges and measures it. A lock that broke down or that nobody could get
-// has no figures where nothing was measured; the error is the harness's.
+// run runs a trial, judges and measures it. If the lock broke down, or no client could acquire it,
+// some figures have no value; that is no error. The error is the harness's.
 func (m *subject) run(ctx context.Context, p planned) error {
 	if errors.Is(p.lack, nemesis.ErrNotSupported) {
 		if m.lacks == nil {
@@ -112,8 +112,8 @@ func (m *subject) run(ctx context.Context, p planned) error {
 	return nil
 }
 
-// drift runs the baseline's trial alone again, and returns how many times as long its median
-// acquire takes now; nil if that is unknown.
+// drift runs the baseline's trial alone again. It returns the new median acquire time divided by
+// the first one; nil if that is unknown.
 func (m *subject) drift(ctx context.Context, p planned) (*float64, error) {
 	again := subject{tb: m.tb, speed: m.speed}
 	if err := again.run(ctx, p); err != nil {
@@ -142,7 +142,7 @@ func (m *subject) note(verdicts []checker.Verdict) {
 	}
 }
 
-// insert appends a name unless it is among the names.
+// insert appends a name unless names already has it.
 func insert(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names
@@ -162,7 +162,7 @@ func (s *Speed) add(e history.Evidence, running, judging, measuring time.Duratio
 	s.Measuring += measuring
 }
 
-// lock returns what was measured; spec is that of any of the lock's trials.
+// lock returns the measured figures; spec is the spec of any of the lock's trials.
 func (m *subject) lock(spec trial.Spec) Lock {
 	l := Lock{
 		Lock: spec.Lock, Topology: spec.Topology, Nodes: max(1, spec.Nodes), Workload: spec.Workload,

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// poor is the simulation with one node, which nobody can freeze.
+// poor is the simulation with a single node, which cannot be frozen.
 type poor struct{ *sim.Testbed }
 
 func (poor) Topologies() []testbed.Topology     { return []testbed.Topology{testbed.Single} }

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Contention is how clients fared that wanted one lock.
+// Contention measures clients that compete for one lock.
 type Contention struct {
 	Waits    []time.Duration // from the first attempt to the grant, ascending
 	Grants   int
@@ -32,8 +32,8 @@ func Contended(e history.Evidence) Contention {
 	return m
 }
 
-// beforeHealing returns the evidence up to the beginning of the liveness phase. Its last entry
-// is history.FHealed if the trial got there.
+// beforeHealing returns the evidence up to the beginning of the liveness phase. If the trial
+// reached that phase, the last entry is history.FHealed.
 func beforeHealing(e history.Evidence) history.Evidence {
 	i := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.Event(history.FHealed) })
 	if i < 0 {
@@ -45,13 +45,13 @@ func beforeHealing(e history.Evidence) history.Evidence {
 	if late >= 0 {
 		e.Commands = e.Commands[:late]
 	}
-	e.Keys, e.Watched = nil, false // what is measured rests on operations and commands
+	e.Keys, e.Watched = nil, false // the measures use only operations and commands
 	return e
 }
 
-// Keeping is what it took to keep a lock.
+// Keeping is the cost of keeping a lock.
 type Keeping struct {
-	Commands int           // that the holder sent between acquire and release
+	Commands int           // sent by the holder between acquire and release
 	Held     time.Duration // from the grant to the beginning of the release
 }
 
@@ -82,10 +82,10 @@ func Held(e history.Evidence) (Keeping, error) {
 	return k, nil
 }
 
-// Recovery is how the clients of a trial with one fault got in again.
+// Recovery says how clients acquired the lock again in a trial with one fault.
 type Recovery struct {
 	Struck bool // the fault hit something while the lock was wanted
-	Never  bool // the lock was wanted, and nobody got it any more
+	Never  bool // clients wanted the lock, but none acquired it again
 	// After is the time from the crash, or from the fault's end, to the next grant
 	// (progress.Measures.RecoveryMax).
 	After time.Duration

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// turn is a whole critical section of a client: asked, granted, released.
+// turn is a whole critical section of a client, with the times of request, grant and release.
 func turn(client int, asked, got, gone time.Duration) []history.Op {
 	return []history.Op{
 		entry(client, asked, history.Invoke, history.FAcquire), entry(client, got, history.OK, history.FAcquire),

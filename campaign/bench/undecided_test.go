@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// refusing is a lock of which every attempt ends with the same error.
+// refusing is a lock whose every attempt ends with the same error.
 type refusing struct{ err error }
 
 func (l refusing) TryLock(context.Context) (locks.Lease, error) {
@@ -57,7 +57,7 @@ func TestALockThatNobodyGetsHasNoFigures(t *testing.T) {
 	}
 }
 
-// The oracle draws judges what programs do with a lock, not the lock.
+// The oracle draws is not noted: it judges the clients' program, not the lock.
 func TestViolatedAndUndecidedOraclesAreNotedOnce(t *testing.T) {
 	verdict := func(oracle string, r checker.Result) checker.Verdict {
 		return checker.Verdict{Oracle: oracle, Result: r}

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// codec is the serving side of a pipe, like net/rpc's own, for a client's *rpc.Client. If a
-// call cannot be decoded, perhaps because the code under test wrote into the pipe, codec
-// closes the pipe at once, whereas net/rpc first waits for all running calls.
+// codec serves the calls of a client's *rpc.Client over a pipe, like net/rpc's own codec. If a call
+// cannot be decoded, perhaps because the code under test wrote into the pipe, codec closes the pipe
+// at once; net/rpc would first wait for all running calls.
 type codec struct {
 	pipe pipes
 	in   *gob.Decoder
@@ -36,8 +36,8 @@ func (c codec) ReadRequestBody(body any) error { return c.read(body) }
 func (c codec) read(v any) error {
 	err := c.in.Decode(v)
 	if err != nil {
-		// After a body that cannot be decoded, net/rpc would read on until the pipe ends:
-		// too late.
+		// After a body that cannot be decoded, net/rpc would read on until the pipe ends. Close the
+		// pipe now.
 		if ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed); !ended {
 			c.garbled.Store(true)
 		}

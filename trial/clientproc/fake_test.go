@@ -15,12 +15,12 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// env is a world that lets everything pass; its node repeats every command as its reply.
+// env is a world without faults. Its node returns every command as the reply.
 type env struct{ testbed.Env }
 
 type client struct{ testbed.Client }
 
-// works counts the calls of Work, of which the first is slow and the second hangs.
+// works counts the calls of Work. The first call is slow; the second hangs.
 var works atomic.Int32
 
 func (env) Client(int) testbed.Client                   { return client{} }
@@ -51,14 +51,14 @@ func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	return near, nil
 }
 
-// stage is a host whose clients play a scene.
+// stage is a host whose clients run one of the scenes.
 type stage struct {
 	*Host
 	rec    *history.Recorder
 	healed chan struct{}
 }
 
-// open starts the clients, after what is to come before.
+// open starts the clients; it first calls before.
 func open(t testing.TB, scene string, clients int, before ...func(*Host)) (*stage, error) {
 	t.Helper()
 	t.Setenv(asClient, "1")

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child/childtest"
 )
 
-// playHarness names its client processes and waits.
+// playHarness prints the ids of its client processes and waits.
 func playHarness() {
 	var t harness
 	s := mustOpen(&t, "tick", 2)
@@ -19,7 +19,7 @@ func playHarness() {
 	fmt.Fprintln(os.Stderr, s.Run(context.Background()))
 }
 
-// harness is a test that is a process.
+// harness replaces testing.TB in a process that is not a test.
 type harness struct{ testing.TB }
 
 func (harness) Helper()                  {}

@@ -112,14 +112,14 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	return nil
 }
 
-// originReadings is how often originOf reads the clocks, to get at least one undisturbed
-// reading.
+// originReadings is the number of times that originOf reads the clocks, to get at least one
+// undisturbed reading.
 const originReadings = 16
 
-// originOf returns the machine's clock at the start of the trial's clock, or a little
-// later, so that the clients' clocks are never ahead of the trial's. The error is at most
-// the time between two readings of the trial's clock, so the closest pair of readings
-// counts: during the others this process may not have been scheduled.
+// originOf returns the machine's clock at the start of the trial's clock, or a little later, so
+// that the clients' clocks are never ahead of the trial's. The error is at most the time between
+// two readings of the trial's clock. So originOf uses the closest pair of readings: during the
+// other pairs this process may not have been scheduled.
 func originOf(trial func() time.Duration, machine func() (time.Duration, error)) (origin time.Duration, err error) {
 	closest := time.Duration(math.MaxInt64)
 	for range originReadings {
@@ -157,9 +157,9 @@ func (h *Host) start(argv []string, p *process, w World, origin time.Duration) e
 	return nil
 }
 
-// Run lets the clients begin. It returns nil when every session has ended or was ended by
-// Kill. When a session fails, it returns a *testbed.Breakdown, a *Death, or the harness's
-// own error. Then, or when ctx ends, the caller closes the host.
+// Run lets the clients begin. It returns nil when every session has ended or was ended by Kill.
+// When a session fails, it returns a *testbed.Breakdown, a *Death, or the harness's own error.
+// After a failure, or when ctx ends, the caller closes the host.
 func (h *Host) Run(ctx context.Context) error {
 	close(h.begun)
 	failed := make(chan error, len(h.procs))
@@ -206,8 +206,8 @@ func (p *process) outcome() error {
 	return nil
 }
 
-// Died returns the *Death of a process that ended after its session, unless it was killed
-// on purpose; nil if there is none.
+// Died returns the *Death of a process that ended after its session without being killed on
+// purpose; nil if there is none.
 func (h *Host) Died() error {
 	for _, p := range h.procs {
 		if p.cmd == nil || !p.gone() {

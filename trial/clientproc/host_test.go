@@ -42,7 +42,7 @@ func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
 	}
 }
 
-// ticks waits until the client has recorded something after that many entries.
+// ticks waits until the history has more than that many entries, and returns the history.
 func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	t.Helper()
 	var ops []history.Op
@@ -53,7 +53,7 @@ func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	return ops
 }
 
-// quiet waits until all entries on their way have arrived, and returns their number.
+// quiet waits until no more entries arrive, and returns their number.
 func (s *stage) quiet(t *testing.T) int {
 	t.Helper()
 	seen, since := -1, time.Now()
@@ -66,7 +66,8 @@ func (s *stage) quiet(t *testing.T) int {
 	return seen
 }
 
-// until waits until so returns true; otherwise is the failure's message.
+// until waits until so returns true. After two minutes it fails the test with the message
+// otherwise.
 func until(t *testing.T, otherwise string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
@@ -98,7 +99,7 @@ func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := s.ticks(t, frozen+1)
-	if first := ops[frozen+1]; first.Lock != "-1h0m0s" { // the one before may have been begun
+	if first := ops[frozen+1]; first.Lock != "-1h0m0s" { // the client may have begun the entry before the freeze
 		t.Errorf("its clock is ahead by %s when it goes on, want -1h", first.Lock)
 	}
 	gap := Gap{From: ops[frozen-1].Time, To: ops[frozen].Time, Late: ops[frozen].Time - ops[frozen-1].Time}
@@ -130,7 +131,7 @@ func TestAFreezeBeforeTheStartIsInForceFromTheBeginning(t *testing.T) {
 	}
 }
 
-// A freeze that failed is taken back: its caller has nothing to thaw.
+// A freeze that fails is undone, since its caller has nothing to thaw.
 func TestWhoCouldNotBeFrozenGoesOn(t *testing.T) {
 	s := mustOpen(t, "tick", 1)
 	go s.Run(t.Context())
@@ -179,10 +180,10 @@ func TestWhoWasFrozenBeforeItWasStartedCanBeThawed(t *testing.T) {
 	}
 }
 
-// If the process was not scheduled between the readings of the two clocks, both are read
-// again.
+// If the process was not scheduled between the readings of the two clocks, originOf reads both
+// clocks again.
 func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
-	const ahead = time.Hour // of the machine's clock
+	const ahead = time.Hour // difference of the machine's clock
 	rapid.Check(t, func(r *rapid.T) {
 		var now time.Duration
 		undisturbed := rapid.IntRange(0, originReadings-1).Draw(r, "undisturbed")
@@ -196,7 +197,7 @@ func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
 		calls := 0
 		trial := func() time.Duration {
 			if calls++; calls%2 == 0 {
-				step() // between the machine's clock and the second reading of the trial's
+				step() // a pause between the readings of the machine's clock and of the trial's clock
 			}
 			return now
 		}
@@ -229,7 +230,7 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 	ran := make(chan error, 1)
 	go func() { ran <- s.Run(t.Context()) }()
 	s.ticks(t, 3)
-	if err := s.Freeze(0); err != nil { // which does not save it
+	if err := s.Freeze(0); err != nil { // a frozen process can still be killed
 		t.Fatal(err)
 	}
 	for id := range 2 {
@@ -267,7 +268,7 @@ func TestLongWorkCrossesThePipe(t *testing.T) {
 }
 
 func TestASealedClientIsToldSo(t *testing.T) {
-	s := mustOpen(t, "quiet", 1) // started, and not begun
+	s := mustOpen(t, "quiet", 1) // the client is started but does not run
 	_ = s.Close()
 	s = mustOpen(t, "seal", 1)
 	if err := s.rec.Crash(0); err != nil {
@@ -282,7 +283,7 @@ func TestWhoDiesUnaskedIsNamedWithItsLastWords(t *testing.T) {
 	for scene, want := range map[string]Death{
 		"exit":     {How: "exit status 3", Exited: true, Said: "last words\n"},
 		"nonsense": {How: "exit status 1", Exited: true, Garbled: true},
-		// It is read on after that, up to its end.
+		// Here net/rpc itself would read on until the pipe ends.
 		"nonsense inside": {How: "exit status 1", Exited: true, Garbled: true},
 	} {
 		s := mustOpen(t, scene, 1)
@@ -298,7 +299,7 @@ func TestWhoDiesUnaskedIsNamedWithItsLastWords(t *testing.T) {
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.procs[0].cmd.Process.Kill() // when its session is over
+	_ = s.procs[0].cmd.Process.Kill() // after its session has ended
 	<-s.procs[0].exited
 	if err := s.Died(); err == nil || err.Error() != "the process of client 0 died: signal: killed" {
 		t.Errorf("got %v", err)

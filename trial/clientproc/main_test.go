@@ -14,11 +14,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// asClient is set in the environment of this program when it is to be a client
-// process: its job is one of the scenes.
+// asClient is an environment variable that makes this program a client process. The client's job
+// names one of the scenes.
 const asClient = "LOCKSTORM_TEST_CLIENT"
 
-// asHarness is set there when it is to be a harness that is killed.
+// asHarness is an environment variable that makes this program a harness, which the test kills.
 const asHarness = "LOCKSTORM_TEST_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play is the life of a client process.
+// play runs this process as a client.
 func play(ctx context.Context) error {
 	s, err := Join(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func play(ctx context.Context) error {
 	return nil
 }
 
-// scenes are what client processes do.
+// scenes are the tasks of client processes.
 var scenes = map[string]func(context.Context, *Session) error{
 	"write": func(ctx context.Context, s *Session) error {
 		if err := s.Step(ctx, "acquire"); err != nil {
@@ -79,7 +79,7 @@ var scenes = map[string]func(context.Context, *Session) error{
 	},
 	"tick": func(ctx context.Context, s *Session) error {
 		for ; ; time.Sleep(time.Millisecond) {
-			// What it says of its clocks is checked by those of the trial.
+			// The tests compare these readings of the client's clocks with the trial's.
 			_, err := s.Event(history.Op{Client: s.ID(), F: history.FLost, Lock: time.Until(s.Locks().Now()).Round(time.Minute).String(), Seq: int64(s.Now())})
 			if err != nil {
 				return err
@@ -130,6 +130,6 @@ var scenes = map[string]func(context.Context, *Session) error{
 		return err
 	},
 	"nonsense inside": func(ctx context.Context, s *Session) error {
-		return s.call(ctx, "Step", []int{7}, nil) // which is no name
+		return s.call(ctx, "Step", []int{7}, nil) // the argument should be a string
 	},
 }

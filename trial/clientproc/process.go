@@ -46,9 +46,9 @@ type process struct {
 	garbled atomic.Bool // the process made a call that could not be decoded
 
 	mu     sync.Mutex
-	frozen int   // freezes in force
-	asked  bool  // it was killed on purpose
-	gaps   []Gap // while the process was frozen
+	frozen int   // number of freezes in force
+	asked  bool  // killed on purpose
+	gaps   []Gap // times when the process was stopped
 	is     state
 	work   <-chan struct{} // the last result of testbed.Client.Work
 }
@@ -62,9 +62,9 @@ const (
 	done
 )
 
-// reach notes the state that the process reports and, in state done, how the session ended.
-// It ignores a state that was reached before. If the process was frozen before it existed,
-// it is stopped when it has its connections: the other clients wait for it until then.
+// reach notes the state that the process reports and, in state done, how the session ended. It
+// ignores a state that was reached before. A process that was to be frozen before it existed is
+// stopped only here, once it has its connections: the other clients wait for these.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *process) freeze(now func() time.Duration) error {
 		return nil
 	}
 	if err := p.stop(now); err != nil {
-		p.release(now) // no thaw will follow
+		p.release(now) // no thaw follows a failed freeze
 		return err
 	}
 	return nil
@@ -184,7 +184,7 @@ func (p *process) release(now func() time.Duration) {
 // resume lets the process go on. The caller holds mu.
 func (p *process) resume(now func() time.Duration) {
 	child.Signal(p.cmd, syscall.SIGCONT)
-	if p.still() { // false if the freeze came before the process
+	if p.still() { // false if the freeze came before the process existed
 		p.gaps[len(p.gaps)-1].To = now()
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// The file descriptors that a client process is started with.
+// The file descriptors that a client process inherits.
 const (
 	callsFile   = 3 // a pipe for the client's calls
 	answersFile = 4 // a pipe for the results of these calls
@@ -24,7 +24,7 @@ type Hello struct {
 	ID    int
 	Seed  uint64 // the trial's seed
 	Route testbed.Route
-	Relay string // where the client connects to reach any node
+	Relay string // address to which the client connects to reach any node
 	// CommandTimeout is the read and write timeout of the client's connections.
 	CommandTimeout time.Duration
 	// Origin is the machine's monotonic clock at the trial's start.
@@ -53,10 +53,10 @@ type Last struct {
 	At time.Duration
 }
 
-// Gap is an interval in which a client process did nothing, on the history's clock.
+// Gap is an interval without activity of a client process, on the history's clock.
 type Gap struct {
 	From, To time.Duration
-	Late     time.Duration // the part that no freeze explains
+	Late     time.Duration // how late the activity at To was, freezes included
 }
 
 // End says how a client's session ended.
@@ -71,10 +71,10 @@ type None struct{}
 // serviceName begins the name of every call.
 const serviceName = "Trial"
 
-// known are the errors that callers compare with errors.Is.
+// known are the errors that callers look for with errors.Is.
 var known = []error{history.ErrSealed, testbed.ErrCrashed, testbed.ErrHung}
 
-// recognise returns the known error with the text of a call's error, else the call's error.
+// recognise returns the known error with the same text as a call's error, else the call's error.
 func recognise(err error) error {
 	for _, k := range known {
 		if err != nil && err.Error() == k.Error() {

@@ -57,8 +57,8 @@ func (d *relay) newCount() (*byteCount, int) {
 	return p, len(d.counts) - 1
 }
 
-// await returns when that many bytes have passed the gate on that connection, or when no
-// more will pass.
+// await returns when that many bytes have passed the gate on the given connection, or when no more
+// will pass.
 func (d *relay) await(number int, bytes int64) {
 	d.mu.Lock()
 	if number < 0 || number >= len(d.counts) {
@@ -166,7 +166,7 @@ func (d *relay) serve(near *net.TCPConn) {
 	var answers sync.WaitGroup
 	answers.Go(func() {
 		_, err := io.Copy(near, far)
-		if err == nil { // the node closed the connection: the client's pool notices at the next use
+		if err == nil { // the node closed the connection; the client's pool notices at the next use
 			_ = near.CloseWrite()
 			return
 		}
@@ -179,7 +179,7 @@ func (d *relay) serve(near *net.TCPConn) {
 	answers.Wait()
 }
 
-// breakOff closes the client's side of a connection; if err is a reset, with a reset.
+// breakOff closes the client's side of a connection, with a reset if err is a reset.
 func breakOff(near *net.TCPConn, err error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		_ = near.SetLinger(0)
@@ -263,7 +263,7 @@ func dialRelay(ctx context.Context, relay string, client int, addr string) (c *n
 	switch {
 	case !stop():
 		err = ctx.Err()
-	case err != nil: // the relay closed, as when a node goes away
+	case err != nil: // the relay closed the connection, like a node that goes away
 	case ok:
 		if number, err = strconv.Atoi(text); err == nil {
 			return c, number, nil

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pairOf are both ends of a TCP connection.
+// pairOf returns both ends of a TCP connection.
 func pairOf(t testing.TB) (near, far *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -67,7 +67,7 @@ func TestTheRelayCarriesEveryByteBothWays(t *testing.T) {
 			}
 		}
 		total += int64(len(said))
-		d.await(number, total) // which have passed
+		d.await(number, total) // all bytes have passed
 	})
 }
 
@@ -92,7 +92,7 @@ func TestWhatEndsOneSideOfARelayEndsTheOther(t *testing.T) {
 			if _, err := far.Read(make([]byte, 1)); err == nil {
 				t.Error("got no error")
 			}
-			d.await(number, 1) // which will never pass
+			d.await(number, 1) // the byte will never pass
 		})
 	}
 }
@@ -116,10 +116,10 @@ func TestADialThatIsGivenUpIsGivenUpBehindTheRelay(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Error(err)
 	}
-	d.await(7, 1) // there is no such connection
+	d.await(7, 1) // no such connection
 }
 
-// scanty is a listener that is short of file descriptors at first.
+// scanty is a listener whose first Accept fails for lack of file descriptors.
 type scanty struct {
 	net.Listener
 	asked atomic.Bool

@@ -85,7 +85,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	return s.call(ctx, "Ready", None{}, nil)
 }
 
-// warmingTimeout is for making the connections before the client begins, on a busy machine.
+// warmingTimeout limits the opening of connections before the client begins, on a busy machine.
 const warmingTimeout = 30 * time.Second
 
 // connect makes the client's connection pools and opens their connections.
@@ -129,7 +129,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		if last == nil || ctx.Err() == nil { // not the context's own error
+		if last == nil || ctx.Err() == nil { // keep the last error that is not the context's own
 			last = err
 		}
 		if ctx.Err() != nil {

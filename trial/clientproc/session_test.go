@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// operations are entries as clients make them, with strings of any bytes.
+// operations draws entries like those of clients, with arbitrary bytes in their strings.
 func operations(t *rapid.T) history.Op {
 	text := rapid.OneOf(rapid.StringN(0, 9, -1), rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 9), func(b []byte) string { return string(b) }))
 	op := history.Op{
@@ -36,14 +36,13 @@ func operations(t *rapid.T) history.Op {
 	return op
 }
 
-// If a client cannot learn where the slots are, its error has the cause, and not only that
-// time was up.
+// If a client cannot learn the slots of a cluster, its error has the cause, not only the timeout.
 func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // nobody listens there any more
+	l.Close() // nothing listens there now
 	s := &Session{locks: new(locks.Client), hello: Hello{
 		Route: testbed.Route{Cluster: true, Addrs: []string{"n0"}}, Relay: l.Addr().String(), CommandTimeout: time.Second,
 	}}
@@ -58,8 +57,8 @@ func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
 	}
 }
 
-// An entry comes out of the trial's recorder as it went into the session's, with
-// the index and time that the recorder gave it, whatever its strings hold.
+// The trial's recorder returns an entry as the session sent it, plus the index and the time that
+// the recorder gave it. This holds for arbitrary strings.
 func TestEntriesCrossThePipeUnchanged(t *testing.T) {
 	rec := history.NewRecorder(nil, func() time.Duration { return 7 })
 	here, there := net.Pipe()

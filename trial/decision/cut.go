@@ -14,10 +14,10 @@ import (
 // cut. The disturbed part ends before a client needs more.
 const spareSections = 200
 
-// Cut returns the spec of a continuation of the trial that recorded these operations, cut at
-// an instant of the history's clock. Faults in force end there, and those that had not begun
-// give up. Critical sections that clients had begun stay as they were. In continuation 0
-// the later ones stay too; in each other continuation they are drawn anew.
+// Cut returns the spec of a continuation of the trial that recorded ops. At the instant at, on the
+// history's clock, faults in force end, and faults that have not begun give up. Critical sections
+// that clients had begun stay as they were. In continuation 0, later sections stay too; in every
+// other continuation, they are drawn anew.
 func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) trial.Spec {
 	s.Plan = healed(s.Plan, ops, at)
 	s.Options.Script = script(s, ops, at, continuation)
@@ -25,8 +25,8 @@ func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) tri
 	return s
 }
 
-// healed returns a plan without effects after an instant. Actions that had not begun stay in
-// it until then: a client that passes a point takes a little longer if somebody waits there.
+// healed returns a plan without effects after an instant. Actions that had not begun stay in the
+// plan until that instant: an action that waits at a point slightly delays clients there.
 func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	begun, ended := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, op := range ops {
@@ -56,7 +56,7 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 // rounding is the tolerance by which an action may begin after its By.
 const rounding = 101 * time.Microsecond
 
-// start returns when the clients started: the zero of a plan's times.
+// start returns the time at which the clients started: a plan's times count from there.
 func start(ops []history.Op) time.Duration {
 	i := slices.IndexFunc(ops, func(op history.Op) bool { return op.Process != history.Nemesis })
 	if i < 0 {
@@ -88,7 +88,7 @@ func script(s trial.Spec, ops []history.Op, at time.Duration, continuation int) 
 				length = len(o.Script[client])
 			}
 		}
-		if len(sections) < length { // the last one had not begun yet
+		if len(sections) < length { // the last section had not begun yet
 			sections = sections[:max(0, len(sections)-1)]
 		}
 		all[client] = slices.Clone(sections)

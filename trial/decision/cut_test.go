@@ -13,8 +13,8 @@ import (
 
 const ms = time.Millisecond
 
-// recorded are the operations of a trial with a pause from 100 to 900 ms, and a crash that
-// came at 1200 ms: c0 begins critical sections at 10 and 950 ms, c1 at 40 ms.
+// recorded returns the operations of a trial with a pause from 100 to 900 ms, and a crash at 1200
+// ms. Client 0 begins critical sections at 10 and 950 ms, client 1 at 40 ms.
 func recorded() []history.Op {
 	window := func(at time.Duration, t history.Type, id int) history.Op {
 		return history.Op{Time: at, Process: history.Nemesis, Client: history.NoClient, Type: t, Window: &history.Window{ID: id}}
@@ -38,7 +38,7 @@ func spec() trial.Spec {
 	return s
 }
 
-// giveUp returns an action of the plan that waits for its start until then.
+// giveUp returns action i of the plan, which waits for its start until by.
 func giveUp(i int, by time.Duration) nemesis.Action {
 	a := spec().Plan[i]
 	a.By = by

@@ -1,7 +1,7 @@
 // Package decision finds when the violation of a trial became certain.
 //
-// The trial is cut at an instant: up to there it runs as it was recorded, then every fault
-// ends, no other begins, and clients draw new decisions. Each such run is a continuation.
+// A continuation is a run of the trial that is cut at an instant. Up to that instant, it repeats
+// the recorded trial. Then every fault ends, no other fault begins, and clients draw new decisions.
 // Before the violation was certain, some continuations avert it; afterwards none does.
 //
 // Cut is the pure part: it makes the spec of a continuation. Run runs continuations from

@@ -25,12 +25,12 @@ type Runner interface {
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
 }
 
-// Instant is an instant at which a trial is cut: the time of an event in its evidence, or one
+// Instant is an instant at which a trial is cut: the time of an event in its evidence, or a time
 // between two events.
 type Instant struct {
 	At time.Duration `json:"at"` // on the history's clock
-	// Op is the index of the operation or fault that was recorded then, Key that of the change
-	// of a key; -1 = none.
+	// Op is the index of the history entry at that time, and Key the index of the key change; -1 =
+	// none.
 	Op  int `json:"op"`
 	Key int `json:"key"`
 }
@@ -38,8 +38,8 @@ type Instant struct {
 // Point is the outcome of the continuations from one instant.
 type Point struct {
 	Instant
-	// Runs counts the continuations that did the same as the trial up to the instant, and
-	// Violated those of them that showed its flaw.
+	// Runs counts the continuations that repeated the trial up to the instant. Violated counts
+	// those of them that showed the trial's flaw.
 	Runs     int `json:"runs"`
 	Violated int `json:"violated"`
 }
@@ -52,25 +52,25 @@ type Decision struct {
 	// Flaw is the trial's worst flaw. Shown is the time at which its first finding shows.
 	Flaw  trial.Flaw    `json:"flaw"`
 	Shown time.Duration `json:"shown"`
-	// Points are the instants that were tried, ascending. Those whose continuations did not
-	// repeat the trial are left out.
+	// Points are the tried instants, ascending, without those whose continuations did not repeat
+	// the trial.
 	Points []Point `json:"points"`
-	// Certain is the index in Points of the first instant from which on every continuation
-	// showed the flaw.
+	// Certain is the index in Points of the first instant from which every continuation showed the
+	// flaw.
 	Certain int `json:"certain"`
 }
 
-// firstRound is how many instants are tried before the search narrows.
+// firstRound is the number of instants tried before the search narrows.
 const firstRound = 24
 
-// ErrNotDecided is what the error of Run wraps if there is no Decision.
+// ErrNotDecided is wrapped by the error of Run if there is no Decision.
 var ErrNotDecided = errors.New("nobody can tell when it was decided")
 
-// Run finds when the worst flaw of a violated trial became certain. It runs continuations of
-// the trial, parallel at a time, from events spread over the time until the flaw showed, and
-// then from ever fewer instants around the one from which on nothing averts it.
-// Scratch is a directory for the runs' files. The error wraps ErrNotDecided if the trial
-// shows no flaw, or does not repeat itself.
+// Run finds when the worst flaw of a violated trial became certain. It runs continuations of the
+// trial, parallel at a time. First it cuts at events spread over the time until the flaw showed.
+// Then it narrows the gap between the last cut after which some continuation averted the flaw and
+// the first cut from which none did. Scratch is a directory for the runs' files. The error wraps
+// ErrNotDecided if the trial shows no flaw, or does not repeat itself.
 func Run(ctx context.Context, on Runner, original trial.Result, e history.Evidence, continuations, parallel int, scratch string) (Decision, error) {
 	d, ok := flawOf(original)
 	if !ok {
@@ -116,12 +116,11 @@ func Run(ctx context.Context, on Runner, original trial.Result, e history.Eviden
 	return d, d.narrow(func(at time.Duration) (Point, error) { return s.point(ctx, Instant{at, -1, -1}) })
 }
 
-// resolution is the time between the last instant that averts a flaw and the first from which
-// on it is certain, once the search has ended.
+// resolution ends the search. It is the maximum time between the last instant at which the flaw
+// could be averted and the first instant at which it was certain.
 const resolution = time.Millisecond
 
-// narrow sets d.Certain, after it has tried instants between events until the resolution is
-// reached.
+// narrow tries instants between events until the resolution is reached. It sets d.Certain.
 func (d *Decision) narrow(try func(at time.Duration) (Point, error)) error {
 	for {
 		d.Certain = len(d.Points) - 1
@@ -146,7 +145,7 @@ func (d *Decision) narrow(try func(at time.Duration) (Point, error)) error {
 	}
 }
 
-// flawOf returns the trial's worst flaw, and when its first finding shows.
+// flawOf returns the trial's worst flaw and the time at which the flaw's first finding shows.
 func flawOf(t trial.Result) (Decision, bool) {
 	if len(t.Flaws) == 0 {
 		return Decision{}, false
@@ -182,8 +181,7 @@ func instants(e history.Evidence, until time.Duration) []Instant {
 	return slices.CompactFunc(all, func(a, b Instant) bool { return a.At == b.At })
 }
 
-// spread returns at most most of the indices below n, evenly spread, with the first and the
-// last.
+// spread returns up to most indices below n, evenly spread, including the first and the last.
 func spread(n, most int) (places []int) {
 	if n <= most {
 		for i := range n {
@@ -197,9 +195,9 @@ func spread(n, most int) (places []int) {
 	return places
 }
 
-// edge returns the last place at which a continuation averted the flaw, -1 if there is none,
-// and the next place that was tried after it, -1 if there is none. Places without a
-// comparable run count for neither.
+// edge returns averted, the last place at which a continuation averted the flaw, and certain, the
+// next tried place after it. Each is -1 if there is none. Places without a comparable run do not
+// count.
 func edge(done map[int]Point) (averted, certain int) {
 	averted, certain = -1, -1
 	places := make([]int, 0, len(done))
@@ -223,8 +221,8 @@ func edge(done map[int]Point) (averted, certain int) {
 	return averted, certain
 }
 
-// skipIdle returns the last tried place before certain: between averted and it, places
-// without a comparable run are nothing to narrow down.
+// skipIdle returns the last tried place without a comparable run between averted and certain, or
+// averted if there is none. The search cannot narrow the gap below that place.
 func skipIdle(done map[int]Point, averted, certain int) int {
 	for i := certain - 1; i > averted; i-- {
 		if p, ok := done[i]; ok && p.Runs == 0 {
@@ -267,7 +265,7 @@ func (s *search) point(ctx context.Context, at Instant) (Point, error) {
 	return p, group.Wait()
 }
 
-// continuation runs one continuation. same says that it did what the trial did up to the
+// continuation runs one continuation. same says that the continuation repeated the trial up to the
 // instant.
 func (s *search) continuation(ctx context.Context, at Instant, k int) (same, violated bool, err error) {
 	folder := filepath.Join(s.scratch, strconv.Itoa(k))
@@ -276,7 +274,7 @@ func (s *search) continuation(ctx context.Context, at Instant, k int) (same, vio
 		return false, false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if d.Trial.Err != "" { // a fault could not end there, for one
+	if d.Trial.Err != "" { // for example, a fault could not end at that instant
 		return false, false, nil
 	}
 	record, err := trial.LoadRecord(folder)
@@ -291,7 +289,7 @@ func (s *search) continuation(ctx context.Context, at Instant, k int) (same, vio
 func until(ops []history.Op, at time.Duration) (all []history.Op) {
 	for _, op := range ops {
 		if op.Process != history.Nemesis && op.Time < at {
-			op.Index = 0 // entries of faults may be missing
+			op.Index = 0 // indices differ if entries of faults are missing
 			all = append(all, op)
 		}
 	}

@@ -28,7 +28,7 @@ func fewerActions(s trial.Spec) (edits []edit) {
 // dropActions leaves out the actions that drop selects; it returns false if drop selects
 // none.
 func dropActions(s *trial.Spec, drop func(int) bool) bool {
-	waits := map[int]int{} // by the ID of a dropped action: the ID that it waited for
+	waits := map[int]int{} // maps a dropped action's ID to the ID that the action waited for
 	number := map[int]int{0: 0}
 	var kept nemesis.Plan
 	for i, a := range s.Plan {
@@ -124,7 +124,7 @@ func dropClient(s *trial.Spec, c int) bool {
 	if c < len(s.Options.Script) {
 		s.Options.Script = slices.Delete(s.Options.Script, c, c+1)
 	}
-	void := map[int]bool{} // by place in the plan
+	void := map[int]bool{} // by index in the plan
 	for i := range s.Plan {
 		void[i] = !withoutClient(&s.Plan[i], c)
 	}
@@ -132,7 +132,7 @@ func dropClient(s *trial.Spec, c int) bool {
 	return true
 }
 
-// withoutClient removes a client from an action; it returns false if the action then has no
+// withoutClient removes a client from an action. It returns false if the action is then without a
 // client to wait for or to strike.
 func withoutClient(a *nemesis.Action, c int) bool {
 	left := true
@@ -166,7 +166,7 @@ func withoutClient(a *nemesis.Action, c int) bool {
 	return left
 }
 
-// withoutNumber removes n from numbers and decrements those above it.
+// withoutNumber removes n from numbers and decrements the larger ones.
 func withoutNumber(numbers []int, n int) (left []int) {
 	for _, m := range numbers {
 		switch {
@@ -278,11 +278,11 @@ func onSection(c, n int, do func(*workloads.Section) bool) edit {
 	}
 }
 
-// leastNodes is the least number of independent nodes of which a majority need not be all.
+// leastNodes is the minimum number of independent nodes: with fewer, a majority is all nodes.
 const leastNodes = 3
 
-// smallerTopology leaves out the replicas, or two of the independent nodes, where
-// the recipe and the faults of the plan allow it.
+// smallerTopology leaves out the replicas, or two of the independent nodes, if the recipe and the
+// faults of the plan allow it.
 func smallerTopology(s trial.Spec) (edits []edit) {
 	switch s.Topology {
 	case testbed.Replicated:
@@ -300,7 +300,7 @@ func smallerTopology(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// withoutReplicas leaves out all nodes but the one that serves clients.
+// withoutReplicas leaves out all nodes except the one that serves clients.
 func withoutReplicas(s *trial.Spec) bool {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok || s.Topology == testbed.Single {
@@ -355,8 +355,8 @@ func dropNodes(s *trial.Spec, i, j int) bool {
 	return true
 }
 
-// onlyNodes restricts an action to the remaining nodes; to returns a node's new name and
-// whether the node remains. It returns false if the action then has no target or no
+// onlyNodes restricts an action to the remaining nodes. The function to returns a node's new name
+// and whether the node remains. onlyNodes returns false if the action is then without a target or a
 // trigger.
 func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {
 	nodes, links := a.Nodes, a.Links

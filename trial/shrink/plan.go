@@ -13,8 +13,8 @@ func onAction(i int, do func(*nemesis.Action) bool) edit {
 	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
 }
 
-// plainerActions removes conditions of actions: other actions to wait for, passes to skip,
-// triggers that end them.
+// plainerActions removes conditions of actions: an action to wait for, passes of a point to skip,
+// or a trigger that ends the action.
 func plainerActions(s trial.Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, do := range plainer {
@@ -60,7 +60,7 @@ var plainer = []func(*nemesis.Action) bool{
 	skipping(func(n int) int { return n - 1 }),
 }
 
-// skipping returns a change that lowers how many passes an action's triggers skip.
+// skipping returns a change that lowers the number of passes that an action's triggers skip.
 func skipping(fewer func(int) int) func(*nemesis.Action) bool {
 	return func(a *nemesis.Action) bool {
 		change := false

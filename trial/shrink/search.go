@@ -13,11 +13,11 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Search looks for a smaller spec for which same still returns true: fewer faults, clients
-// and critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder
-// and smaller times. The seed stays. The result is minimal: after any further single edit,
-// same returns false. Search is a pure function of the spec and of same's answers; it asks
-// same at most once about a spec.
+// Search looks for a smaller spec for which same still returns true: fewer faults, clients and
+// critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder and smaller
+// times. The seed stays. The result is minimal: after any further single edit, same returns false.
+// Search is a pure function of the spec and of same's answers. It calls same at most once for each
+// spec.
 //
 // With an error, Search returns the smallest spec found so far. The error is same's, or
 // ctx's cause if ctx ended first, or NotShown if same returns false for s.
@@ -43,9 +43,9 @@ func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.
 	return x.best, nil
 }
 
-// stages are groups of passes, each repeated until none of its passes makes progress. If a
-// later stage made progress, all start again. The biggest cuts come first: smaller trials
-// run faster. Times come last: a trial whose times fit closely is hard to cut.
+// stages are groups of passes, each repeated until none of its passes makes progress. If a later
+// stage made progress, all stages start again. The biggest cuts come first: smaller trials run
+// faster. Times come last: a trial whose times fit closely is hard to cut.
 var stages = [][]pass{
 	{
 		fewerActions, shorterTrial, fewerSections, fewerClients, plainerOptions, smallerTopology,
@@ -55,14 +55,14 @@ var stages = [][]pass{
 	{calmerSections, actionTimes, sectionTimes},
 }
 
-// pass lists edits of one kind, the boldest first. Each is tried on the result of the edits
-// before it.
+// pass lists edits of one kind, the boldest first. Each edit is tried on the result of the previous
+// edits.
 type pass func(trial.Spec) []edit
 
-// edit changes a spec, which it owns, to be smaller in one way; it returns false if there
-// is nothing to change. Edits never undo each other: each lowers the spec in one respect
-// and may raise it only in later ones, in this order: actions, clients, sections, options,
-// nodes, conditions and targets of actions, roundness of times, lengths of times.
+// edit changes a spec, which it owns, to be smaller in one way; it returns false if there is
+// nothing to change. An edit reduces one of these respects and may increase only later ones:
+// actions, clients, sections, options, nodes, conditions and targets of actions, roundness of
+// times, lengths of times. So edits never undo each other.
 type edit func(*trial.Spec) bool
 
 // reduction is one Search under way.
@@ -106,7 +106,7 @@ func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err err
 	return changed, nil
 }
 
-// try asks same about a spec; it returns false if it asked about that spec before.
+// try asks same about a spec; it returns false if same has already been asked about that spec.
 func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -123,13 +123,13 @@ func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	return x.same(ctx, s)
 }
 
-// longestScript is the maximum number of sections per client in a script. Trials with more
+// longestScript is the maximum number of sections per client in a script. Trials with more sections
 // keep the seed instead of a script.
 const longestScript = 1 << 12
 
-// script replaces the clients' random decisions by a script, which can be cut. It has as
-// many sections as clients may have time for. If the scripted trial differs, shrinking
-// continues without a script.
+// script replaces the clients' random decisions by a script, which can be cut. The script has as
+// many sections as clients may have time for. If the scripted trial does not show the same,
+// shrinking continues without a script.
 func (x *reduction) script(ctx context.Context) error {
 	if len(x.best.Options.Script) > 0 {
 		return nil
@@ -151,13 +151,13 @@ func (x *reduction) script(ctx context.Context) error {
 	return nil
 }
 
-// mostSections estimates for how many sections a client has time.
+// mostSections estimates the number of sections that a client has time for.
 func mostSections(o workloads.Options) int {
 	turn := max((o.Rest+min(o.Hold, o.Retry))/2, o.TTL/100, 1)
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability returns what the nodes must keep under plan p.
+// durability returns the durability that the nodes need under plan p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
 		return was.Durability // not due to the plan
@@ -201,9 +201,9 @@ func triggers(a *nemesis.Action) []**nemesis.Trigger {
 	return []**nemesis.Trigger{&a.Arm, &a.Point, &a.Until}
 }
 
-// chunks returns ranges of n things worth leaving out: all, halves, quarters, down to
-// single things. Within each size the last range comes first, so that removing a range does
-// not shift the ranges still to come.
+// chunks returns ranges of n things to leave out: all, halves, quarters, down to single things. Of
+// each size, the last range comes first, so that removing a range does not shift the ranges still
+// to come.
 func chunks(n int) (all [][2]int) {
 	for size := n; size > 0; size /= 2 {
 		for to := n; to > 0; to -= size {

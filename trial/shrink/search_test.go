@@ -18,14 +18,14 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// demand is what a made-up trial needs for showing what it shows.
+// demand says what a made-up trial needs to show its flaw.
 type demand struct {
-	ideas    []string // of actions that must be there
+	ideas    []string // of actions that the plan must have
 	clients  int
 	sections int // of all clients
 	duration time.Duration
 	lasting  time.Duration // of the first action
-	link     bool          // somebody's links must be struck
+	link     bool          // the plan must strike a link
 	depth    int
 }
 
@@ -37,7 +37,7 @@ func (d demand) met(s trial.Spec) bool {
 			depth = max(depth, x.Depth)
 		}
 	}
-	if len(s.Options.Script) == 0 { // without an end
+	if len(s.Options.Script) == 0 { // without a script, the number of sections is unlimited
 		sections, depth = d.sections, d.depth
 	}
 	var ideas []string
@@ -55,8 +55,7 @@ func (d demand) met(s trial.Spec) bool {
 		s.Options.Duration >= d.duration && lasting >= d.lasting && (links > 0 || !d.link)
 }
 
-// madeUp is a trial with everything that a plan may have, and what it takes to
-// show something.
+// madeUp returns a random trial whose plan uses every kind of field, and the demand for its flaw.
 func madeUp(seed uint64) (trial.Spec, demand) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	clients := 2 + r.IntN(3)
@@ -146,14 +145,14 @@ func TestWhatIsShrunkShowsTheSameAndIsMinimal(t *testing.T) {
 	t.Logf("%d trials in each of %d searches", uint64(asked)/(2*seeds), seeds)
 }
 
-// sameSpec compares what is written of specs.
+// sameSpec compares the JSON of two specs.
 func sameSpec(s, o trial.Spec) bool {
 	a, _ := json.Marshal(s)
 	b, _ := json.Marshal(o)
 	return string(a) == string(b)
 }
 
-// wellFormed says what no plan that is carried out may have.
+// wellFormed returns an error if the spec or its plan is not valid.
 func wellFormed(s trial.Spec) error {
 	if err := s.Options.Validate(); err != nil {
 		return err
@@ -244,7 +243,7 @@ func TestActionsThatWaitedForOneThatIsGoneWaitForItsForerunner(t *testing.T) {
 		name string
 		plan nemesis.Plan
 		drop []int
-		want []int // After of what is left
+		want []int // After of each remaining action
 	}{
 		{"the first of a chain", plan(0, 1, 2), []int{0}, []int{0, 1}},
 		{"the middle of a chain", plan(0, 1, 2), []int{1}, []int{0, 1}},
@@ -275,7 +274,7 @@ func TestTimesGetRounderOrAsRoundAndShorter(t *testing.T) {
 	const ttl = time.Second
 	tests := []struct{ d, needs, want time.Duration }{
 		{1623 * time.Millisecond, 1100 * time.Millisecond, 1100 * time.Millisecond},
-		{1623 * time.Millisecond, 1101 * time.Millisecond, 1200 * time.Millisecond}, // rounder is simpler than shorter
+		{1623 * time.Millisecond, 1101 * time.Millisecond, 1200 * time.Millisecond}, // rounder times are preferred to shorter ones
 		{37123 * time.Microsecond, 0, 0},
 		{37123 * time.Microsecond, time.Microsecond, 100 * time.Millisecond},
 		{-5 * time.Minute, 0, 0},

@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// units returns the units to which times are rounded, the roundest first.
+// units returns the units to which times are rounded, largest first.
 func units(ttl time.Duration) []time.Duration {
 	all := []time.Duration{ttl / 10, 10 * time.Millisecond, time.Millisecond}
 	return slices.DeleteFunc(all, func(u time.Duration) bool { return u <= 0 || u > ttl/10 })
 }
 
-// roundness returns the index of the roundest unit that divides a time.
+// roundness returns the index of the largest unit that divides a time.
 func roundness(d, ttl time.Duration) int {
 	all := units(ttl)
 	if i := slices.IndexFunc(all, func(u time.Duration) bool { return d%u == 0 }); i >= 0 {
@@ -60,8 +60,8 @@ func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	return all
 }
 
-// timeEdits returns edits that simplify a time d of a spec, but not below least. at returns
-// where the time is in a spec; nil = it is gone.
+// timeEdits returns edits that simplify a time d of a spec, but not below least. at returns a
+// pointer to the time in a spec; nil = the spec no longer has it.
 func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration) (edits []edit) {
 	for _, t := range simplerTimes(d, ttl) {
 		if t >= 0 && t < least {
@@ -128,8 +128,8 @@ func roundPatience(i int, ttl time.Duration) edit {
 	})
 }
 
-// calmerSections gives all sections at once the mean times, or no rest, and makes clients
-// try less often, also in the liveness phase.
+// calmerSections gives all sections at once the mean times, or no rest. It also makes clients try
+// less often, even in the liveness phase.
 func calmerSections(s trial.Spec) (edits []edit) {
 	every := func(do func(*workloads.Section) bool) {
 		edits = append(edits, func(s *trial.Spec) bool {
@@ -170,8 +170,8 @@ func calm(o workloads.Options) []time.Duration {
 	return []time.Duration{o.TTL, o.TTL / 2, o.TTL / 5, o.TTL / 10, o.Retry}
 }
 
-// ask sets a section's retry interval to the i-th of calm, unless the interval is one of
-// the first i+1 already.
+// ask sets a section's retry interval to the i-th of calm, unless the interval is already one of
+// the first i+1.
 func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	if at := slices.Index(calm(o), x.Retry); at >= 0 && at <= i {
 		return false

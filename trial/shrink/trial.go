@@ -19,11 +19,11 @@ import (
 // NotShrunk says why there is no smaller trial.
 type NotShrunk string
 
-// Reasons of trials that are not the same when they are run again.
+// Reasons of trials that did not repeat when they were run again.
 const (
-	// NotShown: the original does not show the flaw, so that there is nothing to shrink.
+	// NotShown: the original does not show the flaw, so there is nothing to shrink.
 	NotShown NotShrunk = "the trial does not show the same when it is run again"
-	// Varied: the smallest trial had another history.
+	// Varied: the smallest trial had a different history in its second run.
 	Varied NotShrunk = "the smallest trial was another when it was run again"
 )
 
@@ -46,7 +46,7 @@ type Runner interface {
 // says why.
 func Stored(ctx, budget context.Context, on Runner, original trial.Result, folder string) error {
 	m := minimizer{on: on, original: original, folder: filepath.Join(folder, trial.MinimalFolder)}
-	// The smallest trial is stored as the original is.
+	// Compress the smallest trial if the original is stored compressed.
 	m.compress = strings.HasSuffix(packed.Find(filepath.Join(folder, trial.HistoryFile)), packed.Suffix)
 	_, err := m.minimize(ctx, budget)
 	if why := NotShrunk(""); errors.As(err, &why) {
@@ -55,10 +55,9 @@ func Stored(ctx, budget context.Context, on Runner, original trial.Result, folde
 	return err
 }
 
-// Run looks for a smaller trial with the same flaw as the original, its worst undeclared one
-// or else its worst, until budget
-// ends, and stores it in folder, replacing files of the same names. The error is NotShrunk,
-// ctx's, or the runner's.
+// Run looks for a smaller trial with the same flaw as the original, until budget ends. That flaw is
+// the original's worst undeclared flaw, or else its worst. Run stores the trial in folder,
+// replacing files of the same names. The error is NotShrunk, ctx's, or the runner's.
 func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
 	m := minimizer{on: on, original: original, folder: folder}
 	return m.minimize(ctx, budget)
@@ -67,11 +66,11 @@ func Run(ctx, budget context.Context, on Runner, original trial.Result, folder s
 type minimizer struct {
 	on       Runner
 	original trial.Result
-	folder   string // where the smaller trial goes
+	folder   string // the smaller trial's folder
 	trials   int
 	shown    int    // trials that showed the original's flaw
 	compress bool   // store the smallest trial compressed
-	hash     string // of the last such trial, which is the smallest
+	hash     string // of the last trial that showed the flaw, which is the smallest
 }
 
 // minimize is Run.
@@ -79,7 +78,7 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 	// Dead workers leave their files in scratch, too.
 	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
 	best, err := Search(budget, m.original.Spec, func(_ context.Context, s trial.Spec) (bool, error) {
-		return m.same(ctx, s) // not ended by budget: killing the worker would take longer
+		return m.same(ctx, s) // budget does not end a run: killing the worker would take longer
 	})
 	unfinished := ""
 	switch {
@@ -143,7 +142,7 @@ func moveFiles(from, to string) error {
 	}
 	files, err := os.ReadDir(from)
 	for _, f := range files {
-		older := filepath.Join(to, strings.TrimSuffix(f.Name(), packed.Suffix)) // perhaps in the other form
+		older := filepath.Join(to, strings.TrimSuffix(f.Name(), packed.Suffix)) // compressed or not
 		err = errors.Join(err, packed.Remove(older), os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
 	}
 	if err != nil {
@@ -161,16 +160,17 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial shows t's flaw as the one to tell, with a fault that
-// hit if t's did, and with a broken assumption if and only if t had one.
+// shownBy says whether a smaller trial shows t's flaw as its own flaw to keep. If t's fault hit
+// something, the smaller trial's must too. Either both flaws rest on a broken assumption or neither
+// does.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && (u.Exercised() || !t.Exercised()) && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
 		u.Outcome == t.Outcome && toKeep(u) == toKeep(t) && broken(u) == broken(t)
 }
 
-// toKeep returns the flaw for which a trial is shrunk: the worst that is not declared, since
-// that is why somebody looks at the trial; else the worst. The trial has flaws.
+// toKeep returns the flaw for which a trial is shrunk: the worst undeclared flaw, since that is why
+// somebody looks at the trial, or else the worst flaw. The trial must have flaws.
 func toKeep(t trial.Result) trial.Flaw {
 	if i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" }); i >= 0 {
 		return t.Flaws[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestShrinkingKeepsWhatIsNotDeclared: a smaller trial has to show the flaw for which somebody
-// looks at the trial, even if a declared one is worse.
+// A smaller trial must show the worst undeclared flaw, because that is why somebody looks at the
+// trial, even if a declared flaw is worse.
 func TestShrinkingKeepsWhatIsNotDeclared(t *testing.T) {
 	limit := trial.Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
 	blocked := trial.Flaw{Oracle: "liveness", Cause: "orphaned-key"}

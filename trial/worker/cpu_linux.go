@@ -28,7 +28,8 @@ func runnable(pid int) bool {
 		if err != nil {
 			continue // the thread has ended
 		}
-		// The state follows the program's name, which is in parentheses and may contain some.
+		// The state follows the program's name, which is in parentheses and may itself contain
+		// parentheses.
 		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && bytes.HasPrefix(state, []byte("R")) {
 			return true
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// afterCrash makes an outcome from the evidence that the worker that died second left in
-// the task's folder; the history ends with that death.
+// afterCrash makes an outcome from the evidence in the task's folder, which the second worker left
+// when it died. The history ends with that death.
 func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)
@@ -24,7 +24,7 @@ func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (
 	return d, err
 }
 
-// left returns the evidence in the task's folder, with the breakdown as the last entry.
+// left returns the evidence in the task's folder, with the breakdown, if any, as the last entry.
 func left(t trial.Task, broken *testbed.Breakdown) (history.Evidence, error) {
 	var e history.Evidence
 	if _, err := os.Stat(filepath.Join(t.Folder, trial.HistoryFile)); err == nil {

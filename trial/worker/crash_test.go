@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// If the trial died in one run and not in another, the surviving run's result counts, and the
-// result says how the other died.
+// If the trial's process died in one run and not in the other, the result of the surviving run
+// counts. It says how the other process died.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)
@@ -29,7 +29,7 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-// once ends its process at the first call for a directory.
+// once panics at its first call for a directory; later calls return.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		panic("once")

@@ -26,7 +26,7 @@ type Pool interface {
 type inProcess struct {
 	bed       testbed.Testbed
 	admission *admission
-	judging   sync.Mutex // judges one trial at a time: running trials need the other cores
+	judging   sync.Mutex // held while a trial is judged: other running trials need the other cores
 }
 
 // Run implements Pool.
@@ -55,8 +55,8 @@ func NewPool(tb testbed.Testbed, argv []string, parallel int) Pool {
 	return &inProcess{bed: tb, admission: newAdmission(parallel)}
 }
 
-// NewProcesses is NewPool for processes that know by their environment that they are
-// workers: env has values beside those of this process, as "KEY=value".
+// NewProcesses is NewPool for worker processes that find out from their environment that they are
+// workers. env is added to the environment of this process, as "KEY=value".
 func NewProcesses(argv, env []string, parallel int) Pool {
 	p := newProcesses(argv, parallel)
 	p.env = env

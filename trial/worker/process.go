@@ -34,8 +34,8 @@ const (
 	parting = time.Second
 	// leaving is how long an idle process may take to end.
 	leaving = 2 * time.Second
-	// A working process stands still if idleTimes in a row it neither used processor time for
-	// idleFor nor waited for a processor.
+	// A process with work stands still if, at idleTimes checks in a row, it had used no processor
+	// time for idleFor and was not waiting for a processor.
 	idleFor   = 3 * time.Second
 	idleTimes = 2
 	// stderrLimit is the number of bytes of a worker's stderr to keep, at the beginning and
@@ -51,7 +51,7 @@ type process struct {
 	lines   *bufio.Scanner // reads from answers
 	stderr  child.Output   // also the worker's stdout
 	killed  string         // why the harness killed the worker; "" if it did not
-	garbled bool           // the worker sent something that is no answer
+	garbled bool           // the worker sent something other than an answer
 	last    bool           // the worker ends itself, so it gets no more tasks
 	told    atomic.Int64   // odd while a command is being passed on
 	exited  chan struct{}  // closed when the worker has ended
@@ -132,7 +132,7 @@ func (w *process) unblock() {
 	_ = w.answers.SetReadDeadline(time.Now())
 }
 
-// remainder reads on for a moment after the deadline, to get what was written before it.
+// remainder reads on for a moment after the deadline, to get bytes written before it.
 type remainder struct{ *os.File }
 
 // Read implements io.Reader.

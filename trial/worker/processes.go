@@ -56,7 +56,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	}
 	again := t
 	again.Stream, again.Keep = true, true
-	// A second hang need not be awaited as long.
+	// Wait less long for a second hang.
 	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
 	if second != nil && second.Killed == crash.TooLong && grows(again.Folder, second.Limit/2) {
 		second.Killed = crash.TooMuch
@@ -65,7 +65,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	case err != nil:
 		return d, err
 	case second == nil && death.Carried():
-		return d, nil // the new process had no earlier trial
+		return d, nil // only the first process had run other trials before
 	case second == nil:
 		return d, survived(&d, again, death)
 	}
@@ -73,8 +73,8 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	return afterCrash(ctx, t, death, second)
 }
 
-// grows says whether the streamed history in a folder has grown lately: then the trial
-// progresses, but uses too much processor time.
+// grows says whether the streamed history in a folder has grown lately. If so, the trial makes
+// progress but uses too much processor time.
 func grows(folder string, lately time.Duration) bool {
 	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
 		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {
@@ -84,7 +84,7 @@ func grows(folder string, lately time.Duration) bool {
 	return false
 }
 
-// survived records that a trial's process died in the first run but not in the second. The
+// survived records that the first run of a trial killed its process but the second run did not. The
 // folder gets the first run's goroutine dump.
 func survived(d *trial.Done, t trial.Task, death *crash.Death) error {
 	d.Died = true
@@ -114,7 +114,7 @@ func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limi
 		death.Limit = limit
 		*w = nil
 		return d, death, ctx.Err()
-	case (*w).killed != "" || ctx.Err() != nil: // killed just as the answer came
+	case (*w).killed != "" || ctx.Err() != nil: // killed just when the answer came
 		(*w).end()
 		*w = nil
 	case (*w).last:

@@ -64,7 +64,7 @@ var killers = map[string]func(){
 
 func init() { trialtest.RegisterEnders(killers) }
 
-// forked returns workers that are this test program.
+// forked returns a pool of workers that run this test program.
 func forked(t *testing.T, n int) *processes {
 	t.Helper()
 	t.Setenv(trialtest.AsWorker, "1")
@@ -73,7 +73,7 @@ func forked(t *testing.T, n int) *processes {
 	return p
 }
 
-// killerTask is a trial of a recipe without any fault.
+// killerTask returns a trial of a recipe without a fault.
 func killerTask(t *testing.T, lock string) trial.Task {
 	s := soundSpec()
 	s.Lock = lock
@@ -146,7 +146,7 @@ func TestAProcessThatWaitsForAProcessorIsRunnable(t *testing.T) {
 	defer sleeper.Process.Kill()
 	asleep := func() bool { return !runnable(sleeper.Process.Pid) }
 	for !asleep() && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond) // until it sleeps
+		time.Sleep(time.Millisecond) // wait until the process sleeps
 	}
 }
 

@@ -43,11 +43,11 @@ type answer struct {
 	Last bool `json:"last,omitempty"`
 }
 
-// Serve is the main loop of a worker process, which a Pool starts: it runs trials of the
-// campaign on tb, one after another. It returns nil when there are no more trials, when ctx
-// ends, or after a trial that left goroutines behind. The error is an input.Error if no
-// campaign started this process; other errors say that a task cannot be decoded or an
-// answer cannot be written. A process calls Serve once.
+// Serve is the main loop of a worker process, which a Pool starts: it runs trials of the campaign
+// on tb, one after another. It returns nil when there are no more trials, when ctx ends, or after a
+// trial that left goroutines behind or had a data race. The error is an input.Error if no campaign
+// started this process. Other errors say that a task cannot be decoded or an answer cannot be
+// written. A process calls Serve once.
 func Serve(ctx context.Context, tb testbed.Testbed) error {
 	for _, fd := range []int{tasksFile, answersFile} {
 		var info syscall.Stat_t
@@ -65,8 +65,8 @@ func Serve(ctx context.Context, tb testbed.Testbed) error {
 	return errors.Join(serve(ctx, tb, in, out), in.Close(), out.Close())
 }
 
-// dumpOnQuit makes SIGQUIT write a dump of the goroutines and end the process, until off is
-// called. The Go runtime does so too, but without the stacks of goroutines that run.
+// dumpOnQuit makes SIGQUIT write a dump of the goroutines and end the process, until off is called.
+// The Go runtime's own dump lacks the stacks of running goroutines.
 func dumpOnQuit(to io.Writer) (off func()) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -93,7 +93,7 @@ func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) e
 	ctx, cancel := context.WithCancel(outer)
 	queue, reading := make(chan trial.Task), make(chan error, 1)
 	go func() {
-		defer cancel() // the campaign no longer waits for the running trial
+		defer cancel() // once the input ends, the campaign no longer waits for the running trial
 		reading <- readTasks(ctx, in, queue)
 	}()
 	s := &server{bed: tb, out: out}
@@ -136,7 +136,7 @@ type server struct {
 	failure error // the first error of writing an answer
 }
 
-// all runs trials until ctx ends or a trial leaves goroutines behind.
+// all runs trials until ctx ends or a trial was the last (see serve).
 func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	if err := s.answer(answer{Ready: true}); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	}
 }
 
-// serve runs one trial; last says that the trial left goroutines behind. The error says why
-// no answer can be given.
+// serve runs one trial. last says that the worker must end, because ctx has ended or the trial left
+// goroutines behind or had a data race. The error says why no answer can be given.
 func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error) {
 	var log func(history.Command)
 	if t.Log {
@@ -172,12 +172,12 @@ func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error)
 		return false, s.answer(answer{Err: err.Error()})
 	}
 	d.Trial.Spec = trial.Spec{}      // the campaign has the spec
-	last = remain(before) || d.Raced // the campaign reads the report when this process has ended
+	last = remain(before) || d.Raced // the campaign reads the race report after this process has ended
 	return last, s.answer(answer{Done: &d, Last: last})
 }
 
-// remain says whether more goroutines than before still run, after a grace period for those
-// about to end.
+// remain says whether more goroutines than before still run, after a grace period for goroutines
+// that are about to end.
 func remain(before int) bool {
 	for range 10 {
 		if runtime.NumGoroutine() <= before {

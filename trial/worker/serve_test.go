@@ -20,10 +20,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// children says where test-kills-orphan notes who they are.
+// children names the environment variable with the file in which test-kills-orphan notes the ids of
+// its processes.
 const children = "LOCKSTORM_TEST_CHILDREN"
 
-// orphan starts two processes, one of them in a session of its own, and ends.
+// orphan starts two processes, one of them in its own session, and then ends its own process.
 func orphan() {
 	for _, session := range []bool{false, true} {
 		cmd := exec.Command("sleep", "60")
@@ -65,14 +66,14 @@ func TestProcessesOfTheCodeUnderTestHoldNobodyUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(session) == "true" {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // out of the worker's reach
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the worker cannot reach this process
 		} else if runs(pid) {
 			t.Errorf("process %d has outlived its worker", pid)
 		}
 	}
 }
 
-// runs says whether a process is there and is no zombie.
+// runs says whether a process exists and is not a zombie.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -98,7 +99,7 @@ func TestAWorkerInWhichATrialLeftSomethingIsReplaced(t *testing.T) {
 
 func TestWhoListensMayTakeHisTime(t *testing.T) {
 	p := forked(t, 1)
-	for _, lock := range []string{"test-kills-leave", "set-nx-px"} { // which ends its worker, and not
+	for _, lock := range []string{"test-kills-leave", "set-nx-px"} { // only the first lock makes its worker end
 		task, commands := killerTask(t, lock), 0
 		task.Log = true
 		d, err := p.Run(t.Context(), task, func(history.Command) {
@@ -140,7 +141,7 @@ func TestAWorkerThatIsIdleEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// pipe ends with its test.
+// pipe returns a pipe that is closed when the test ends.
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
