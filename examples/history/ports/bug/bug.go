@@ -31,6 +31,10 @@ type Bug struct {
 	// Flaw is the violation that shows the bug, as in "exclusion by foreign-delete". Fault is the
 	// fault under which the bug shows. Both are empty for a bug that is not found.
 	Fault, Flaw string
+	// Varies: what happens depends on which of two goroutines runs first at one instant, so that
+	// a bug that default options do not find is met now and then, and not again by the same
+	// trial. Missed then logs it.
+	Varies bool
 	// Left: the fixed version still had other bugs. Without Left it must have no bug.
 	Left bool
 }
@@ -89,7 +93,11 @@ func (b Bug) Missed(t *testing.T) {
 	after := b.check(t, b.After)
 	for i, f := range b.check(t, b.Before).Faults {
 		for _, flaw := range flaws(f) {
-			if !slices.Contains(flaws(after.Faults[i]), flaw) {
+			switch {
+			case slices.Contains(flaws(after.Faults[i]), flaw):
+			case b.Varies:
+				t.Logf("met this time: %s under %s:\n%v", flaw, f.Fault, f.Violation)
+			default:
 				t.Errorf("it is found after all: %s under %s:\n%v", flaw, f.Fault, f.Violation)
 			}
 		}
