@@ -48,7 +48,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 		{"chaos reset client-pause", "delay", "client-pause"},
 		{"chaos reset", "delay", "reset"},
 		{"chaos", "node-pause reset", "chaos"},
-		{"chaos", "node-pause", ""}, // a different node-pause: an idea that is no fault of the flaw
+		{"chaos", "node-pause", ""}, // the flaw is not declared for node-pause
 		{"partition", "", ""},
 	} {
 		var s Stored

@@ -55,7 +55,8 @@ func (d demand) met(s trial.Spec) bool {
 		s.Options.Duration >= d.duration && lasting >= d.lasting && (links > 0 || !d.link)
 }
 
-// madeUp returns a random trial whose plan uses every kind of field, and the demand for its flaw.
+// madeUp returns a random trial, whose plan may have any kind of action, and the demand for its
+// flaw.
 func madeUp(seed uint64) (trial.Spec, demand) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	clients := 2 + r.IntN(3)

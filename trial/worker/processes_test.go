@@ -34,7 +34,7 @@ var killers = map[string]func(){
 	"test-kills-exit":  func() { os.Exit(3) },
 	"test-kills-crowd": func() { panic(errors.New("caught, as it is not in a goroutine of its own")) },
 	"test-kills-hang": func() {
-		//lint:ignore SA5002 this is what it is for
+		//lint:ignore SA5002 the endless loop is intended
 		for {
 		}
 	},

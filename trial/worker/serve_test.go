@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// children names the environment variable with the file in which test-kills-orphan notes the ids of
-// its processes.
+// children is an environment variable with the name of a directory. There, test-kills-orphan writes a
+// file for each process that it starts.
 const children = "LOCKSTORM_TEST_CHILDREN"
 
 // orphan starts two processes, one of them in its own session, and then ends its own process.
