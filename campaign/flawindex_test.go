@@ -48,7 +48,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 		{"chaos reset client-pause", "delay", "client-pause"},
 		{"chaos reset", "delay", "reset"},
 		{"chaos", "node-pause reset", "chaos"},
-		{"chaos", "node-pause", ""}, // the flaw is not declared for node-pause
+		{"chaos", "node-pause", ""}, // the mix has none of the declared faults, so its trial is no example
 		{"partition", "", ""},
 	} {
 		var s Stored

@@ -34,7 +34,8 @@ func init() {
 	})
 }
 
-// unseeded runs a campaign of both locks and one of the project's own.
+// unseeded runs a campaign with tokensOnlyLock, varyingLock and set-nx-px, a recipe of this
+// project.
 func unseeded(t *testing.T) Stored {
 	t.Helper()
 	t.Setenv(trialtest.AsWorker, "1")

@@ -168,7 +168,7 @@ func JSONProblem(err error, text []byte) error {
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return &jsonProblem{"expected one JSON object per line: it ends too early, is it cut short?", err}
 	}
-	return err // from a type with its own decoder: the text is plain already
+	return err // a type's own UnmarshalJSON made this error: its message is plain already
 }
 
 // jsonProblem is a decoder's error in plain words.

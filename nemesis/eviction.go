@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// eviction puts nodes under memory pressure, so that they evict their keys. These keys are
-// the proof. They are recorded before the node executes another command.
+// eviction puts nodes under memory pressure, so that they evict their keys. The evicted
+// keys prove the effect; they are recorded before the node executes another command.
 var eviction = Fault{
 	Name:       "eviction",
 	Doc:        "memory pressure makes a node evict its keys",

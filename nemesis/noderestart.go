@@ -253,8 +253,9 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	return p, true
 }
 
-// sharing returns the clients that share this node, and no other node, with some other client of
-// the ring. It returns all clients if there are no such clients.
+// sharing returns the clients that need this node to overlap with another client: while the
+// ring's links are cut, it is the only node that both reach. It returns all clients if there are
+// none.
 func (w World) sharing(node string) []int {
 	ring := w.ring()
 	reached := make([][]string, w.Clients)

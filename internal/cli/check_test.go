@@ -90,7 +90,7 @@ func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 		if code != 1 || len(got.Verdicts) == 0 || got.Result != checker.Violated || stderr != "" {
 			t.Errorf("check %s: exit code %d, stderr %q, got %+v", arg, code, stderr, got)
 		}
-		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both acquires, and the releases of these holds
+		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both entries of each acquire, and the invocation of each release
 			t.Errorf("check %s: got the conflict %+v", arg, got.Conflict)
 		}
 	}

@@ -19,7 +19,8 @@ type comparison struct {
 	// comparable: both histories come from the same testbed on virtual time, so they should
 	// be equal.
 	comparable bool
-	// differs is stored.differs.
+	// differs says how the stored files differ from the judged history; nil if they do not, or
+	// if that is unknown.
 	differs error
 	// renamed: the replayed history equals the stored one except for the names of random tokens.
 	// Otherwise first is the first difference, or nil if it is unknown.

@@ -70,7 +70,7 @@ type minimizer struct {
 	trials   int
 	shown    int    // trials that showed the original's flaw
 	compress bool   // store the smallest trial compressed
-	hash     string // of the last trial that showed the flaw, which is the smallest
+	hash     string // of the smallest trial so far: the last one that showed the flaw
 }
 
 // minimize is Run.

@@ -11,7 +11,7 @@ import (
 type Pairing struct {
 	Ops []history.Op
 	All []history.Pair // in order of invocation
-	Of  []int          // place in All, by place in Ops; -1 for an event
+	Of  []int          // Of[i] is the place in All of the operation of Ops[i]; -1 for an event
 }
 
 func pair(ops []history.Op) (Pairing, error) {

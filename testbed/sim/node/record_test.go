@@ -179,7 +179,8 @@ func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 	})
 }
 
-// only checks that the reported changes have no other causes than these, in this order.
+// only checks that every reported change has one of these causes, and that the causes come in
+// this order. A change by the clock to a key that was not there before does not count.
 func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	last := 0
 	for _, c := range r.changes {
