@@ -34,7 +34,7 @@ const baseline = "set-nx-px"
 // benched are bench's default locks. bench omits those without a recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
-// The numbers of trials for each lock: as many with a crash as with a frozen node.
+// Each lock has this many trials with a crash, and as many with a frozen node.
 const (
 	virtualStrikes = 5
 	realStrikes    = 3 // each trial takes several leases of real time

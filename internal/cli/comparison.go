@@ -23,7 +23,7 @@ type comparison struct {
 	// if that is unknown.
 	differs error
 	// renamed: the replayed history equals the stored one except for the names of random tokens.
-	// Otherwise first is the first difference, or nil if it is unknown.
+	// If renamed is false, first is the first difference, or nil if no difference is known.
 	renamed bool
 	first   *history.Difference
 	// foreign: the recipe is not this project's.

@@ -109,7 +109,7 @@ func prepared(t *testing.T) {
 // wait for a user, are interrupted once they have read their flags. Everything else runs to its
 // end. Two pages are tested elsewhere: docs/recipes.md by
 // TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by scripts/test-examples,
-// because its commands need another program.
+// because the commands of docs/libraries.md need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: make test runs the pages' commands once, without the race detector")
