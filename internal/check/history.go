@@ -138,7 +138,8 @@ func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error)
 	return result, nil
 }
 
-// guessed makes a verdict unknown if it differs where each process is a client of its own.
+// guessed makes a verdict unknown if the result changes when each process counts as a client of its
+// own.
 func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
 	record := h.Record
 	record.Evidence.Ops = h.apart

@@ -57,8 +57,8 @@ func Wait(cmd *exec.Cmd) error {
 // Signal signals a started child and its whole process group. It does nothing if they are gone.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
-// Ended reports the end of a child whose caller did not use Wait. When no child remains,
-// the spawning thread ends.
+// Ended tells this package that a child has ended. It is for callers that use cmd.Wait instead of
+// Wait. When no child remains, the thread that forks children ends.
 func Ended() {
 	spawner.Lock()
 	defer spawner.Unlock()

@@ -213,7 +213,7 @@ var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
 
 // TestExamplesOfContributingCompile builds the files that readers of docs/contributing.md and
 // docs/contributing-a-fault.md write, together with the packages to which the files belong. The
-// recipe already declares its flaws.
+// test adds the flaws of step 4 to the recipe.
 func TestExamplesOfContributingCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this compiles the program anew; make test does so once")

@@ -132,8 +132,8 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable returns the workload that run would choose: the first that suits the recipe, without
-// workloads from documents. If the recipe is unknown or none suits, it returns the first workload.
+// suitable returns the first default workload that suits the recipe and comes from no document. If
+// the recipe is unknown or no such workload suits, it returns the first that comes from no document.
 func (f replayFlags) suitable() string {
 	all := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return w.Document != "" })
 	if r, ok := locks.ByID(f.lock); ok {

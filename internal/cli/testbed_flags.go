@@ -147,7 +147,7 @@ func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) 
 	f.container.Reaper = []string{self, reaperName}
 	tb, err := container.New(ctx, f.container)
 	if err != nil {
-		return nil, err // a nil *Testbed in the interface would not be nil
+		return nil, err // a nil *Testbed, returned as an interface, would not equal nil
 	}
 	return tb, nil
 }
@@ -159,7 +159,7 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	}
 	tb, err := external.New(ctx, o)
 	if err != nil {
-		return nil, err // a nil *Testbed in the interface would not be nil
+		return nil, err // a nil *Testbed, returned as an interface, would not equal nil
 	}
 	return tb, nil
 }

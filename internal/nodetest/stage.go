@@ -161,7 +161,7 @@ func perform(tb testing.TB, p Play, choices []int) *staging {
 	return st
 }
 
-// cast makes a replica of each node that clients do not use before its promotion.
+// cast makes a node a replica if clients do not use the node before its promotion.
 func (st *staging) cast() {
 	first := map[string]time.Duration{}
 	for _, c := range st.Commands {
