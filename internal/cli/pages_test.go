@@ -76,7 +76,7 @@ func TestPagesTellTheRegistries(t *testing.T) {
 		var topologies []testbed.Topology
 		var able []testbed.Capability
 		var lacks map[testbed.Capability]string
-		if c.Sketch != nil { // describes the testbed on any machine
+		if c.Sketch != nil { // the sketch describes the testbed on any machine
 			topologies, able, lacks = worldsOf(c.Sketch())
 		} else {
 			topologies, able, lacks, _ = c.worlds()

@@ -86,7 +86,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	switch {
 	case failure == nil && again == nil && a.Kind == b.Kind:
 		if a.Kind == history.FRunaway {
-			return a, nil // the first run had more time
+			return a, nil // the first death says more: the first run had more time
 		}
 		return b, nil
 	case failure != nil && again != nil && failure.Error() == again.Error():

@@ -141,7 +141,7 @@ func (g Goroutine) Entry() string {
 }
 
 // Lines returns the places of goroutines in the code under test, sorted, each place once. If there
-// are none, it returns the innermost calls of libraries that clients made.
+// are none, it returns the innermost library call in each client's goroutine.
 func Lines(all []Goroutine) (lines []string) {
 	for _, g := range all {
 		lines = append(lines, g.Line())

@@ -15,7 +15,7 @@ import (
 
 // The watch looks at a trial in this process every lookEvery of real time. The trial stands still
 // if stillLooks looks in a row find that its clock cannot advance. The trial is busy if busyLooks
-// looks find running code although the trial sends no command.
+// looks in a row find running code although the trial sends no command.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2

@@ -69,8 +69,8 @@ func skipShort(t *testing.T) {
 
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
-// A variant without a mistake is not caught. Without -hunt, only the clock faults run: under these
-// faults such variants once differed from their controls by accident.
+// A variant without a mistake is not caught. Without -hunt, only the fault node-clock runs: under
+// node-clock such variants once differed from their controls by accident.
 func TestNoMistakeIsCaught(t *testing.T) {
 	skipShort(t)
 	register(t)
