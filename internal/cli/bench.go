@@ -31,7 +31,7 @@ type benchFlags struct {
 // release.
 const baseline = "set-nx-px"
 
-// benched are bench's default locks. bench omits those without a recipe in this program.
+// benched are bench's default locks. bench omits a lock that has no recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
 // Each lock has this many trials with a crash, and as many with a frozen node.

@@ -269,7 +269,7 @@ type checked struct {
 	// Standing says how far the files can be trusted.
 	Standing trial.Standing    `json:"standing"`
 	Verdicts []checker.Verdict `json:"verdicts"`
-	// Differ says why the oracles exclusion and linearizable disagree; "" if they agree.
+	// Differ says why the oracles exclusion and linearizable disagree; "" if they do not.
 	Differ string `json:"differ,omitempty"`
 	// Conflict lists the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`

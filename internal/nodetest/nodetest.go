@@ -179,8 +179,7 @@ func (n *Node) SetClock(at, ahead time.Duration) {
 	})
 }
 
-// Evict removes the keys of these names, or all keys if there are no names, and returns
-// them.
+// Evict removes the named keys, or all keys if no name is given. It returns the removed keys.
 func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState) {
 	n.Expire(at)
 	for _, k := range n.Keys(at) {
