@@ -77,8 +77,8 @@ func Load(path string, values jepsen.Values) (History, error) {
 	}, nil
 }
 
-// hasInstant reports whether an entry contains an instant or a duration, which have no meaning if
-// entries lack times.
+// hasInstant reports whether an entry contains an instant or a duration. Instants and durations
+// have no meaning if entries lack times.
 func hasInstant(op history.Op) bool {
 	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }

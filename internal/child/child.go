@@ -48,7 +48,7 @@ func Start(cmd *exec.Cmd) error {
 }
 
 // Wait waits for the end of a started child, and kills the rest of its process group. It replaces
-// both cmd.Wait, whose error it returns, and Ended.
+// cmd.Wait and Ended, and returns the error of cmd.Wait.
 func Wait(cmd *exec.Cmd) error {
 	defer Ended()
 	return wait(cmd)

@@ -120,7 +120,7 @@ func (a *app) notRun(w io.Writer, s campaign.Stored) {
 	a.sayCommand(w, shell.Join(append([]string{"lockstorm"}, withLocks(a.args, slices.Concat(s.Info.Config.Locks, absent))...)...))
 }
 
-// withLocks returns args with --locks set to these locks.
+// withLocks returns args with --locks set to the given locks.
 func withLocks(args, locks []string) []string {
 	const flag = "--locks"
 	args, choice := slices.Clone(args), strings.Join(locks, ",")
