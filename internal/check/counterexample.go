@@ -56,7 +56,7 @@ func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	for _, i := range t.Finding.Ops {
 		shown[i] = true
 	}
-	for _, p := range t.pairs { // show the invocation of the acquire too
+	for _, p := range t.pairs { // if a finding has the reply of an acquire, show the invocation too
 		if p.Complete != nil && shown[p.Complete.Index] && p.Invoke.F == history.FAcquire {
 			shown[p.Invoke.Index] = true
 		}
@@ -83,8 +83,8 @@ func (t Counterexample) EntryLines() (lines []int) {
 	return lines
 }
 
-// Print writes the entries as a table with the given columns, and a picture of the time around
-// them, for a terminal of the given width; 0 = no limit.
+// Print writes the entries as a table, and a picture of what clients did around them, for a
+// terminal of the given width; 0 = no limit. columns makes a table with the given titles.
 func (t Counterexample) Print(w io.Writer, width int, columns func(...string) table.Writer) {
 	if t.Oracle == "" || len(t.ops) == 0 {
 		return

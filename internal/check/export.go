@@ -42,9 +42,9 @@ func Export(w io.Writer, format string, e history.Evidence) error {
 	return write(w, e)
 }
 
-// writeKnossos writes the believed holds as operations of Knossos's mutex: an acquire that returns
-// when the hold began, and a release when the hold ended, for whatever reason. Such a history is
-// linearizable if and only if no two holds overlap, which is what the oracle exclusion checks.
+// writeKnossos writes the believed holds as operations of Knossos's mutex. For each hold, an acquire
+// returns when the hold begins, and a release runs when the hold ends, whatever ends it. Such a
+// history is linearizable if and only if no two holds overlap: the oracle exclusion checks the same.
 // Knossos has no other way to express a hold that ends by a deadline or a crash.
 func writeKnossos(w io.Writer, e history.Evidence) error {
 	if e.Claims.ReadWrite || e.Claims.Permits > 1 {
@@ -92,8 +92,8 @@ func holdOps(holds []checker.Hold, invoked map[int]time.Duration) []history.Op {
 			free[h.Client] = h.To
 		}
 	}
-	// At one instant, releases come before acquires: such holds touch but do not
-	// overlap.
+	// At one instant, releases come before acquires: a hold that begins when another one ends
+	// does not overlap it.
 	rank := func(op history.Op) int {
 		switch {
 		case op.F == history.FRelease:

@@ -77,8 +77,8 @@ func Load(path string, values jepsen.Values) (History, error) {
 	}, nil
 }
 
-// hasInstant reports whether an entry contains an instant or a duration, which have no meaning if
-// entries lack times.
+// hasInstant reports whether an entry contains an instant or a duration. Instants and durations
+// have no meaning if entries lack times.
 func hasInstant(op history.Op) bool {
 	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }
@@ -138,7 +138,8 @@ func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error)
 	return result, nil
 }
 
-// guessed makes a verdict unknown if it differs where each process is a client of its own.
+// guessed makes a verdict unknown if the result changes when each process counts as a client of its
+// own.
 func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
 	record := h.Record
 	record.Evidence.Ops = h.apart

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Doubts say how far a log of holds or completions can be trusted. Their ReleaseTakes may be
-// Unsaid.
+// Doubts say how far a log of holds or completions can be trusted. The field ReleaseTakes
+// may be Unsaid.
 type Doubts applog.Doubts
 
 // Unsaid is a duration that nobody stated.
@@ -25,7 +25,7 @@ const Unsaid = time.Duration(-1)
 // LogWords name the entries that a log has.
 var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions: "successes"}
 
-// LimitWords say what a log does not show.
+// LimitWords say, for each kind of log, what the log does not show.
 var LimitWords = map[applog.Kind]string{
 	applog.Holds:       "This log has holds only. It cannot show a hold that nobody logged, an attempt that failed or waited, a grant that its client never learnt of, who released or extended whose lock, or whether fencing tokens grew. That no holds in it overlap does not show that the lock is safe.",
 	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. That no holds in it overlap does not show that the lock is safe.",
@@ -58,7 +58,8 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 }
 
 // exclusion joins the verdicts on the certain and on the possible spans of holds. It is violated
-// if certain spans overlap, and holds if no possible spans overlap.
+// if certain spans overlap. It holds if no possible spans overlap, unless the log tells too little
+// about clients or ends. Otherwise it is unknown.
 func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
 	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
 	unsure := func(text string) checker.Verdict {
@@ -131,8 +132,8 @@ func named(log *applog.Log, client int) string {
 // modelWords replaces reasons about a recipe's claims by reasons about a model's claims.
 var modelWords = map[account.What]account.What{account.NotFenced: account.ModelUnfenced, account.NotReentrant: account.ModelNotReentrant}
 
-// OfModel adapts the verdicts on a history without a recipe: their reasons then speak of the
-// model.
+// OfModel changes the reasons of verdicts on a history without a recipe: the reasons then speak of
+// the model that the user named, not of a recipe.
 func OfModel(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if len(v.Reasons) == 1 && modelWords[v.Reasons[0].What] != "" {
@@ -141,7 +142,7 @@ func OfModel(verdicts []checker.Verdict) {
 	}
 }
 
-// maybe says which holds may overlap, and which information would decide it.
+// maybe says which holds may overlap, and which information would decide whether they do.
 func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string {
 	first := possible.Findings[0]
 	var lines []int

@@ -32,8 +32,8 @@ func ByModel(model string) []Judge {
 	}}
 }
 
-// Modelled returns the claims with the model's kind of lock. Times and scripts remain as in
-// spec.json.
+// Modelled returns the claims c with the model's kind of lock in place of their own. The times and
+// scripts of c remain.
 func Modelled(c history.Claims, model string) history.Claims {
 	m, _ := linear.ModelNamed(model)
 	of := m.Claims
@@ -42,7 +42,8 @@ func Modelled(c history.Claims, model string) history.Claims {
 	return c
 }
 
-// LacksFences reports whether the model asks for fencing tokens and no grant has one.
+// LacksFences reports whether the model asks for fencing tokens, and there are grants but none has
+// a token.
 func LacksFences(model string, ops []history.Op) bool {
 	m, ok := linear.ModelNamed(model)
 	return ok && m.Claims.Fenced && unfenced(ops)
@@ -58,7 +59,8 @@ func unfenced(ops []history.Op) bool {
 	})
 }
 
-// ReadingsDiffer returns the reason why exclusion and linearizable differ; "" if they do not.
+// ReadingsDiffer says why one of the oracles exclusion and linearizable holds and the other is
+// violated; "" if that is not so.
 func ReadingsDiffer(verdicts []checker.Verdict) string {
 	var believed, answered checker.Result
 	for _, v := range verdicts {
@@ -78,7 +80,7 @@ func ReadingsDiffer(verdicts []checker.Verdict) string {
 	return ""
 }
 
-// Gravest returns the result that decides the exit code.
+// Gravest returns the gravest result: it decides the exit code.
 func Gravest(verdicts []checker.Verdict) checker.Result {
 	for _, r := range []checker.Result{checker.Violated, checker.Unknown, checker.Held} {
 		if slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r }) {

@@ -48,7 +48,7 @@ func Start(cmd *exec.Cmd) error {
 }
 
 // Wait waits for the end of a started child, and kills the rest of its process group. It replaces
-// both cmd.Wait, whose error it returns, and Ended.
+// cmd.Wait and Ended, and returns the error of cmd.Wait.
 func Wait(cmd *exec.Cmd) error {
 	defer Ended()
 	return wait(cmd)
@@ -57,8 +57,8 @@ func Wait(cmd *exec.Cmd) error {
 // Signal signals a started child and its whole process group. It does nothing if they are gone.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
-// Ended reports the end of a child whose caller did not use Wait. When no child remains,
-// the spawning thread ends.
+// Ended tells this package that a child has ended. It is for callers that use cmd.Wait instead of
+// Wait. When no child remains, the thread that forks children ends.
 func Ended() {
 	spawner.Lock()
 	defer spawner.Unlock()

@@ -31,10 +31,10 @@ type benchFlags struct {
 // release.
 const baseline = "set-nx-px"
 
-// benched are bench's default locks. bench omits those without a recipe in this program.
+// benched are bench's default locks. bench omits a lock that has no recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
-// The numbers of trials for each lock: as many with a crash as with a frozen node.
+// Each lock has this many trials with a crash, and as many with a frozen node.
 const (
 	virtualStrikes = 5
 	realStrikes    = 3 // each trial takes several leases of real time

@@ -71,8 +71,8 @@ func columnWidth(rows [][]string, column int) int {
 	return n
 }
 
-// fitting returns how many of the first columns fit side by side: the column of locks and at least
-// one other.
+// fitting returns how many columns, from the first one on, fit side by side; never fewer than two,
+// the locks and one measure.
 func fitting(columns []string, rows [][]string, width int) int {
 	n, used := 1, columnWidth(rows, 0)+2
 	for n < len(columns) {

@@ -269,7 +269,7 @@ type checked struct {
 	// Standing says how far the files can be trusted.
 	Standing trial.Standing    `json:"standing"`
 	Verdicts []checker.Verdict `json:"verdicts"`
-	// Differ says why exclusion and linearizable can differ, if they do.
+	// Differ says why the oracles exclusion and linearizable disagree; "" if they do not.
 	Differ string `json:"differ,omitempty"`
 	// Conflict lists the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`
@@ -308,7 +308,7 @@ func (a *app) verdicts(result trial.Result) {
 	fmt.Fprintln(a.stdout, fittedTable([]string{"oracle", "result", "cause", "what happened"}, rows, a.width(a.stdout)))
 }
 
-// checkExit returns nil if something held and nothing was violated or unknown.
+// checkExit returns nil if at least one oracle held and none was violated or unknown.
 func checkExit(verdicts []checker.Verdict) error {
 	switch check.Gravest(verdicts) {
 	case checker.Violated:

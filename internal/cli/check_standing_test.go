@@ -59,8 +59,8 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	}
 }
 
-// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: the same holds for files that
-// name no lock.
+// TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: no finding is called "not
+// declared", because the declarations of an unknown lock are unknown.
 func TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow(t *testing.T) {
 	path := file(t, "history.jsonl", both)
 	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// entries returns a history. Each of words has the process, the type and f of an entry; entries
-// are 10 ms apart.
+// entries returns a history. Each word stands for one entry: its process, type and f, as in
+// "0 ok acquire". The entries are 10 ms apart.
 func entries(words ...string) string {
 	var b strings.Builder
 	for i, w := range words {

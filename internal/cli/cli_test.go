@@ -21,8 +21,8 @@ func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return lockstormIn(t, nil, args...)
 }
 
-// lockstormIn runs a command line in this process, as if called as bin/lockstorm with these
-// environment variables.
+// lockstormIn runs a command line in this process, as if called as bin/lockstorm with the
+// given environment variables.
 func lockstormIn(t *testing.T, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -23,7 +23,7 @@ type comparison struct {
 	// if that is unknown.
 	differs error
 	// renamed: the replayed history equals the stored one except for the names of random tokens.
-	// Otherwise first is the first difference, or nil if it is unknown.
+	// If renamed is false, first is the first difference, or nil if no difference is known.
 	renamed bool
 	first   *history.Difference
 	// foreign: the recipe is not this project's.
@@ -74,7 +74,7 @@ func (x comparison) words() string {
 	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
 }
 
-// seeds names the campaign's seed, which --seed takes, and the trial's own.
+// seeds names the trial's own seed, and the campaign's seed: that is the value for --seed.
 func (x comparison) seeds(s trial.Spec) string {
 	if x.campaignSeed == 0 {
 		return fmt.Sprintf("trial seed %d", s.Seed)

@@ -43,7 +43,7 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 			return input.Errorf("--config %s:%d: %s is set on line %d already", path, s.line, s.name, lines[s.name])
 		}
 		lines[s.name] = s.line
-		if flags.Changed(s.name) { // on the command line: a repeated name is an error above
+		if flags.Changed(s.name) { // set on the command line: a name repeated in this file is an error above
 			continue
 		}
 		text, err := s.text()

@@ -127,10 +127,11 @@ func (w *wire) started() (ids []string) {
 	return ids
 }
 
-// needContainers is an environment variable. If it is set, a test without containers fails.
+// needContainers is an environment variable. If it is set, a test that cannot run containers fails;
+// otherwise the test is skipped.
 const needContainers = "LOCKSTORM_NEED_CONTAINERS"
 
-// needEngine skips the test if containers cannot be run, and says why.
+// needEngine skips the test, or fails it (needContainers), if containers cannot be run. It says why.
 func needEngine(t *testing.T, image string) {
 	t.Helper()
 	t.Setenv(container.ImageVariable, image)

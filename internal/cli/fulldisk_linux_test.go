@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// smallDisk mounts a file system of that size. The error says why it cannot.
+// smallDisk mounts a file system of the given size. The error says why mounting failed.
 func smallDisk(t *testing.T, size string) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -28,7 +28,7 @@ func smallDisk(t *testing.T, size string) (dir string, err error) {
 }
 
 // oneLineNames checks that the program ended because the harness failed, and printed one line that
-// contains one of these words.
+// contains all the given words.
 func oneLineNames(t *testing.T, p *program, words ...string) {
 	t.Helper()
 	if code := p.code(t); code != campaign.ExitHarness {
@@ -111,7 +111,7 @@ func TestAFullDiskOfANodeFailsItsTrial(t *testing.T) {
 	if err != nil {
 		t.Skipf("NOT TESTED: %v", err)
 	}
-	const fault = "node-restart" // the second plan restarts with appendfsync everysec, the third with always
+	const fault = "node-restart" // its second plan restarts the node with appendfsync everysec, its third with always
 	p := start(t, t.TempDir(), disk, "--faults", fault, "--trials", "3", "--duration", "4s", "--hold", "2ms", "--rest", "1ms", "--clients", "6")
 	p.underWay(t, fault, 1)
 	fill(t, filepath.Join(disk, "other"))

@@ -81,8 +81,8 @@ func undeclaredFlaws(s campaign.Stored) []campaign.ShownFlaw {
 	return slices.DeleteFunc(flawsWorstFirst(s), func(f campaign.ShownFlaw) bool { return f.Kind != "" })
 }
 
-// writeAnnotations writes GitHub's workflow commands, no more of each level than GitHub shows. If
-// there are more, the last one says how many are missing.
+// writeAnnotations writes annotations as GitHub's workflow commands, at most as many of each level
+// as GitHub shows. If a level has more, its last annotation says how many are missing.
 func writeAnnotations(w io.Writer, all []annotation) {
 	for _, level := range []string{"error", "warning"} {
 		of := slices.DeleteFunc(slices.Clone(all), func(x annotation) bool { return x.level != level })

@@ -72,7 +72,8 @@ func TestTheSummaryOfAStepIsBounded(t *testing.T) {
 	}
 }
 
-// TestGitHubIsToldOnlyThere runs a campaign with and without the variables of GitHub Actions.
+// TestGitHubIsToldOnlyThere runs a campaign with and without the environment variables of GitHub
+// Actions.
 func TestGitHubIsToldOnlyThere(t *testing.T) {
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	for there, environment := range map[bool]map[string]string{false: nil, true: {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary}} {

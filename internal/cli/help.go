@@ -17,7 +17,7 @@ const groupAnnotation = "group"
 // group puts flags into a group of the help.
 func group(flags *pflag.FlagSet, title string, names ...string) {
 	for _, name := range names {
-		_ = flags.SetAnnotation(name, groupAnnotation, []string{title}) // a test looks for flags without a group
+		_ = flags.SetAnnotation(name, groupAnnotation, []string{title}) // a wrong name leaves a flag without a group; a test looks for such flags
 	}
 }
 

@@ -58,8 +58,7 @@ func (i *interrupts) take(s os.Signal) (gentle bool) {
 	return true
 }
 
-// cause returns the signal that interrupted the work of ctx: it ended ctx or closed the channel of
-// gently.
+// cause returns the signal that ended ctx, or that closed the channel of gently.
 func (i *interrupts) cause(ctx context.Context) (why interruption, ok bool) {
 	if why, ok = context.Cause(ctx).(interruption); ok {
 		return why, true

@@ -18,8 +18,8 @@ import (
 // Tests of the harness itself: signals, its death, and the death of a Redis that no fault killed.
 // The program runs in a separate process.
 
-// longEnough is the duration of a trial that leaves a test time to act. On a busy machine, the
-// test notices only after seconds that the trial has begun.
+// longEnough is the duration of trials during which a test does something to the program. On a busy
+// machine, the test notices only after seconds that the trial has begun.
 const longEnough = "8s"
 
 // TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or temporary

@@ -22,7 +22,7 @@ type command struct {
 	args []string // starts with the program's name
 }
 
-// commandsOf returns the command lines of a page that begin with one of these programs, split as a
+// commandsOf returns the command lines of a page that begin with a given program, split as a
 // POSIX shell splits them. Lines of docs/recipes.md have tests of their own.
 func commandsOf(t *testing.T, page string, programs ...string) []command {
 	t.Helper()
@@ -109,7 +109,7 @@ func prepared(t *testing.T) {
 // wait for a user, are interrupted once they have read their flags. Everything else runs to its
 // end. Two pages are tested elsewhere: docs/recipes.md by
 // TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by scripts/test-examples,
-// because its commands need another program.
+// because the commands of docs/libraries.md need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: make test runs the pages' commands once, without the race detector")
@@ -154,9 +154,8 @@ func TestCommandsOfPagesAreAccepted(t *testing.T) {
 }
 
 // written matches the recipes and the fault that readers of three pages write themselves.
-// TestExamplesOfContributingCompile builds those of docs/contributing.md and
-// docs/contributing-a-fault.md, and scripts/test-examples runs the recipe of
-// docs/testing-your-lock.md.
+// TestExamplesOfContributingCompile builds the recipe of docs/contributing.md and the fault of
+// docs/contributing-a-fault.md. scripts/test-examples runs the recipe of docs/testing-your-lock.md.
 var written = regexp.MustCompile(`\b(set-nx-px-watch|lost-request|seats)\b`)
 
 // lacking matches the error of a command that was parsed but lacks something that a page's reader

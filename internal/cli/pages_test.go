@@ -76,7 +76,7 @@ func TestPagesTellTheRegistries(t *testing.T) {
 		var topologies []testbed.Topology
 		var able []testbed.Capability
 		var lacks map[testbed.Capability]string
-		if c.Sketch != nil { // describes the testbed on any machine
+		if c.Sketch != nil { // the sketch describes the testbed on any machine
 			topologies, able, lacks = worldsOf(c.Sketch())
 		} else {
 			topologies, able, lacks, _ = c.worlds()
@@ -195,8 +195,8 @@ func anchors(page string) []string {
 }
 
 // TestFlawsOfContributingAreThoseOfItsModel: the recipe of docs/contributing.md differs from
-// set-nx-px only in its release, so it must declare the same groups of flaws. Otherwise the run of
-// step 4 would not end with 0.
+// set-nx-px only in its release, so it must declare the same groups of flaws. Otherwise the run in
+// step 4 of that page would not end with exit code 0.
 func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 	groups := func(page string) []string {
 		line := flawsLine.FindString(readPage(t, page))
@@ -212,8 +212,8 @@ func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
 
 // TestExamplesOfContributingCompile builds the files that readers of docs/contributing.md and
-// docs/contributing-a-fault.md write, in the packages of these files. The recipe includes its
-// flaws.
+// docs/contributing-a-fault.md write, together with the packages to which the files belong. The
+// test adds the flaws of step 4 to the recipe.
 func TestExamplesOfContributingCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this compiles the program anew; make test does so once")

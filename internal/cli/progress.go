@@ -21,7 +21,7 @@ const plainEvery = 15 * time.Second
 // Violations are printed above the bar as they are found. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
-	width   int // of w; 0 = unlimited
+	width   int // the width of w in columns; 0 = unlimited
 	volume  volume
 	started time.Time
 	words   func(campaign.Progress) []string // the texts beside the trial counts, the most important first

@@ -78,8 +78,8 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 }
 
-// inSimulation reports whether the simulation supports the fault, and the fault's outcome depends
-// only on the seed. The page's commands were found in the simulation.
+// inSimulation reports whether the simulation supports the fault, and whether the outcome depends
+// only on the seed. The commands of docs/recipes.md were found in the simulation.
 func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }

@@ -132,8 +132,8 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable returns the first workload that suits the recipe, as run chooses it, among those that
-// come from no document. For an unknown recipe it returns the first of these workloads.
+// suitable returns the first default workload that suits the recipe and comes from no document. If
+// the recipe is unknown or no such workload suits, it returns the first that comes from no document.
 func (f replayFlags) suitable() string {
 	all := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return w.Document != "" })
 	if r, ok := locks.ByID(f.lock); ok {

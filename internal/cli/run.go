@@ -205,7 +205,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if f.ttlChosen && !f.durationChosen {
-		c.Duration = max(c.Duration, durationTTLs*c.TTL) // otherwise no plan might fit
+		c.Duration = max(c.Duration, durationTTLs*c.TTL) // in a shorter trial no plan might fit
 	}
 	if !f.namedChosen {
 		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""

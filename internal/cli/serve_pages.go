@@ -147,7 +147,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name strin
 		unpack = err == nil
 	}
 	switch {
-	case err != nil, !info.IsDir() && !info.Mode().IsRegular(): // also for a path that leads out of the store
+	case err != nil, !info.IsDir() && !info.Mode().IsRegular(): // a path that leads out of the store is an error, too
 		http.NotFound(w, r)
 		return
 	case info.IsDir() && !strings.HasSuffix(r.URL.Path, "/"):
@@ -159,7 +159,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name strin
 		stored += packed.Suffix
 	}
 	f, err := root.Open(stored)
-	if err != nil { // removed in the meantime
+	if err != nil { // the file was removed in the meantime
 		http.NotFound(w, r)
 		return
 	}

@@ -76,7 +76,7 @@ func (a *app) shard(f runFlags) (campaign.Shard, error) {
 // name one. A missing or invalid variable is an input.Error that names the variable.
 func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s campaign.Shard, told bool, err error) {
 	if text, _ := lookup(p.index); text == "" {
-		// GitLab gives every job a total of 1: such a job is not divided.
+		// GitLab sets the total even for a job that is not divided: to 1.
 		if n, _ := lookup(p.total); n != "" && n != "1" {
 			return s, false, input.Errorf("%s=%s without %s: expected both, or --shard", p.total, n, p.index)
 		}

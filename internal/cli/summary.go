@@ -109,8 +109,8 @@ func (a *app) firstLook(w io.Writer, s campaign.Stored) {
 	}
 }
 
-// notRun names the recipes that the report recommends as alternatives but that were not run, and
-// prints the command that runs them, too.
+// notRun names the recipes that the report recommends as alternatives but that were not run. It
+// prints the command that runs the campaign with these recipes added.
 func (a *app) notRun(w io.Writer, s campaign.Stored) {
 	absent := reports.NotRun(s)
 	if len(absent) == 0 || s.Matrix.Shard.Part() || s.Info.Config.Confirm != "" {
@@ -120,7 +120,7 @@ func (a *app) notRun(w io.Writer, s campaign.Stored) {
 	a.sayCommand(w, shell.Join(append([]string{"lockstorm"}, withLocks(a.args, slices.Concat(s.Info.Config.Locks, absent))...)...))
 }
 
-// withLocks returns args with --locks set to these locks.
+// withLocks returns args with --locks set to the given locks.
 func withLocks(args, locks []string) []string {
 	const flag = "--locks"
 	args, choice := slices.Clone(args), strings.Join(locks, ",")

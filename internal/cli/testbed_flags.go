@@ -77,8 +77,8 @@ const (
 	consentFlag = "yes-really" // the user's consent to actions that might harm a server
 )
 
-// settle writes a default from this machine's environment into the flags, because a replay on
-// another machine may have another environment.
+// settle sets a missing --image to this machine's default. The image is then stored with the run,
+// because the default may differ on the machine of a replay.
 func settle(flags *pflag.FlagSet, testbed string) {
 	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
 		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
@@ -147,7 +147,7 @@ func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) 
 	f.container.Reaper = []string{self, reaperName}
 	tb, err := container.New(ctx, f.container)
 	if err != nil {
-		return nil, err // a nil *Testbed in the interface would not be nil
+		return nil, err // a nil *Testbed, returned as an interface, would not equal nil
 	}
 	return tb, nil
 }
@@ -159,14 +159,14 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	}
 	tb, err := external.New(ctx, o)
 	if err != nil {
-		return nil, err // a nil *Testbed in the interface would not be nil
+		return nil, err // a nil *Testbed, returned as an interface, would not equal nil
 	}
 	return tb, nil
 }
 
 var errNoRedis = errors.New("which Redis? expected --addr host:port")
 
-// named returns the options of the Redis that the flags name, with its password.
+// named returns the options for testbed external: what the flags say, and the password of Redis.
 func (f *testbedFlags) named() (external.Options, error) {
 	o := f.external
 	if len(o.Addrs) == 0 {

@@ -120,8 +120,8 @@ func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 	}
 }
 
-// TestAProgramWithoutItsClockEnds checks that such a program ends. Otherwise it would use another
-// clock.
+// TestAProgramWithoutItsClockEnds checks that a program ends at once if the file of its clock is
+// missing or too short. Otherwise the program would use another clock.
 func TestAProgramWithoutItsClockEnds(t *testing.T) {
 	shim := clockshimtest.Build(t)
 	short := filepath.Join(t.TempDir(), "short")

@@ -60,9 +60,9 @@ func (d *Death) words() string {
 	return "the trial's process died: " + d.How
 }
 
-// Carried reports whether the code under test died because it used, in one bubble of
-// testing/synctest, a channel or a timer from outside the bubble. The code keeps that object from
-// an earlier trial of the process, so the death says nothing about the trial.
+// Carried reports whether the code under test died because it used a channel or a timer from outside
+// the bubble of testing/synctest in which the trial ran. The code keeps that object from an earlier
+// trial of the process, so the death says nothing about this trial.
 func (d *Death) Carried() bool {
 	text, _ := panicked(d.Stderr)
 	return carried.MatchString(text)
@@ -86,7 +86,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	switch {
 	case failure == nil && again == nil && a.Kind == b.Kind:
 		if a.Kind == history.FRunaway {
-			return a, nil // the first run had more time
+			return a, nil // the first death says more: the first run had more time
 		}
 		return b, nil
 	case failure != nil && again != nil && failure.Error() == again.Error():
@@ -133,10 +133,11 @@ func Races(stderr string) string {
 // race matches a report of the race detector.
 var race = regexp.MustCompile(`(?ms)^={18}\nWARNING: DATA RACE\n.*?^={18}\n`)
 
-// Busy says, from a dump, that code in the bubble never returns; bubble "" stands for all bubbles.
+// Busy returns a sentence about code in the bubble that never returns. The sentence names the code
+// if the dump of goroutines shows it. bubble "" stands for all bubbles.
 func Busy(dump, bubble string) string { return TooLong + busy(dump, bubble) }
 
-// busy names, from a dump, the running function of the code under test.
+// busy names the function of the code under test that runs in the dump; "" if none runs.
 func busy(dump, bubble string) string {
 	for _, g := range goroutines.Parse(dump, bubble) {
 		if name := g.Entry(); name != "" && g.Active() {
@@ -146,11 +147,11 @@ func busy(dump, bubble string) string {
 	return ""
 }
 
-// Stands says, from a dump, that the clock of the bubble stands still, and why; bubble "" stands
-// for all bubbles.
+// Stands returns a sentence about the bubble's clock, which stands still. The sentence gives the
+// reason that the dump of goroutines shows. bubble "" stands for all bubbles.
 func Stands(dump, bubble string) string { return Standstill + standing(dump, bubble) }
 
-// standing says, from a dump, why the clock of a bubble stands still.
+// standing returns the reason, found in the dump, why the clock of a bubble stands still.
 func standing(dump, bubble string) string {
 	all := goroutines.Parse(dump, bubble)
 	stuck := slices.DeleteFunc(slices.Clone(all), func(g goroutines.Goroutine) bool { return !g.Locked() })

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// dumped returns the stderr of a Go process that died of this error in this function.
+// dumped returns the stderr of a Go process that died in the given function. text is the error.
 func dumped(text, function string) string {
 	return text + "\n\ngoroutine 7 [running]:\n" + function + "(0x1)\n\t/x/x.go:12 +0x1d\n\ngoroutine 8 [select]:\n"
 }

@@ -30,7 +30,8 @@ var conducts = map[string]func(l memoryLock) (broken bool){
 }
 
 // Recipes returns the recipes of the locks in memory. A test registers each recipe with a New
-// function of its own, which calls the recipe's New. So the recipe counts as one of a user's test.
+// function of its own, which calls the recipe's New. The recipe then counts as
+// code of a user's test.
 func Recipes() []locks.Recipe {
 	var all []locks.Recipe
 	for id, conduct := range conducts {

@@ -120,10 +120,10 @@ func (g Goroutine) Line() string {
 	return g.calls[i].words()
 }
 
-// Entry returns the outermost function of the code under test: the one that this project, or the
-// start of the goroutine, called. If package locktest called it, Entry also names locktest's
-// function. "" = the goroutine has no such call. Unlike Line, Entry returns the same text whenever
-// a dump interrupts the call.
+// Entry returns the function with which the goroutine entered the code under test: this project
+// called it, or the goroutine began with it. If package locktest called it, Entry also names the
+// function of locktest. "" = the goroutine is not in the code under test. Unlike Line, Entry returns
+// the same text at whatever moment of the call the dump is made.
 func (g Goroutine) Entry() string {
 	entry := ""
 	for _, c := range g.calls {
@@ -141,7 +141,7 @@ func (g Goroutine) Entry() string {
 }
 
 // Lines returns the places of goroutines in the code under test, sorted, each place once. If there
-// are none, it returns the innermost calls of libraries that clients made.
+// are none, it returns the innermost library call in each client's goroutine.
 func Lines(all []Goroutine) (lines []string) {
 	for _, g := range all {
 		lines = append(lines, g.Line())
@@ -218,8 +218,8 @@ func standard(function string) bool {
 	return !strings.Contains(first, ".") && first != "main" && !strings.HasPrefix(function, program())
 }
 
-// program returns the path of the program's main module; "." if unknown. That path may have no
-// dot.
+// program returns the path of the program's main module; "." if unknown. The path may lack a dot, as
+// import paths of the standard library do.
 func program() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path == "" {

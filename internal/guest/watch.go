@@ -15,7 +15,7 @@ import (
 
 // The watch looks at a trial in this process every lookEvery of real time. The trial stands still
 // if stillLooks looks in a row find that its clock cannot advance. The trial is busy if busyLooks
-// looks find running code although the trial sends no command.
+// looks in a row find running code although the trial sends no command.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2
@@ -58,8 +58,8 @@ func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Con
 	}
 }
 
-// apart returns a context that ends soon after ctx. If the code under test ends ctx, another
-// goroutine ends the returned context: not during that call, and not in the trial's bubble.
+// apart returns a context that ends soon after ctx. A goroutine outside the trial's bubble ends the
+// returned context, even if code under test, in the bubble, ends ctx.
 func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	left := make(chan struct{})

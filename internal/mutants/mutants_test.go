@@ -22,9 +22,9 @@ import (
 )
 
 // A named schedule catches every mutant. With the schedule's seed and twenty others, the mutant
-// often shows a flaw that neither its control nor the good recipe ever shows. Either the good
-// recipe does not declare this flaw for the fault, or the flaw violates another oracle than
-// liveness.
+// often shows a flaw that neither its control nor the good recipe ever shows. If the
+// good recipe declares the flaw for the schedule's fault, the flaw counts only if the violated
+// oracle is not liveness.
 //
 // testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
 // the file anew.
@@ -69,8 +69,8 @@ func skipShort(t *testing.T) {
 
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
-// A variant without a mistake is not caught. Without -hunt, only the clock faults run: under these
-// faults such variants once differed from their controls by accident.
+// A variant without a mistake is not caught. Without -hunt, only the fault node-clock runs: under
+// node-clock such variants once differed from their controls by accident.
 func TestNoMistakeIsCaught(t *testing.T) {
 	skipShort(t)
 	register(t)
@@ -181,8 +181,8 @@ func register(t *testing.T) []Mutant {
 	return All()
 }
 
-// catch is a flaw of a mutant in a named trial, which distinguishes the mutant from its good
-// recipe.
+// catch is a flaw that a mutant shows in a named trial. The flaw distinguishes the mutant from its
+// good recipe.
 type catch struct {
 	spec   trial.Spec
 	oracle string
@@ -290,7 +290,7 @@ func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 // too.
 const (
 	repeats    = 20
-	leastShown = 4 // the mutant must show the flaw more often; its control and the good recipe must never show it
+	leastShown = 4 // the mutant must show the flaw in more runs; its control and the good recipe, in none
 )
 
 // rests reports whether a catch is due to the mistake.

@@ -25,7 +25,7 @@ type single struct {
 
 func (l single) node() redis.UniversalClient { return l.c.Nodes[0] }
 
-// set sends SET key token with these options. It returns ErrBusy if the reply is nil.
+// set sends SET key token with the given options. It returns ErrBusy if the reply is nil.
 func (l single) set(ctx context.Context, token string, options ...any) (locks.Lease, error) {
 	err := l.node().Do(ctx, append([]any{"SET", l.key, token}, options...)...).Err()
 	if errors.Is(err, redis.Nil) {

@@ -84,8 +84,7 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire removes, on every node, the keys that expired long enough before at for the node to
-// notice.
+// Expire removes, on every node, the keys that expired at least Active before the time at.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -114,8 +113,8 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do calls what, which may change keys, at the given time. It records the node's new state if a
-// key changed.
+// do calls the function what at the given time. If what changes a key, do records the node's new
+// state.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -127,7 +126,7 @@ func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	}
 }
 
-// Expire removes the keys that expired long enough before at for the node to notice.
+// Expire removes the keys that expired at least Active before the time at.
 func (n *Node) Expire(at time.Duration) {
 	for {
 		due := n.redis.NextExpiry()
@@ -156,8 +155,8 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	return reply
 }
 
-// Meddle runs a command that no client of the trial sent. It records by as the cause of the
-// changes.
+// Meddle runs a command that no client of the trial sent. The argument by is recorded as
+// the cause of the changes.
 func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.Expire(at)
 	n.now = at
@@ -180,8 +179,7 @@ func (n *Node) SetClock(at, ahead time.Duration) {
 	})
 }
 
-// Evict removes the keys of these names, or all keys if there are no names, and returns
-// them.
+// Evict removes the named keys, or all keys if no name is given. It returns the removed keys.
 func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState) {
 	n.Expire(at)
 	for _, k := range n.Keys(at) {

@@ -59,8 +59,9 @@ type staging struct {
 	parts map[string]*part
 	// primary is the node that a promoted node replaces, unless the play names another node.
 	primary string
-	// Each restart or promotion gives a node one of its earlier states. For each of them, choices
-	// has the chosen state, counted back from the latest, and options has the number of states.
+	// A restart gives a node one of its own earlier states; a promotion, one of the old primary's.
+	// For each restart and promotion, in order, choices has the number of the chosen state,
+	// counted back from the latest, and options has the number of states.
 	choices, options []int
 	wrong            string
 	wrongAt          time.Duration
@@ -161,7 +162,7 @@ func perform(tb testing.TB, p Play, choices []int) *staging {
 	return st
 }
 
-// cast makes a replica of each node that clients do not use before its promotion.
+// cast makes a node a replica if clients do not use the node before its promotion.
 func (st *staging) cast() {
 	first := map[string]time.Duration{}
 	for _, c := range st.Commands {

@@ -9,7 +9,8 @@ import (
 )
 
 // RegisterEnders registers recipes by their ids. A recipe calls its function at a client's third
-// attempt, to end or disturb the client's process. Their locks are never granted.
+// attempt, to end or disturb the client's process. The
+// locks of these recipes are never granted.
 func RegisterEnders(ends map[string]func()) {
 	for id, end := range ends {
 		locks.Register(locks.Recipe{

@@ -58,7 +58,7 @@ func OnProcesses(t *testing.T) (tb testbed.Testbed, client []string) {
 	return tb, []string{os.Args[0]}
 }
 
-// Violated returns the verdict of an oracle that found violations with these causes.
+// Violated returns the verdict of an oracle that found violations with the given causes.
 func Violated(oracle string, causes ...checker.Cause) checker.Verdict {
 	v := Verdict(oracle, checker.Violated)
 	for _, c := range causes {
