@@ -72,10 +72,10 @@ func namedDelays(w World) []Schedule {
 	return e.all
 }
 
-// delays delivers the message sent at a spot late: either when another client has the lock,
-// or after the sender's clean-up, which uses another connection. In the second case the
-// message arrives at the sender's next attempt, when the lock is free, or when the sender
-// holds the lock again.
+// delays delivers late the message that is sent at a spot: either when another client has the lock,
+// or after the sender's clean-up, which uses another connection. In the second case the message
+// arrives at the sender's next attempt, when the lock is free, or when the sender holds the lock
+// again.
 func (e *enumeration) delays(s spot, part part) {
 	one, gone := e.one(), e.givenUp()
 	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
@@ -108,8 +108,8 @@ func (e *enumeration) delays(s spot, part part) {
 		late(testbed.Downstream, false, e.readable(), one.others(testbed.StepHold), e.outlast()))
 }
 
-// anew delivers a client's release late, when the client already holds the lock again.
-// Meanwhile the first lease has ended and another client has had the lock.
+// anew delivers a client's release late, when the client already holds the lock again. By then the
+// client's first lease has ended, and another client has had the lock.
 func (e *enumeration) anew(s spot) {
 	if len(e.Nodes) > 1 {
 		return

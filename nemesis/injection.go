@@ -70,8 +70,8 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes: its Others without the client at its
-// Point, or only that client if it has no Others.
+// clients returns the clients that the action strikes: its Others without the client at its Point
+// or, if the action has no Others, only the client at its Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {

@@ -94,7 +94,7 @@ const (
 	Frozen Loss = "frozen"  // the primary freezes, and resumes when another node is primary
 	CutOff Loss = "cut-off" // nobody reaches the primary until another node is primary
 	// Outvoted: the primary is cut off from the other servers, but not from the clients. The
-	// clients hear late of its successor; then the old primary dies. The clients' writes to the
+	// clients hear late of the new primary; then the old primary dies. The clients' writes to the
 	// old primary since the election are lost, however long the election took.
 	Outvoted Loss = "outvoted"
 	// Forced: an operator promotes a replica of a cluster while its master is alive (CLUSTER

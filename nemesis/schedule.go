@@ -148,8 +148,8 @@ func join(variants ...string) string {
 	return name
 }
 
-// unique keeps only the first of several schedules with the same name. A read-write lock
-// has such duplicates, because its World.one is trio.
+// unique keeps only the first of several schedules with the same name. A read-write lock has such
+// duplicates, because World.one returns trio for it.
 func unique(all []Schedule) []Schedule {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(s Schedule) bool {

@@ -37,7 +37,7 @@ var splitBrain = Fault{
 	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
-		_, elects := s.env.(testbed.Elections) // such a testbed records its own events
+		_, elects := s.env.(testbed.Elections) // a testbed with elections records its own events
 		for _, c := range moved {
 			if elects {
 				break
@@ -67,8 +67,8 @@ var splitBrain = Fault{
 	},
 }
 
-// leased returns how long a grant that was replicated to the new primary keeps the clients there
-// out.
+// leased returns how long clients of the new primary are kept out by a grant that the new primary
+// received by replication.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func drawnSplits(w World, r *rand.Rand) []Plan {
@@ -84,7 +84,8 @@ func drawnSplits(w World, r *rand.Rand) []Plan {
 		})
 	}
 	others, another := l.everyone(), l.others(testbed.StepTouch)
-	// Both primaries have the grant of a holder that stays. Both can grant again after its lease.
+	// The holder stays at the old primary, and both primaries have its grant. Both can grant again
+	// after its lease.
 	splits(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
 	splits(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
 	splits(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)

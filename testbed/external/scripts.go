@@ -101,8 +101,8 @@ func (s *luaScript) learn(node any) {
 }
 
 // give notes the assignment of the i-th value to a variable. If there are fewer values, it notes a
-// value that cannot be analysed. If there are none, the variable is nil until assigned, and nil is
-// no key.
+// value that cannot be analysed. If there are no values at all, it notes a value that is assumed to
+// be made of KEYS: the variable is nil until assigned, and nil is no key.
 func (s *luaScript) give(name string, i int, values []ast.Expr) {
 	switch {
 	case i < len(values):

@@ -36,8 +36,8 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// during calls cause, which begins a fault. The fault counts as in force until its undo has run.
-// The undo's last step is to call after.
+// during calls cause, which begins a fault. The fault counts as in force until the returned undo
+// has run. That undo ends with a call of after.
 func (p *provocation) during(cause func() (testbed.Undo, error), after func(context.Context) error) (testbed.Undo, error) {
 	healed := p.provoke()
 	undo, err := cause()
@@ -62,7 +62,7 @@ type serverLink struct {
 }
 
 // disturb applies how, which cuts or holds, to a link between servers. If d is no known direction,
-// it returns the error of the function otherwise.
+// disturb returns the error that the parameter otherwise returns.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)

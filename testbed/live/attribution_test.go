@@ -33,7 +33,7 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		healed := l.provoke()
 		calm(time.Minute, true) // the fault is in force
 		healed()
-		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // an election that the fault led to may take so long
+		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // an election that the fault caused may come this late
 		calm(2*time.Millisecond, false)
 		l.killed("n0")
 		calm(time.Minute, true)

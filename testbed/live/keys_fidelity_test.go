@@ -88,7 +88,7 @@ func unrenewed(changes []history.KeyChange) []history.KeyChange {
 	})
 }
 
-// sameEnd reports whether both keys expire equally long after the change.
+// sameEnd reports whether the key expires equally long after the change in got as in want.
 func sameEnd(got, want history.KeyChange) bool {
 	if got.After == nil || got.After.Expires == 0 || got.By != history.ByCommand || want.After.Same(want.Before) {
 		return true

@@ -137,8 +137,8 @@ func (t *told) again(runs func() bool) bool {
 	return false
 }
 
-// lost closes the connection after an event that broke it: a read might not notice the break for
-// long.
+// lost closes the connection after an event that broke it. Otherwise a read might not notice the
+// break for a long time.
 func (m *monitor) lost() {
 	if m == nil {
 		return

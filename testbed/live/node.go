@@ -202,7 +202,8 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	return nil
 }
 
-// end kills the server and waits for its end. If ctx ends first, end returns, and close waits.
+// end kills the server and waits for its end. If ctx ends first, end returns, and the node's close
+// waits instead.
 func (n *node) end(ctx context.Context, s Server) error {
 	killed := make(chan error, 1)
 	n.watch.Go(func() { killed <- s.Kill() })

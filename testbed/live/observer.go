@@ -118,7 +118,7 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 
 // No command begins within the brink before a key's expiry: it would be unknown whether the command
 // ran before or after the expiry. Within these bounds, the brink is twice as long as recent
-// commands took, including the looks after them.
+// commands took, including the looks after these commands.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond

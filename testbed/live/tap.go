@@ -225,8 +225,8 @@ func (p *pair) answers(server net.Conn) {
 			p.node.aof.answered(p.node.clock())
 			p.node.writes.Load().answered()
 		}
-		// Note the answer before the client gets it: then the client may hang up, and an answered
-		// command would count as unanswered.
+		// Note the answer before the client gets it: a client that has its answer may hang up, and
+		// the answered command would count as unanswered.
 		p.mu.Lock()
 		if number > 0 && number == p.expect {
 			p.reply, p.served = m, served
