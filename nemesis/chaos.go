@@ -220,9 +220,9 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	return a, true
 }
 
-// place decides what starts an action that varies a sample: a client that reaches the sample's
-// spot, for the first or a later time, or no spot at all. Without a spot, the action strikes the
-// given client at any moment.
+// place decides when an action that varies a sample strikes: when a client reaches the sample's
+// spot for the first or a later time, or at any moment. At any moment, the action strikes the given
+// client.
 func (m *mixer) place(a *Action, f Fault, client int) {
 	aimed := a.Point != nil && a.Point.N > 0 // strikes at a command
 	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {

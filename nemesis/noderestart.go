@@ -254,8 +254,9 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	return p, true
 }
 
-// sharing returns each client that shares this node, and no other node, with some other client
-// while the ring's links are cut. If there are no such clients, sharing returns all clients.
+// sharing returns the clients that need this node to meet another client: while the ring's links
+// are cut, the two clients have no other node in common. If there are no such clients, sharing
+// returns all clients.
 func (w World) sharing(node string) []int {
 	ring := w.ring()
 	reached := make([][]string, w.Clients)

@@ -143,7 +143,7 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 	return plan, nil
 }
 
-// of sets the fault of the actions that name none.
+// of sets the fault of the actions that name no fault.
 func (p Plan) of(f Fault) {
 	for i := range p {
 		if p[i].Fault == "" {

@@ -296,8 +296,8 @@ func (s *injection) news() []testbed.Link {
 	return links
 }
 
-// disturb applies do to all links, in both directions. If do fails, disturb undoes the earlier
-// links.
+// disturb applies do to all links, in both directions. If do fails on a link, disturb undoes do on
+// the earlier links.
 func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
 	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
 	var undos []testbed.Undo

@@ -310,7 +310,7 @@ func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		for range 2 { // twice, for the reason given in replicate
+		for range 2 { // only a second write shows that the replica follows
 			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
 			if err != nil {
 				return fmt.Errorf("replication: %w", err)

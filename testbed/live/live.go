@@ -130,8 +130,8 @@ func death(ctx context.Context) error {
 	return nil
 }
 
-// If a node or proxy has died, orDeath returns the error of that death, since err is only a
-// consequence. Otherwise it returns err.
+// orDeath returns the error of a dead node or proxy, if one has died, since err is only a
+// consequence of that death. Otherwise it returns err.
 func orDeath(ctx context.Context, err error) error {
 	if d := death(ctx); d != nil {
 		return d

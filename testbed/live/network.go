@@ -129,7 +129,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
 }
 
-// shut applies how, which cuts or holds, to a link.
+// shut cuts or holds a link by calling how.
 func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)

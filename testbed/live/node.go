@@ -33,7 +33,7 @@ type node struct {
 	peerProxies *peerProxies // other servers reach the node through these; may be nil
 	args        []string     // the node's own options, for every start
 	keeps       string       // name of a file that wipe keeps; "" = none
-	// admit, unless it is nil, is called before each command of a client is executed.
+	// If admit is not nil, the tap calls it before each client's command is executed.
 	admit func(client int, args []history.Bytes)
 
 	// turn is a lock. The one command that the node is executing holds it, so that the order of

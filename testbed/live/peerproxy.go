@@ -68,8 +68,8 @@ type hearing func(peer string, args []history.Bytes)
 
 // open opens a peer proxy in front of the server with that name. It calls upstream for each
 // connection; upstream returns the server's address for this program, or an error while the server
-// is down. hear, unless nil, gets each command of a peer before the server does. A peer proxy with
-// hear carries only Redis's client protocol.
+// is down. If hear is not nil, it gets each command of a peer before the server does. A peer proxy
+// with hear carries only Redis's client protocol.
 func (d *peerProxies) open(name string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {

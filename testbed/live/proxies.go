@@ -159,7 +159,7 @@ func (p *proxy) reset() (undo func(context.Context) error, err error) {
 	}, nil
 }
 
-// shut applies how, which cuts or holds, to the toxics of the directions.
+// shut cuts or holds the proxy's toxics in these directions by calling how.
 func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {

@@ -171,9 +171,9 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	return undoAll(undos, most), nil
 }
 
-// Promote implements testbed.Nodes. Writes that the replica has not received are lost,
-// including those that StopReplication holds. The other replicas follow the new primary;
-// the old primary, if it still runs, loses its replicas and clients.
+// Promote implements testbed.Nodes. Writes that the replica has not received are lost, including
+// those that StopReplication holds. The other replicas follow the new primary; an old primary that
+// still runs loses its replicas and clients.
 func (e ownEnv) Promote(ctx context.Context, node string) error {
 	heir, old, err := e.heir(node)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAnAnswerIsInTheAppendOnlyFile checks that the append-only file grows before each answer:
-// Package live relies on that to know which commands the file has. The file is on a disk, where
+// package live relies on that to know which commands the file has. The file is on a disk, where
 // syncs take time.
 func TestAnAnswerIsInTheAppendOnlyFile(t *testing.T) {
 	for _, durability := range []testbed.Durability{testbed.EverySec, testbed.Always} {
