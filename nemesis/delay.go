@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// delay holds messages back and delivers them late, in order, even if the client has given
-// up. For example, a release arrives after the next grant, or a SET after its cleanup.
+// delay holds messages back and delivers them late, in order, even if the client has given up. For
+// example, a release arrives after the next grant, or a SET after the cleanup that should remove
+// its key.
 var delay = Fault{
 	Name:       "delay",
 	Doc:        "requests or replies are held up and delivered late, some after their sender has given up",

@@ -233,8 +233,8 @@ func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag 
 	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
 }
 
-// awayAfterwards extends the last schedule: the client that released the lock pauses until
-// another has it. Otherwise the client could take over its own stale key.
+// awayAfterwards extends the last schedule: the client that released the lock pauses until another
+// client has the lock. Otherwise the client could take over its own stale key.
 func (e *enumeration) awayAfterwards(l lineup) {
 	last := &e.all[len(e.all)-1]
 	away := e.pause(beginning(testbed.StepRest), "is slow to come back, until another has the lock", l.everyone(), l)

@@ -249,8 +249,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 // noticeable is how long a client may be held without a trace in the history.
 const noticeable = time.Millisecond
 
-// stalled records how long the harness held a client at a point while the harness struck or
-// healed. On real time a lease may end meanwhile, which is no flaw of the lock. On virtual time
+// stalled records how long the harness held a client at a point while the harness struck or healed.
+// On real time a lease may end meanwhile; such an end is no flaw of the lock. On virtual time
 // striking and healing take no time, so nothing is recorded.
 func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant

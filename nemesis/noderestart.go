@@ -161,7 +161,7 @@ func drawnRestarts(w World, r *rand.Rand) []Plan {
 		p, ok := w.cutAndRestart(d, r)
 		switch {
 		case ok && d == testbed.Volatile:
-			// The durability that loses most comes first, in both variants.
+			// Volatile loses the most keys: its plans come first, with and without cut links.
 			plans = append(append(plans, p), whole...)
 		case ok:
 			plans, more = append(plans, p), append(more, whole...)
@@ -197,10 +197,10 @@ func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	return plans
 }
 
-// slowHolders delays, within its lease, the client that holds the lock when its node is killed.
-// Without the delay, the holder would often be done before the node serves again, and the lost key
-// would not matter. Recipes that rely on clients' clocks are excluded: delayed clients break them
-// anyway.
+// slowHolders delays the client that holds the lock when its node is killed. The delay ends within
+// the client's lease. Without the delay, the holder would often be done before the node serves
+// again, and the lost key would not matter. Recipes that rely on clients' clocks are excluded:
+// delayed clients break them anyway.
 func (w World) slowHolders(p Plan) Plan {
 	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
 		return p

@@ -210,7 +210,7 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	return hits, fates, nil
 }
 
-// provoke causes the loss of the primary and waits until another is elected. Clients go on
+// provoke causes the loss of the primary and waits until another primary is elected. Clients go on
 // meanwhile.
 func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]

@@ -80,8 +80,8 @@ func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	}
 }
 
-// TestADialThatIsGivenUpIsTakenForNoOther checks that the connection of a dial that was given up,
-// which arrives first, is not matched to the second dial.
+// TestADialThatIsGivenUpIsTakenForNoOther checks that the connection of a dial that was given up is
+// not matched to the second dial, although that connection arrives first.
 func TestADialThatIsGivenUpIsTakenForNoOther(t *testing.T) {
 	l, accepting := newLinked(t)
 	ctx, cancel := context.WithCancel(t.Context())
