@@ -11,8 +11,8 @@ import (
 type lineup struct {
 	name    string // "1of2": one of two clients is struck
 	clients int
-	// struck has one entry for each action: the clients that it may strike. It strikes one of
-	// them.
+	// struck has one entry for each action: the clients that the action may strike. The action
+	// strikes one of these clients.
 	struck [][]int
 }
 

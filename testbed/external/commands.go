@@ -10,7 +10,7 @@ type rule struct {
 	// first, last and step are the places of the keys, as in COMMAND INFO: a negative last
 	// counts from the end. All are 0 if there are no keys.
 	first, last, step int
-	// channels: the places are those of channels, not keys.
+	// channels: the places are places of channels, not of keys.
 	channels bool
 	// bare: the command has neither keys nor channels, and scripts may call it, too.
 	bare bool

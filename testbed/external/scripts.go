@@ -26,11 +26,11 @@ var (
 // keys is the name of the table with the keys that a script got.
 const keys = "KEYS"
 
-// checkScript returns an error if a script may access keys or channels of others: each name
-// in a call must be made of KEYS, that is, begin with one of them. It refuses everything
-// that it cannot analyse, with two exceptions: it assumes that parameters of functions, and
-// values that are put into a table later, are made of KEYS. Only the server's own access
-// control stops a malicious script.
+// checkScript returns an error if a script may access keys or channels of others: each name in a
+// call must be made of KEYS, that is, begin with an element of KEYS. It refuses everything that it
+// cannot analyse, with two exceptions: it assumes that parameters of functions, and values that are
+// put into a table later, are made of KEYS. Only the server's own access control stops a malicious
+// script.
 func checkScript(text string) error {
 	if strings.HasPrefix(text, "#!") {
 		_, text, _ = strings.Cut(text, "\n")

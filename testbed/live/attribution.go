@@ -57,7 +57,7 @@ type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed
 
 // serverLink is a link between two servers.
 type serverLink struct {
-	proxies []*proxy                    // the first carries commands, the others do not
+	proxies []*proxy                    // the first proxy carries commands, the other proxies do not
 	healed  func(context.Context) error // called when the link works again
 }
 

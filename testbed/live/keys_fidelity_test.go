@@ -58,7 +58,7 @@ func compare(t *testing.T, tr trial) {
 			t.Errorf("%s: got no changes, want %d", node, len(want[node]))
 		}
 	}
-	for node := range got { // node by node, because changes on different nodes have no common order here
+	for node := range got { // node by node, because changes on different nodes have no common order on real servers
 		same(t, tr, got[node], want[node])
 	}
 }

@@ -30,7 +30,7 @@ type node struct {
 	sentinel    bool // a Sentinel, not a Redis node
 	clock       func() time.Duration
 	died        func(error)  // called if the server dies unexpectedly
-	peerProxies *peerProxies // through which other servers reach the node; may be nil
+	peerProxies *peerProxies // the peer proxies through which other servers reach the node; may be nil
 	args        []string     // the node's own options, for every start
 	keeps       string       // name of a file that wipe keeps; "" = none
 	// If admit is not nil, the tap calls it before each client's command is executed.
