@@ -41,7 +41,7 @@ type Action struct {
 	Client int `json:"client"`
 	// Nodes are the struck nodes or, for a network fault, the nodes at the struck links.
 	Nodes []string `json:"nodes,omitempty"`
-	// Links are struck instead of the links between clients and Nodes; nil = the action has none.
+	// Links are the struck links of a network fault; nil = the links between clients and Nodes.
 	Links []testbed.Link `json:"links,omitempty"`
 	// Others are clients that are struck, or whose links are struck, instead of the client
 	// at Point. If Others lists the client at Point, that client is skipped.

@@ -54,7 +54,7 @@ var splitBrain = Fault{
 		return func(ctx context.Context) (result, error) {
 			i := s.lasted()
 			if elects {
-				s.letGo() // the election may be late
+				s.letGo() // do not hold the client for an election that may be late
 				hits, err := unite(ctx)
 				i.Writes = hits
 				return result{hits, i}, err

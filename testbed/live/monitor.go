@@ -28,7 +28,7 @@ type monitor struct {
 
 	mu   sync.Mutex
 	file *os.File
-	conn net.Conn // connection to the present server; if none runs, to the last
+	conn net.Conn // connection to the present server or, if none runs, to the last server
 	left bool     // the monitor follows no further servers
 	err  error    // why the log is incomplete
 }

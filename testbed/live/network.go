@@ -22,7 +22,7 @@ type network struct {
 type hitCounter struct {
 	hit   func(history.Command) bool
 	from  int          // commands with at least this index count
-	early map[int]bool // earlier commands that count, too: those outstanding at the start
+	early map[int]bool // earlier commands that count, too, because they were outstanding at the start
 	seen  map[int]bool // the commands that were hit
 }
 

@@ -42,7 +42,7 @@ type observer struct {
 
 	reborn atomic.Int64 // when the last restart began; 0 once a look has seen the new server
 
-	wake  chan struct{} // signals run that due or asked has changed
+	wake  chan struct{} // tells the goroutine of run that due or asked has changed
 	asked atomic.Bool   // run must look
 	due   atomic.Int64  // when run must look, on the history's clock; 0 = never
 

@@ -158,7 +158,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 		return true
 	case <-p.broken:
 		select {
-		case <-got: // the answer came before the end
+		case <-got: // the answer came before the node's side ended
 			p.ran(f, args)
 			return true
 		default:
