@@ -40,7 +40,7 @@ var failover = Fault{
 			return nil, fmt.Errorf("stop replication: %w", err)
 		}
 		return func(ctx context.Context) (result, error) {
-			r := result{impact: s.lasted()} // result if only replication lagged
+			r := result{impact: s.lasted()} // the result if Until was not reached: replication only lagged
 			var err error
 			switch _, elects := s.env.(testbed.Elections); {
 			case s.ended == nil:

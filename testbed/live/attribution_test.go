@@ -92,7 +92,7 @@ func TestAKillThatFailsExplainsNothing(t *testing.T) {
 		t.Error("a node that was not killed explains elections")
 	}
 	p.killed("n0")
-	p.killed("n0")() // n0 is down already
+	p.killed("n0")() // this kill fails: n0 is down already
 	if !p.explains() {
 		t.Error("a node that is down explains nothing, as it could not be killed again")
 	}
