@@ -194,8 +194,8 @@ func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
 	return sleep.For(ctx, at-env.Now())
 }
 
-// linkFault returns the inject of a fault that applies do to each of its links. The proof
-// is the network's count of affected messages, or of connections if these are reset.
+// linkFault returns the inject of a fault that applies do to each of its links. The proof is the
+// network's count of affected messages or, for resets, of reset connections.
 func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
 	return func(ctx context.Context, s *injection) (heal, error) {
 		network := s.env.(testbed.Network)

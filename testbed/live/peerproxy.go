@@ -305,8 +305,8 @@ type peerLink struct {
 	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all links or, if it fails, none. It first opens missing proxies, since
-// only that can fail. The undos are in the order of the links.
+// disturbAll cuts or holds all links. If it fails, it has disturbed no link: it first opens missing
+// proxies, since only that can fail. The undos are in the order of the links.
 func disturbAll(links []peerLink, d testbed.Direction, how func(*linkToxic) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range links {
