@@ -58,7 +58,7 @@ func compare(t *testing.T, tr trial) {
 			t.Errorf("%s: got no changes, want %d", node, len(want[node]))
 		}
 	}
-	for node := range got { // node by node, because changes on different nodes have no common order on real servers
+	for node := range got { // on real servers, changes on different nodes have no order
 		same(t, tr, got[node], want[node])
 	}
 }
@@ -94,7 +94,7 @@ func sameEnd(got, want history.KeyChange) bool {
 		return true
 	}
 	if got.Before != nil && got.Before.Expires == got.After.Expires {
-		return (want.Before.Expires - want.After.Expires).Abs() < absolute // a renewal within one millisecond may leave the real key's expiry as it was
+		return (want.Before.Expires - want.After.Expires).Abs() < absolute // a quick renewal may not move the real expiry
 	}
 	life := want.After.Expires - want.To
 	if life < 0 {
