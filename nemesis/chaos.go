@@ -70,7 +70,7 @@ func drawnMixes(w World, r *rand.Rand) []Plan {
 	}
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
 	m.pace, m.most = w.TTL/10<<r.IntN(5), 2+r.IntN(4)
-	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two survive, if possible
+	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two clients survive, if possible
 	m.alive = w.crowd().everyone()
 	p := Plan{}
 	for _, track := range tracks(swarm(able, r)) {
@@ -220,8 +220,8 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	return a, true
 }
 
-// place decides where an action strikes: when a client reaches the sample's spot for the
-// first or a later time, or at any moment. Without a spot, the action strikes the given
+// place decides when an action that varies a sample strikes: when a client reaches the sample's
+// spot for the first or a later time, or at any moment. At any moment, the action strikes the given
 // client.
 func (m *mixer) place(a *Action, f Fault, client int) {
 	aimed := a.Point != nil && a.Point.N > 0 // strikes at a command

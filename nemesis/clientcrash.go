@@ -57,10 +57,10 @@ func drawnCrashes(w World, r *rand.Rand) []Plan {
 	return append(w.rivals(r), d.plans(min(2, w.Clients-1), r)...)
 }
 
-// rivals returns plans in which the holder dies, and the first client to take over its lock
-// stalls half-way until another client has it. The probe trial does not show the commands
-// of a takeover: they follow the last acquire command that it shows. Only an acquire of
-// several commands has a takeover.
+// rivals returns plans in which the holder dies, and the first client to take over its lock stalls
+// half-way until another client has it. The commands of a takeover are not in the probe trial: they
+// follow the last acquire command of that trial. Only an acquire of several commands has a
+// takeover.
 func (w World) rivals(r *rand.Rand) []Plan {
 	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {

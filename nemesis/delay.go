@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// delay holds messages back and delivers them late, in order, even if the client has given
-// up. For example, a release arrives after the next grant, or a SET after its cleanup.
+// delay holds messages back and delivers them late, in order, even if the client has given up. For
+// example, a release arrives after the next grant, or a SET after the cleanup that should remove
+// its key.
 var delay = Fault{
 	Name:       "delay",
 	Doc:        "requests or replies are held up and delivered late, some after their sender has given up",
@@ -72,10 +73,10 @@ func namedDelays(w World) []Schedule {
 	return e.all
 }
 
-// delays delivers the message sent at a spot late: either when another client has the lock,
-// or after the sender's clean-up, which uses another connection. In the second case the
-// message arrives at the sender's next attempt, when the lock is free, or when the sender
-// holds the lock again.
+// delays delivers late the message that is sent at a spot: either when another client has the lock,
+// or after the sender's clean-up, which uses another connection. In the second case the message
+// arrives at the sender's next attempt, when the lock is free, or when the sender holds the lock
+// again.
 func (e *enumeration) delays(s spot, part part) {
 	one, gone := e.one(), e.givenUp()
 	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
@@ -108,8 +109,8 @@ func (e *enumeration) delays(s spot, part part) {
 		late(testbed.Downstream, false, e.readable(), one.others(testbed.StepHold), e.outlast()))
 }
 
-// anew delivers a client's release late, when the client already holds the lock again.
-// Meanwhile the first lease has ended and another client has had the lock.
+// anew delivers a client's release late, when the client already holds the lock again. By then the
+// client's first lease has ended, and another client has had the lock.
 func (e *enumeration) anew(s spot) {
 	if len(e.Nodes) > 1 {
 		return

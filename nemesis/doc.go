@@ -4,11 +4,12 @@
 //
 // A fault is one way to disturb a trial. Each fault has its own file and one row in the table of
 // faults. A plan is data: it says when and where faults strike, and which clients and nodes. New
-// draws plans from a seed. Named enumerates schedules, which are plans with a name. Both aim at
-// spots: places in a protocol such as "about to send the second command of an acquire". The probe
-// trial shows which spots a recipe has (Points). A line-up lists the clients that take part in a
-// trial and those that are struck.
+// draws plans from a seed. Named enumerates schedules, which are plans with a name. Drawn plans and
+// schedules aim at spots: places in a protocol such as "about to send the second command of an
+// acquire". The probe trial shows which spots a recipe has (Points). A line-up lists the clients
+// that take part in a trial and those that are struck.
 //
-// A fault must prove that it had an effect: Hits in a window's closing entry counts the effects
-// that the gate, the network or the node showed. Hits is 0 if nothing was hit.
+// A fault must prove that it had an effect. Each action is a window in the history. The field Hits
+// in the window's closing entry counts the effects that the gate, the network or the node showed;
+// it is 0 if nothing was hit.
 package nemesis

@@ -42,7 +42,7 @@ type move struct {
 	gap time.Duration
 }
 
-// rare reports whether the move waits for a renewal. Few critical sections have one, so the
+// rare reports whether the move waits for a renewal. Few critical sections have a renewal, so the
 // move gets its own plan.
 func (m move) rare() bool {
 	p := m.Point

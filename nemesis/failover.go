@@ -40,7 +40,7 @@ var failover = Fault{
 			return nil, fmt.Errorf("stop replication: %w", err)
 		}
 		return func(ctx context.Context) (result, error) {
-			r := result{impact: s.lasted()} // result if only replication lagged
+			r := result{impact: s.lasted()} // the result if Until was not reached: replication only lagged
 			var err error
 			switch _, elects := s.env.(testbed.Elections); {
 			case s.ended == nil:
@@ -233,8 +233,8 @@ func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag 
 	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
 }
 
-// awayAfterwards extends the last schedule: the client that released the lock pauses until
-// another has it. Otherwise the client could take over its own stale key.
+// awayAfterwards extends the last schedule: the client that released the lock pauses until another
+// client has the lock. Otherwise the client could take over its own stale key.
 func (e *enumeration) awayAfterwards(l lineup) {
 	last := &e.all[len(e.all)-1]
 	away := e.pause(beginning(testbed.StepRest), "is slow to come back, until another has the lock", l.everyone(), l)
@@ -244,8 +244,8 @@ func (e *enumeration) awayAfterwards(l lineup) {
 }
 
 // lateRelease adds a schedule that causes the loss of the primary just before a client's late
-// release, and freezes the next holder when that release comes. Where keys expire soon enough,
-// those on the replica have expired by then.
+// release, and freezes the next holder when that release comes. If keys expire soon enough, the
+// replica's keys have expired before the loss.
 func (e *enumeration) lateRelease() {
 	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
 	if l, ok := e.forgets(); ok {
@@ -256,8 +256,9 @@ func (e *enumeration) lateRelease() {
 	e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
 }
 
-// former adds schedules that cause the loss of the primary when the next client has acquired or
-// renewed the lock. The replica has the former holder's grant, but not its release.
+// former adds schedules in which one client releases the lock, and the primary is lost when another
+// client has acquired or renewed it. The replica has the former holder's grant, but not the former
+// holder's release.
 func (e *enumeration) former() {
 	l := e.one()
 	renewed := first(e.boundaries(testbed.Replied, protocol[1:4]...))
@@ -269,8 +270,8 @@ func (e *enumeration) former() {
 	}
 }
 
-// behind adds schedules in which only the promoted replica lacks the grant. A client that waited
-// for the acknowledgement of one replica (WAIT) may have got it from another replica.
+// behind adds schedules in which only the promoted replica lacks the grant. A client that waits for
+// one replica to acknowledge its grant (WAIT) may get the acknowledgement from the other replica.
 func (e *enumeration) behind() {
 	l := e.one()
 	free := l.anyone(testbed.StepRest)

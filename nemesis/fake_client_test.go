@@ -72,8 +72,8 @@ func (c *fakeClient) Step(ctx context.Context, name string) error {
 	return errors.Join(c.proceed(), ctx.Err())
 }
 
-// get sends a command, which the node runs in one instant, and waits for the reply. After it is
-// sent, the command runs even if the client crashes, unless the command is dropped.
+// get sends a command, which the node runs in one instant, and waits for the reply. A command that
+// was sent runs even if the client crashes, unless the command is dropped.
 func (c *fakeClient) get(node string, run func(*fakeNode)) {
 	at := testbed.Point{Client: c.id, Step: c.step, Node: node, When: testbed.Before}
 	c.n[node]++

@@ -44,7 +44,7 @@ type fakeNode struct {
 	keys     map[string]fakeKey
 	scripts  int
 	down     bool
-	offset   time.Duration // of the node's clock
+	offset   time.Duration // how far the node's clock is wrong
 	commands int
 }
 

@@ -30,8 +30,8 @@ type Fault struct {
 	// the given locks.Topology, the best one first. It returns none if the fault cannot strike
 	// such a recipe.
 	Topologies func(locks.Topology) []testbed.Topology
-	// Impossible returns why the fault has nothing to strike in this world; Why is "" if it
-	// can strike. A nil function means that it always can.
+	// Impossible returns why the fault has nothing to strike in this world. The result's Why is ""
+	// if the fault can strike. A nil function means that the fault always can.
 	Impossible func(w World) Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones first: trial k runs
 	// variant k. The order does not depend on r. An action without a fault name belongs to this
@@ -256,7 +256,7 @@ func (u Unsupported) Error() string {
 // Unwrap returns ErrNotSupported.
 func (Unsupported) Unwrap() error { return ErrNotSupported }
 
-// impossible returns why the fault has nothing to strike in this world; is is false if it
+// impossible returns why the fault has nothing to strike in this world; is is false if the fault
 // can strike.
 func (f Fault) impossible(w World) (u Unsupported, is bool) {
 	if f.Impossible == nil {

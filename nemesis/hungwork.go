@@ -11,8 +11,9 @@ import (
 )
 
 // hungWork hangs the work of a holder: the client waits for ever for something else, and never
-// releases. Unlike in client-crash, the client's process and its watchdog live on (D3: if the work
-// blocks for ever, the lock is kept). The proof is that the client reached the work that hangs.
+// releases. Unlike in client-crash, the client's process and its watchdog live on (document D3: if
+// the work blocks for ever, the lock is kept). The proof is that the client reached the work that
+// hangs.
 var hungWork = Fault{
 	Name:       "hung-work",
 	Doc:        "a holder never comes back from its work; its process and its watchdog live on",
@@ -41,8 +42,8 @@ var hungWork = Fault{
 	},
 }
 
-// whileHung returns how long the other clients wait for a hung client before the liveness phase.
-// That is longer than D3's four renewals keep a lease.
+// whileHung returns how long the other clients wait for a hung client before the liveness phase. It
+// is longer than the four renewals of the recipe set-nx-ex-bounded-renewal keep a lease.
 func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
 
 func drawnHungWork(w World, r *rand.Rand) []Plan {

@@ -70,8 +70,8 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes: its Others without the client at its
-// Point, or only that client if it has no Others.
+// clients returns the clients that the action strikes: its Others without the client at its Point
+// or, if the action has no Others, only the client at its Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -194,8 +194,8 @@ func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
 	return sleep.For(ctx, at-env.Now())
 }
 
-// linkFault returns the inject of a fault that applies do to each of its links. The proof
-// is the network's count of affected messages, or of connections if these are reset.
+// linkFault returns the inject of a fault that applies do to each of its links. The proof is the
+// network's count of affected messages or, for resets, of reset connections.
 func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
 	return func(ctx context.Context, s *injection) (heal, error) {
 		network := s.env.(testbed.Network)
@@ -249,8 +249,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 // noticeable is how long a client may be held without a trace in the history.
 const noticeable = time.Millisecond
 
-// stalled records how long the harness held a client at a point while the harness struck or
-// healed. On real time a lease may end meanwhile, which is no flaw of the lock. On virtual time
+// stalled records how long the harness held a client at a point while the harness struck or healed.
+// On real time a lease may end meanwhile; such an end is no flaw of the lock. On virtual time
 // striking and healing take no time, so nothing is recorded.
 func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant

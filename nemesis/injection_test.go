@@ -45,7 +45,7 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	begins := func(step string) *Trigger { return &Trigger{Clients: []int{0}, Step: step} }
 	for name, c := range map[string]struct {
 		action  Action
-		held    time.Duration // how long the client is held at its hold and its touch
+		held    time.Duration // how long the client is held at the beginning of the steps hold and touch
 		stalled []time.Duration
 	}{
 		"a restart holds nobody": {Action{Fault: "node-restart", Point: begins(testbed.StepHold)}, 0, nil},

@@ -12,10 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a second jump.
-// After a jump forward keys expire early; after a jump back they live longer. The proof is the
-// keys whose lives the jumps changed. Where clients ask nodes for the time, keys without an expiry
-// count too, since their values may contain a time. Each jump is recorded when it happens.
+// nodeClock makes nodes' wall clocks jump, and later sets the clocks right with a second jump.
+// After a jump forward keys expire early; after a jump back they live longer. The proof is the keys
+// whose lives the jumps changed. Where clients ask nodes for the time, keys without an expiry count
+// too, since their values may contain a time. Each jump is recorded when it happens.
 //
 // A recipe whose keys never expire and whose clients ask no node for the time counts as not
 // supported, rather than as not exercised: no trial could ever exercise it.
@@ -114,7 +114,7 @@ func drawnNodeClocks(w World, r *rand.Rand) []Plan {
 	}
 	sets := w.parts()
 	if len(sets) > 1 {
-		sets = sets[:len(sets)-1] // a majority is enough
+		sets = sets[:len(sets)-1] // leave out all nodes: a majority is enough
 	}
 	for _, set := range sets {
 		held(set, w.far())

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodePause freezes Redis nodes. Commands that clients sent meanwhile run at the resume,
-// after keys have expired. The number of these commands is the proof.
+// nodePause freezes Redis nodes. Commands that clients sent to a frozen node run when the node
+// resumes, after keys have expired. The number of these commands is the proof.
 var nodePause = Fault{
 	Name:       "node-pause",
 	Doc:        "Redis freezes for longer than the lease; commands that came meanwhile run when it thaws",

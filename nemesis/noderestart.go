@@ -13,7 +13,7 @@ import (
 )
 
 // nodeRestart kills nodes and restarts them with the keys that their durability kept. Two kinds of
-// keys are the proof: keys of the killed nodes that no quorum of other nodes has, and old keys
+// keys are the proof: keys of the killed nodes that no quorum of surviving nodes has, and old keys
 // that came back. Keys are lost between the node-down and the node-up event. If the recipe demands
 // it (history.Claims.Away), nodes that may have lost keys stay down for a while.
 var nodeRestart = Fault{
@@ -62,7 +62,7 @@ var nodeRestart = Fault{
 // rejoining is the time until a restarted master of a Redis Cluster serves again.
 const rejoining = 2 * time.Second
 
-// stayAway sets how long the action's nodes stay down: 0 unless they may have lost keys.
+// stayAway sets how long the action's nodes stay down: 0 unless the nodes may have lost keys.
 func (w World) stayAway(a *Action) {
 	a.Away = 0
 	if a.Durability != "" && a.Durability != testbed.Always {
@@ -161,7 +161,7 @@ func drawnRestarts(w World, r *rand.Rand) []Plan {
 		p, ok := w.cutAndRestart(d, r)
 		switch {
 		case ok && d == testbed.Volatile:
-			// The durability that loses most comes first, in both variants.
+			// Volatile loses the most keys: its plans come first, with and without cut links.
 			plans = append(append(plans, p), whole...)
 		case ok:
 			plans, more = append(plans, p), append(more, whole...)
@@ -172,7 +172,7 @@ func drawnRestarts(w World, r *rand.Rand) []Plan {
 	return append(plans, more...)
 }
 
-// restart makes an action restart a quorum of nodes, which have this durability.
+// restart makes an action restart a quorum of nodes with this durability.
 func (w World) restart(d testbed.Durability) func(*Action) {
 	return func(a *Action) { a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum }
 }
@@ -197,10 +197,10 @@ func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	return plans
 }
 
-// slowHolders delays, within its lease, the client that holds the lock when its node is killed.
-// Without the delay, the holder would often be done before the node serves again, and the lost key
-// would not matter. Recipes that rely on clients' clocks are excluded: delayed clients break them
-// anyway.
+// slowHolders delays the client that holds the lock when its node is killed. The delay ends within
+// the client's lease. Without the delay, the holder would often be done before the node serves
+// again, and the lost key would not matter. Recipes that rely on clients' clocks are excluded:
+// delayed clients break them anyway.
 func (w World) slowHolders(p Plan) Plan {
 	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
 		return p
@@ -218,8 +218,9 @@ func (w World) slowHolders(p Plan) Plan {
 }
 
 // cutAndRestart returns a plan that restarts one node while the holder has its key on exactly a
-// quorum of nodes. Before that, each client is cut off from a different minority of nodes, so that
-// another client needs only the restarted node for a quorum. Older keys must have expired by then.
+// quorum of nodes. Before the restart, each client is cut off from a different minority of nodes,
+// so that another client needs only the restarted node to complete a quorum. Keys from before the
+// cut must have expired by the restart.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	ring := w.ring()
 	if ring == nil {
@@ -253,9 +254,9 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	return p, true
 }
 
-// sharing returns the clients that need this node to overlap with another client: while the
-// ring's links are cut, it is the only node that both reach. It returns all clients if there are
-// none.
+// sharing returns the clients that need this node to meet another client: while the ring's links
+// are cut, the two clients have no other node in common. If there are no such clients, sharing
+// returns all clients.
 func (w World) sharing(node string) []int {
 	ring := w.ring()
 	reached := make([][]string, w.Clients)
@@ -294,7 +295,7 @@ func namedRestarts(w World) []Schedule {
 	add(w.losing(), testbed.Volatile)
 	add(w.kept(), testbed.EverySec)
 	for _, s := range first(w.releases()) {
-		add([]spot{s}, testbed.Always) // the lock is kept, its release is lost
+		add([]spot{s}, testbed.Always) // the nodes keep the grant, but the release is lost
 		e.writers(s, string(testbed.Always), idea, w.restart(testbed.Always))
 	}
 	for _, s := range last(w.boundaries(testbed.Replied, testbed.StepRelease)) {

@@ -41,7 +41,7 @@ type Action struct {
 	Client int `json:"client"`
 	// Nodes are the struck nodes or, for a network fault, the nodes at the struck links.
 	Nodes []string `json:"nodes,omitempty"`
-	// Links, if given, are struck instead of the links between clients and Nodes.
+	// Links are the struck links of a network fault; nil = the links between clients and Nodes.
 	Links []testbed.Link `json:"links,omitempty"`
 	// Others are clients that are struck, or whose links are struck, instead of the client
 	// at Point. If Others lists the client at Point, that client is skipped.
@@ -143,7 +143,7 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 	return plan, nil
 }
 
-// of sets the fault of the actions that name none.
+// of sets the fault of the actions that name no fault.
 func (p Plan) of(f Fault) {
 	for i := range p {
 		if p[i].Fault == "" {

@@ -14,12 +14,11 @@ import (
 // whens lists the points of a command in the order in which the command passes them.
 var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
 
-// Points returns the sorted points that a fault-free probe trial passed. Each command, given by
-// its step, node and number, has one point before it, one when it is sent and, if a reply came,
-// one when it is replied. Handshakes, PING and commands outside every step are left out. An
-// EVALSHA that failed with NOSCRIPT is not counted: later runs of the same step find the script in
-// the node's cache. The points' Client is history.NoClient: the points are the same for all
-// clients.
+// Points returns the sorted points that a fault-free probe trial passed. Each command, given by its
+// step, node and number, has one point before it, one when it is sent and, if a reply came, one
+// when the reply arrives. Handshakes, PING and commands outside every step are left out. An EVALSHA
+// that failed with NOSCRIPT is not counted: later runs of the same step find the script in the
+// node's cache. The points' Client is history.NoClient: the points are the same for all clients.
 func Points(cmds []history.Command) []testbed.Point {
 	type end struct {
 		client int

@@ -94,7 +94,7 @@ const (
 	Frozen Loss = "frozen"  // the primary freezes, and resumes when another node is primary
 	CutOff Loss = "cut-off" // nobody reaches the primary until another node is primary
 	// Outvoted: the primary is cut off from the other servers, but not from the clients. The
-	// clients hear late of its successor; then the old primary dies. The clients' writes to the
+	// clients hear late of the new primary; then the old primary dies. The clients' writes to the
 	// old primary since the election are lost, however long the election took.
 	Outvoted Loss = "outvoted"
 	// Forced: an operator promotes a replica of a cluster while its master is alive (CLUSTER
@@ -210,7 +210,7 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	return hits, fates, nil
 }
 
-// provoke causes the loss of the primary and waits until another is elected. Clients go on
+// provoke causes the loss of the primary and waits until another primary is elected. Clients go on
 // meanwhile.
 func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
@@ -296,8 +296,8 @@ func (s *injection) news() []testbed.Link {
 	return links
 }
 
-// disturb applies do to all links, in both directions. If do fails, disturb undoes the earlier
-// links.
+// disturb applies do to all links, in both directions. If do fails on a link, disturb undoes do on
+// the earlier links.
 func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
 	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
 	var undos []testbed.Undo

@@ -97,7 +97,7 @@ type injection struct {
 	struck []testbed.Link // cached result of links
 	heal   heal
 	meant  time.Duration // how long the client at Until was held on purpose
-	until  *ending       // nil before Until is awaited
+	until  *ending       // the wait for Until; nil before the wait begins
 	letGo  func()        // releases the client held at Until; a heal may call it early
 	stall  error         // error of recording a client's stall
 }

@@ -103,8 +103,8 @@ func (e *enumeration) timed(a Action) Action {
 	return a
 }
 
-// add adds a schedule with one action for each entry of l.struck, all at spot s and all
-// changed by shape. Variant, which may be empty, distinguishes schedules at one spot.
+// add adds a schedule with one action for each entry of l.struck, all at spot s and all changed by
+// shape. The variant distinguishes schedules at one spot; it may be empty.
 func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Action)) {
 	var p Plan
 	for _, who := range l.struck {
@@ -148,8 +148,8 @@ func join(variants ...string) string {
 	return name
 }
 
-// unique keeps only the first of several schedules with the same name. A read-write lock
-// has such duplicates, because its World.one is trio.
+// unique keeps only the first of several schedules with the same name. A read-write lock has such
+// duplicates, because World.one returns trio for it.
 func unique(all []Schedule) []Schedule {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(s Schedule) bool {

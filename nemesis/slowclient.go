@@ -72,10 +72,10 @@ func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 		beneath(touch, "client that releases late", who, trio), e.slow(touch, who, trio), e.robbed(2))
 }
 
-// rivals adds schedules that strike a client so that another can take over its lock. The
-// first of two others stalls half-way through the takeover until the second has the lock.
-// The probe trial does not show the commands of a takeover: they follow the last acquire
-// command that it shows.
+// rivals adds schedules that strike a client so that another client can take over its lock. Two
+// other clients compete for the takeover: the first stalls half-way through it until the second has
+// the lock. The commands of a takeover are not in the probe trial: they follow the last acquire
+// command of that trial.
 func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) {
 	calm := last(e.boundaries(testbed.Before, testbed.StepAcquire))
 	if len(e.Nodes) > 1 || e.Claims.Recovery == 0 || len(calm) == 0 || calm[0].n < 2 {

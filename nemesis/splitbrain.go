@@ -12,9 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// splitBrain promotes a replica for some clients while the others still use the old primary, which
-// does not know of the promotion. Then all clients move to the new primary, and the old primary's
-// own writes are lost. The writes that the old primary acknowledged meanwhile are the proof.
+// splitBrain promotes a replica for some clients while the other clients still use the old primary,
+// which does not know of the promotion. Then all clients move to the new primary, and the old
+// primary's own writes are lost. The writes that the old primary acknowledged meanwhile are the
+// proof.
 //
 // The split event of a client is recorded before the client moves, so the event precedes all of
 // the client's commands to the new primary. The promote event is recorded after the last client
@@ -37,7 +38,7 @@ var splitBrain = Fault{
 	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
-		_, elects := s.env.(testbed.Elections) // such a testbed records its own events
+		_, elects := s.env.(testbed.Elections) // a testbed with elections records its own events
 		for _, c := range moved {
 			if elects {
 				break
@@ -53,7 +54,7 @@ var splitBrain = Fault{
 		return func(ctx context.Context) (result, error) {
 			i := s.lasted()
 			if elects {
-				s.letGo() // the election may be late
+				s.letGo() // do not hold the client for an election that may be late
 				hits, err := unite(ctx)
 				i.Writes = hits
 				return result{hits, i}, err
@@ -67,8 +68,8 @@ var splitBrain = Fault{
 	},
 }
 
-// leased returns how long a grant that was replicated to the new primary keeps the clients there
-// out.
+// leased returns how long clients of the new primary are kept out by a grant that the new primary
+// received by replication.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func drawnSplits(w World, r *rand.Rand) []Plan {
@@ -84,7 +85,8 @@ func drawnSplits(w World, r *rand.Rand) []Plan {
 		})
 	}
 	others, another := l.everyone(), l.others(testbed.StepTouch)
-	// Both primaries have the grant of a holder that stays. Both can grant again after its lease.
+	// The holder stays at the old primary, and both primaries have its grant. Both can grant again
+	// after its lease.
 	splits(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
 	splits(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
 	splits(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)

@@ -197,9 +197,9 @@ func (w World) later() []spot {
 	})
 }
 
-// granted returns the spots at replies that may be the grant. On independent nodes that is the
-// last reply of an acquire. On one node it is every reply, since an acquire may take fewer
-// commands than shown.
+// granted returns the spots at replies that may be the grant. On independent nodes that is the last
+// reply of an acquire. On one node it is every reply, since an acquire may take fewer commands than
+// the probe trial shows.
 func (w World) granted() []spot {
 	all := w.boundaries(testbed.Replied, testbed.StepAcquire)
 	if len(w.Nodes) > 1 {

@@ -36,8 +36,8 @@ func (f Fault) Sizes() []float64 { return slices.Clone(f.sweep.sizes) }
 
 // Sweep enumerates the schedules of a fault's sweep. In each round, each size strikes once at each
 // spot of the protocol, and schedules of different sizes differ in nothing else. More rounds only
-// append schedules to the list. The schedules depend only on the world, as those of Named do. The
-// list is empty if the fault has no sweep. The error wraps ErrNotSupported if the fault has
+// append schedules to the list. The schedules depend only on the world, as the schedules of Named
+// do. The list is empty if the fault has no sweep. The error wraps ErrNotSupported if the fault has
 // nothing to strike.
 func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
 	f, ok := ByName(fault)

@@ -11,8 +11,8 @@ import (
 type lineup struct {
 	name    string // "1of2": one of two clients is struck
 	clients int
-	// struck has one entry for each action: the clients that it may strike. It strikes one of
-	// them.
+	// struck has one entry for each action: the clients that the action may strike. The action
+	// strikes one of these clients.
 	struck [][]int
 }
 
@@ -107,9 +107,9 @@ func (w World) parts() []part {
 // oneNode returns the first of several nodes.
 func (w World) oneNode() part { return part{"one", "one node", w.Nodes[:1]} }
 
-// partsAt returns the sets of nodes that are struck at a spot. At a command it is the
-// command's node, and also a majority if this is the first command to the first node. At
-// the beginning of a step it is all parts.
+// partsAt returns the sets of nodes that are struck at a spot. At a command there is one set: the
+// command's node. The first command to the first node has a majority as a second set. At the
+// beginning of a step all parts are returned.
 func (w World) partsAt(s spot) []part {
 	if len(w.Nodes) == 1 || s.n == 0 {
 		return w.parts()
@@ -128,8 +128,8 @@ func (w World) together() part {
 	return all
 }
 
-// reach makes an action at the first command to the first of several nodes strike a
-// majority of nodes: a single node would be outvoted.
+// reach widens an action at the first command to the first of several nodes: the action strikes a
+// majority of nodes, because a single node would be outvoted.
 func (w World) reach(a *Action) {
 	if len(w.Nodes) > 1 && a.Point.N == 1 && a.Point.Node == w.Nodes[0] {
 		a.Nodes = w.together().nodes
@@ -154,7 +154,7 @@ func (w World) ring() []testbed.Link {
 
 // exactQuorum cuts one client off from all but a quorum of nodes for the whole trial, and strikes
 // the last node of that quorum. Other clients reach the remaining nodes, and have a majority
-// together with the struck node. Older keys have expired by then.
+// together with the struck node. Keys from before the cut have expired by then.
 func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Action)) {
 	quorum := e.quorum()
 	if len(e.Nodes) < 3 || quorum == len(e.Nodes) {

@@ -31,8 +31,8 @@ func linked(d history.Direction) []history.Link {
 	return []history.Link{{From: "c0", To: "n0", Direction: d}}
 }
 
-// toldBy has the window that each fault records when it strikes c0. c0 holds a lock, and then
-// looks, acquires and touches.
+// toldBy has the window that each fault records when it strikes c0. c0 goes through the steps hold,
+// read, acquire and touch.
 var toldBy = map[string]told{
 	"client-crash": {Action{}, nil, history.Window{Effect: history.Crashed, Clients: []int{0}, Hits: 1, Impact: &history.Impact{}}},
 	"client-pause": {Action{For: time.Second}, nil, history.Window{

@@ -72,8 +72,8 @@ func (w World) outlast() time.Duration {
 }
 
 // readable returns the minimum duration of a fault that ends when another client has the lock. A
-// second reader may hold a read-write lock beside the first, which proves nothing. So the fault
-// outlasts the lease of a read-write lock.
+// second reader may hold a read-write lock beside the first; the second reader's grant proves
+// nothing. So the fault outlasts the lease of a read-write lock.
 func (w World) readable() time.Duration {
 	if w.Claims.ReadWrite {
 		return w.TTL + w.TTL/10

@@ -21,7 +21,7 @@ var (
 )
 
 // worldOf returns a campaign's default world for a recipe that sends these commands, with the
-// points that a probe trial of it shows. The recipe's keys live for a lease.
+// points that a probe trial of the recipe shows. The recipe's keys live for a lease.
 func worldOf(sends commands, topology testbed.Topology) World {
 	w := World{
 		Clients: 3, Nodes: []string{"n0"}, Topology: topology,

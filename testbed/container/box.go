@@ -81,8 +81,8 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 }
 
 // request describes the container. The container runs the server directly, not the image's
-// entrypoint, which would change the files' owner. The server listens on all addresses of
-// its container, which nothing else uses.
+// entrypoint, which would change the files' owner. The server listens on all addresses of its
+// container, because nothing else uses the container.
 func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestContainerKeepsWhatTestbedsPromise tests only the nodes: connections from clients use the same
-// code as for processes, and are tested there.
+// code as in package process, and are tested in that package.
 func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	needEngine(t)
 	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })

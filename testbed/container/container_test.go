@@ -144,7 +144,7 @@ func TestLogsAreKeptAndFilesAreOurs(t *testing.T) {
 	logs := filepath.Join(t.TempDir(), "logs")
 	setup := testbed.Setup{Topology: testbed.Single, Logs: logs, Durability: testbed.Always}
 	if err := run(t, setup, func(context.Context, testbed.Env) error { return nil }); err != nil {
-		t.Fatal(err) // also if the node's directory could not be removed
+		t.Fatal(err) // run also fails if the node's directory could not be removed
 	}
 	if text, err := os.ReadFile(filepath.Join(logs, "n0.log")); err != nil || !strings.Contains(string(text), "Ready to accept") {
 		t.Errorf("got %q, %v", text, err)

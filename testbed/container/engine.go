@@ -57,8 +57,8 @@ var quiet = sync.OnceFunc(func() {
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 })
 
-// connect finds the engine where docker or else testcontainers looks for it, and checks that the
-// engine answers. Errors have one line.
+// connect finds the engine and checks that the engine answers. It looks where the docker command
+// looks, or else where testcontainers does. Errors have one line.
 func connect(ctx context.Context) (*engine, error) {
 	quiet()
 	docker, err := testcontainers.NewDockerProvider(testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))

@@ -31,7 +31,7 @@ const labVariable = "LOCKSTORM_LAB"
 
 const (
 	labMasters = 5
-	labPort    = 6379 // in each container
+	labPort    = 6379 // the server's port in each container
 )
 
 // Lab runs trials, one at a time, on the masters of the standing lab, which docker-compose.yml

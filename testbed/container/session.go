@@ -53,7 +53,7 @@ const networkAttempts = 5
 
 // makeNetwork makes a bridge network whose addresses we assign, so that a container keeps its
 // address. Such a network needs an address range. The engine chooses the range: we make a first
-// network without one, remove that network, and use its range.
+// network without a given range, remove that network, and use its range.
 func (s *session) makeNetwork(ctx context.Context) (err error) {
 	for range networkAttempts {
 		var proposed network.Inspect

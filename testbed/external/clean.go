@@ -19,8 +19,8 @@ const (
 	batch = 100
 )
 
-// clean removes the keys that the trial's commands named. If the database is small, it also removes
-// keys with names that scripts made up from those.
+// clean removes the keys that the trial's commands named. If the database is small, clean also
+// removes the keys whose names scripts made up.
 func (s *server) clean() error {
 	names := s.guard.named()
 	if len(names) == 0 {

@@ -78,7 +78,7 @@ func TestAKeyIsRemovedOnce(t *testing.T) {
 	}
 }
 
-// TestThatKeysCannotBeLookedThroughIsSaid has a server that removes the keys with known names, and
+// TestThatKeysCannotBeLookedThroughIsSaid uses a server that removes the keys with known names, and
 // then hangs up, or refuses to count its keys.
 func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 	for answer, want := range map[string]error{"": io.EOF, "-ERR broken\r\n": errors.New("ERR broken"), "-NOPERM no\r\n": nil} {

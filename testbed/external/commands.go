@@ -5,12 +5,12 @@ import (
 )
 
 // rule says where a command's keys and channels are, so that the guard can confine the command to
-// the trial's own. A command without a rule is not sent.
+// the trial's own keys and channels. A command without a rule is not sent.
 type rule struct {
 	// first, last and step are the places of the keys, as in COMMAND INFO: a negative last
 	// counts from the end. All are 0 if there are no keys.
 	first, last, step int
-	// channels: the places are those of channels, not keys.
+	// channels: the places are places of channels, not of keys.
 	channels bool
 	// bare: the command has neither keys nor channels, and scripts may call it, too.
 	bare bool
@@ -31,7 +31,7 @@ ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZR
 XACK XADD XDEL XLEN XRANGE XREVRANGE XTRIM`
 
 // rules are the commands that may be sent, by name. Locks and lock libraries use these commands,
-// and the commands touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
+// and such commands touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
 // SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and the like are not among them.
 var rules = map[string]rule{
 	"DEL": {first: 1, last: -1, step: 1}, "UNLINK": {first: 1, last: -1, step: 1},

@@ -127,7 +127,7 @@ func script(_ *guard, args []string) ([]string, error) {
 }
 
 // scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because a server
-// uses the last of several.
+// uses the last of several patterns.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {

@@ -113,7 +113,7 @@ func TestWhatMayTouchOthersIsNotSent(t *testing.T) {
 	}
 }
 
-// TestScriptsOfLocksAreSent has scripts that use keys and channels as the scripts of well-known
+// TestScriptsOfLocksAreSent uses scripts that use keys and channels as the scripts of well-known
 // libraries do.
 func TestScriptsOfLocksAreSent(t *testing.T) {
 	for name, text := range map[string]string{

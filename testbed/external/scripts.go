@@ -26,11 +26,11 @@ var (
 // keys is the name of the table with the keys that a script got.
 const keys = "KEYS"
 
-// checkScript returns an error if a script may access keys or channels of others: each name
-// in a call must be made of KEYS, that is, begin with one of them. It refuses everything
-// that it cannot analyse, with two exceptions: it assumes that parameters of functions, and
-// values that are put into a table later, are made of KEYS. Only the server's own access
-// control stops a malicious script.
+// checkScript returns an error if a script may access keys or channels of others: each name in a
+// call must be made of KEYS, that is, begin with an element of KEYS. It refuses everything that it
+// cannot analyse, with two exceptions: it assumes that parameters of functions, and values that are
+// put into a table later, are made of KEYS. Only the server's own access control stops a malicious
+// script.
 func checkScript(text string) error {
 	if strings.HasPrefix(text, "#!") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -101,8 +101,8 @@ func (s *luaScript) learn(node any) {
 }
 
 // give notes the assignment of the i-th value to a variable. If there are fewer values, it notes a
-// value that cannot be analysed. If there are none, the variable is nil until assigned, and nil is
-// no key.
+// value that cannot be analysed. If there are no values at all, it notes a value that is assumed to
+// be made of KEYS: the variable is nil until assigned, and nil is no key.
 func (s *luaScript) give(name string, i int, values []ast.Expr) {
 	switch {
 	case i < len(values):

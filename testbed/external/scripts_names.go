@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// own reports whether a string is made of KEYS: it begins with one of them, and so with the
+// own reports whether a string is made of KEYS: it begins with an element of KEYS, and so with the
 // trial's prefix.
 func (s *luaScript) own(e ast.Expr) bool { return s.made(e, nil) }
 

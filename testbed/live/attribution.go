@@ -36,8 +36,8 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// during calls cause, which begins a fault. The fault counts as in force until its undo has run.
-// The undo's last step is to call after.
+// during calls cause, which begins a fault. The fault counts as in force until the returned undo
+// has run. That undo ends with a call of after.
 func (p *provocation) during(cause func() (testbed.Undo, error), after func(context.Context) error) (testbed.Undo, error) {
 	healed := p.provoke()
 	undo, err := cause()
@@ -57,12 +57,12 @@ type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed
 
 // serverLink is a link between two servers.
 type serverLink struct {
-	proxies []*proxy                    // the first carries commands, the others do not
+	proxies []*proxy                    // the first proxy carries commands, the other proxies do not
 	healed  func(context.Context) error // called when the link works again
 }
 
-// disturb applies how, which cuts or holds, to a link between servers. If d is no known direction,
-// it returns the error of the function otherwise.
+// disturb cuts or holds a link between servers by calling how. If d is no known direction, disturb
+// returns the error that the parameter otherwise returns.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)

@@ -33,7 +33,7 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		healed := l.provoke()
 		calm(time.Minute, true) // the fault is in force
 		healed()
-		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // an election that the fault led to may take so long
+		calm(downAfter+2*failoverTimeout-time.Millisecond, true) // an election that the fault caused may come this late
 		calm(2*time.Millisecond, false)
 		l.killed("n0")
 		calm(time.Minute, true)
@@ -92,7 +92,7 @@ func TestAKillThatFailsExplainsNothing(t *testing.T) {
 		t.Error("a node that was not killed explains elections")
 	}
 	p.killed("n0")
-	p.killed("n0")() // n0 is down already
+	p.killed("n0")() // this kill fails: n0 is down already
 	if !p.explains() {
 		t.Error("a node that is down explains nothing, as it could not be killed again")
 	}

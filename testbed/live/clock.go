@@ -69,9 +69,9 @@ func (n *node) clockFile() string {
 // SkewNode implements testbed.NodeClocks. Commands that the node executes after SkewNode has
 // returned see the new time. A node that is down has the new time after its restart.
 //
-// Redis uses its wall clock not only for expiry. After a jump forward by more than
-// repl-timeout a primary drops its replicas, which reconnect at once. After a jump back it
-// does not sync its append-only file until the clock reaches its former time.
+// Redis uses its wall clock not only for expiry. After a jump forward by more than repl-timeout a
+// primary drops its replicas, which reconnect at once. After a jump back a node does not sync its
+// append-only file until the clock reaches its former time.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	n, err := w.of.node(node)
 	if err != nil {

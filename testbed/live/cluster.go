@@ -181,8 +181,8 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until calls the function lacking every pollEvery until it returns "" or an error. If ctx ends
-// first, until's error contains lacking's last result.
+// until calls its parameter lacking every pollEvery, until lacking returns "" or an error. If ctx
+// ends first, until's error contains lacking's last result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -197,8 +197,8 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried lets the function until go on after an error: it returns err's text as lacking, and no
-// fatal error.
+// retried makes the function until go on after err: it returns err's text as what is lacking, and
+// no fatal error.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil
@@ -310,7 +310,7 @@ func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		for range 2 { // twice, for the reason given in replicate
+		for range 2 { // only a second write shows that the replica follows
 			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
 			if err != nil {
 				return fmt.Errorf("replication: %w", err)

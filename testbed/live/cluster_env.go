@@ -55,8 +55,8 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It waits
 // until the cluster has elected the node. Unless the old master is frozen, Promote also waits until
-// clients have moved. It does not wait for frozen clients for long, nor for processes, whose view
-// of the cluster is unknown.
+// clients have moved. It does not wait for frozen clients for long, nor for clients in processes of
+// their own, whose view of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -86,8 +86,8 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// elect starts a failover from old to n, unless old is down or frozen. It waits until n, and all
-// other masters that run and are not frozen, see n as master and serve.
+// elect starts a failover from old to n, unless old is down or frozen. It waits until n and all
+// other running, unfrozen masters see n as master and serve.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
@@ -119,7 +119,8 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 }
 
 // follow waits until all clients know the new master, but no longer than an active client may need
-// to learn of it. It does not wait for processes: their go-redis clients are not accessible here.
+// to learn of it. It does not wait for clients in processes of their own: their go-redis clients
+// are not accessible here.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	if e.setup.Processes != nil {
 		return
@@ -186,7 +187,7 @@ func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, erro
 	return e.silence(ctx, node, e.ownEnv.Unplug)
 }
 
-// silence pauses or unplugs a node, as how does.
+// silence calls how, which pauses or unplugs a node. The node counts as frozen until the undo.
 func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -257,7 +258,7 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 }
 
 // disturb applies how to the replication and the bus of a link if both its ends are nodes. For any
-// other link, it calls the function otherwise.
+// other link, it calls the parameter otherwise.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)

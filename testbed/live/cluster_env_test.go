@@ -26,7 +26,7 @@ func (a at) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Por
 // has all of them.
 type learner struct {
 	*client
-	at    atomic.Value // that node's address
+	at    atomic.Value // address of the node that has all slots
 	looks []time.Time
 }
 

@@ -77,7 +77,8 @@ func (l *elections) elected(s *shard, n *node) {
 	}
 }
 
-// unite ends a period of two masters: heir becomes the only one. The caller holds mu.
+// unite ends a period in which the shard has two masters: heir becomes the only master. The caller
+// holds mu.
 func (l *elections) unite(s *shard) {
 	if s.heir == nil {
 		return

@@ -102,8 +102,8 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 // client is one client process.
 type client struct {
 	*gate.Client
-	links   []*link              // in the order of locks.Client.Nodes; in a cluster, to all nodes
-	cluster *redis.ClusterClient // nil in other topologies
+	links   []*link              // links to nodes in the order of locks.Client.Nodes; in a cluster, links to all nodes
+	cluster *redis.ClusterClient // nil unless the topology is Cluster
 }
 
 // connect makes client id with a link to every node that clients use. With SharedLinks, all

@@ -58,7 +58,7 @@ func compare(t *testing.T, tr trial) {
 			t.Errorf("%s: got no changes, want %d", node, len(want[node]))
 		}
 	}
-	for node := range got { // see differences["unordered"]
+	for node := range got { // on real servers, changes on different nodes have no order
 		same(t, tr, got[node], want[node])
 	}
 }
@@ -88,13 +88,13 @@ func unrenewed(changes []history.KeyChange) []history.KeyChange {
 	})
 }
 
-// sameEnd reports whether both keys expire equally long after the change.
+// sameEnd reports whether the key expires equally long after the change in got as in want.
 func sameEnd(got, want history.KeyChange) bool {
 	if got.After == nil || got.After.Expires == 0 || got.By != history.ByCommand || want.After.Same(want.Before) {
 		return true
 	}
 	if got.Before != nil && got.Before.Expires == got.After.Expires {
-		return (want.Before.Expires - want.After.Expires).Abs() < absolute // see differences["renewals"]
+		return (want.Before.Expires - want.After.Expires).Abs() < absolute // a quick renewal may not move the real expiry
 	}
 	life := want.After.Expires - want.To
 	if life < 0 {

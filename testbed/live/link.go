@@ -18,7 +18,7 @@ import (
 // link connects one client, or all clients that share it, to one node: a proxy, and behind the
 // proxy a tap in front of the node. A promotion changes the node.
 type link struct {
-	client int // or everyone
+	client int // the client's number, or everyone
 	gate   *gate.Gate
 	proxy  *proxy
 	tap    net.Listener

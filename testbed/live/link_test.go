@@ -68,7 +68,7 @@ func ending[T any](t *testing.T, done <-chan T) (got T) {
 func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	l, _ := newLinked(t)
 	l.tap.Close()
-	for range 2 { // the second dial must not get the first one's refusal
+	for range 2 { // the second dial must not get the first dial's refusal
 		if got := ending(t, begin(t.Context(), l)); !errors.Is(got.error, errRefused) {
 			t.Errorf("got %v, want %v", got.error, errRefused)
 		}
@@ -80,8 +80,8 @@ func TestADialEndsWhoseProxyReachesNobody(t *testing.T) {
 	}
 }
 
-// TestADialThatIsGivenUpIsTakenForNoOther checks that the connection of a dial that was given up,
-// which arrives first, is not matched to the second dial.
+// TestADialThatIsGivenUpIsTakenForNoOther checks that the connection of a dial that was given up is
+// not matched to the second dial, although that connection arrives first.
 func TestADialThatIsGivenUpIsTakenForNoOther(t *testing.T) {
 	l, accepting := newLinked(t)
 	ctx, cancel := context.WithCancel(t.Context())

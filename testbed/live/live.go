@@ -130,8 +130,8 @@ func death(ctx context.Context) error {
 	return nil
 }
 
-// orDeath returns the error of a dead node or proxy, if one has died: err is only its consequence.
-// Otherwise it returns err.
+// orDeath returns the error of a dead node or proxy, if one has died, since err is only a
+// consequence of that death. Otherwise it returns err.
 func orDeath(ctx context.Context, err error) error {
 	if d := death(ctx); d != nil {
 		return d

@@ -28,7 +28,7 @@ type monitor struct {
 
 	mu   sync.Mutex
 	file *os.File
-	conn net.Conn // connection to the present server; if none runs, to the last
+	conn net.Conn // connection to the present server or, if none runs, to the last server
 	left bool     // the monitor follows no further servers
 	err  error    // why the log is incomplete
 }
@@ -137,8 +137,8 @@ func (t *told) again(runs func() bool) bool {
 	return false
 }
 
-// lost closes the connection after an event that broke it: a read might not notice the break for
-// long.
+// lost closes the connection after an event that broke it. Otherwise a read might not notice the
+// break for a long time.
 func (m *monitor) lost() {
 	if m == nil {
 		return

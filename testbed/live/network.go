@@ -22,7 +22,7 @@ type network struct {
 type hitCounter struct {
 	hit   func(history.Command) bool
 	from  int          // commands with at least this index count
-	early map[int]bool // earlier commands that count, too: those outstanding at the start
+	early map[int]bool // earlier commands that count, too, because they were outstanding at the start
 	seen  map[int]bool // the commands that were hit
 }
 
@@ -129,7 +129,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
 }
 
-// shut applies how, which cuts or holds, to a link.
+// shut cuts or holds a link by calling how.
 func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)

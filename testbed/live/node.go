@@ -30,10 +30,10 @@ type node struct {
 	sentinel    bool // a Sentinel, not a Redis node
 	clock       func() time.Duration
 	died        func(error)  // called if the server dies unexpectedly
-	peerProxies *peerProxies // other servers reach the node through these; may be nil
+	peerProxies *peerProxies // the peer proxies through which other servers reach the node; may be nil
 	args        []string     // the node's own options, for every start
 	keeps       string       // name of a file that wipe keeps; "" = none
-	// admit, unless it is nil, is called before each command of a client is executed.
+	// If admit is not nil, the tap calls it before each client's command is executed.
 	admit func(client int, args []history.Bytes)
 
 	// turn is a lock. The one command that the node is executing holds it, so that the order of
@@ -202,7 +202,8 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	return nil
 }
 
-// end kills the server and waits for its end. If ctx ends first, end returns, and close waits.
+// end kills the server and waits for its end. If ctx ends first, end returns, and the node's close
+// waits instead.
 func (n *node) end(ctx context.Context, s Server) error {
 	killed := make(chan error, 1)
 	n.watch.Go(func() { killed <- s.Kill() })

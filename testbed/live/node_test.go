@@ -73,8 +73,8 @@ func startAs(t *testing.T, n *node, place slowPlace, s Server) {
 	}
 }
 
-// TestNobodyWaitsForANodeThatStarts checks that, during a restart, running reports the node as down
-// and addr returns its last address, both at once.
+// TestNobodyWaitsForANodeThatStarts checks that two methods do not wait during a restart: running
+// reports the node as down, and addr returns the node's last address.
 func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	n := newStubNode(t, place)

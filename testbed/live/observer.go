@@ -42,7 +42,7 @@ type observer struct {
 
 	reborn atomic.Int64 // when the last restart began; 0 once a look has seen the new server
 
-	wake  chan struct{} // signals run that due or asked has changed
+	wake  chan struct{} // tells the goroutine of run that due or asked has changed
 	asked atomic.Bool   // run must look
 	due   atomic.Int64  // when run must look, on the history's clock; 0 = never
 
@@ -118,7 +118,7 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 
 // No command begins within the brink before a key's expiry: it would be unknown whether the command
 // ran before or after the expiry. Within these bounds, the brink is twice as long as recent
-// commands took, including the looks after them.
+// commands took, including the looks after these commands.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond

@@ -168,7 +168,7 @@ func (d *diff) commanded(key string, was, now seen, over bool) {
 		was.content = nil
 	}
 	if was.content == now.content {
-		return // both are nil
+		return // both contents are nil
 	}
 	if len(suspects) == 0 {
 		d.change(key, history.ByStranger, d.node.executed, end, d.seen.Got, was.content, now.content)

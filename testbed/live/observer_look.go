@@ -15,7 +15,7 @@ import (
 // cause describes what may have changed keys since the last look.
 type cause struct {
 	// by is the operation on the node since the last look; "" = commands and expiry only. The last
-	// look saw all earlier changes.
+	// look saw all changes from before the operation.
 	by   history.ChangedBy
 	from time.Duration // when the operation began, on the history's clock
 	// only is the keys that the operation affected; nil = all keys.

@@ -68,8 +68,8 @@ type hearing func(peer string, args []history.Bytes)
 
 // open opens a peer proxy in front of the server with that name. It calls upstream for each
 // connection; upstream returns the server's address for this program, or an error while the server
-// is down. hear, unless nil, gets each command of a peer before the server does. A peer proxy with
-// hear carries only Redis's client protocol.
+// is down. If hear is not nil, it gets each command of a peer before the server does. A peer proxy
+// with hear carries only Redis's client protocol.
 func (d *peerProxies) open(name string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {
@@ -305,8 +305,8 @@ type peerLink struct {
 	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all links or, if it fails, none. It first opens missing proxies, since
-// only that can fail. The undos are in the order of the links.
+// disturbAll cuts or holds all links. If it fails, it has disturbed no link: it first opens missing
+// proxies, since only that can fail. The undos are in the order of the links.
 func disturbAll(links []peerLink, d testbed.Direction, how func(*linkToxic) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range links {

@@ -90,8 +90,8 @@ type Server interface {
 	Resume() error
 	// Kill ends the server as SIGKILL does, and waits until it has ended. The server's files stay.
 	Kill() error
-	// Close kills the server, if it still runs, and frees its resources, except its files. Close
-	// may be called twice.
+	// Close kills a server that still runs, and frees its resources, except its files. Close may be
+	// called twice.
 	Close() error
 	// Exited returns a channel that is closed when the server has ended, for whatever reason.
 	Exited() <-chan struct{}

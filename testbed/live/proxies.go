@@ -65,8 +65,8 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	return one, nil
 }
 
-// Log messages of toxiproxy, which reports these errors in no other way. A lack of file
-// descriptors causes both.
+// Log messages of toxiproxy about two errors that it reports in no other way. A lack of file
+// descriptors causes both errors.
 const (
 	saysRefused = "Unable to open connection to upstream"
 	saysDied    = "Error while accepting client" // the proxy then accepts no more connections
@@ -159,7 +159,7 @@ func (p *proxy) reset() (undo func(context.Context) error, err error) {
 	}, nil
 }
 
-// shut applies how, which cuts or holds, to the toxics of the directions.
+// shut cuts or holds the proxy's toxics in these directions by calling how.
 func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {

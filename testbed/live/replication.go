@@ -140,8 +140,9 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturb cuts or holds a link between servers. Hits is the number of stopped messages, without
-// those that an idle link carries. A replica that lost commands reconnects and asks for them.
+// disturb cuts or holds a link between servers. Hits is the number of stopped messages, except the
+// messages that an idle link carries, too. A replica that lost commands reconnects and asks for
+// them.
 func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)
@@ -170,9 +171,9 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	return undoAll(undos, most), nil
 }
 
-// Promote implements testbed.Nodes. Writes that the replica has not received are lost,
-// including those that StopReplication holds. The other replicas follow the new primary;
-// the old primary, if it still runs, loses its replicas and clients.
+// Promote implements testbed.Nodes. Writes that the replica has not received are lost, including
+// those that StopReplication holds. The other replicas follow the new primary; an old primary that
+// still runs loses its replicas and clients.
 func (e ownEnv) Promote(ctx context.Context, node string) error {
 	heir, old, err := e.heir(node)
 	if err == nil {

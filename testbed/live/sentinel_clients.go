@@ -100,7 +100,7 @@ func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// leads reports whether a is the link that l names.
+// leads reports whether l names the link a.
 func (a *sentinelLink) leads(l testbed.Link) bool {
 	return l.From == fmt.Sprintf("c%d", a.client) && l.To == a.sentinel.name
 }

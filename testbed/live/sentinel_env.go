@@ -134,7 +134,7 @@ func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, err
 	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Unplug(ctx, node) }, e.retire)
 }
 
-// retire makes the old primary, if it still runs, a replica of the new primary and closes the
+// retire makes an old primary that still runs a replica of the new primary and closes the
 // connections of the old primary's clients. Sentinels would do so later.
 func (e sentinelEnv) retire(ctx context.Context) error {
 	old, heir := e.rivals()

@@ -18,7 +18,7 @@ import (
 // asks the node for its role. Changes of role between commands do not matter.
 type cluster struct {
 	env         *env
-	peerProxies map[*node]*peerProxy // replicas and clients know their addresses
+	peerProxies map[*node]*peerProxy // replicas and clients know the proxies' addresses
 	buses       map[*node]*peerProxy
 	shards      []*shard
 	elections

@@ -158,7 +158,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 		return true
 	case <-p.broken:
 		select {
-		case <-got: // the answer came before the end
+		case <-got: // the answer came before the node's side ended
 			p.ran(f, args)
 			return true
 		default:
@@ -225,8 +225,8 @@ func (p *pair) answers(server net.Conn) {
 			p.node.aof.answered(p.node.clock())
 			p.node.writes.Load().answered()
 		}
-		// Note the answer before the client gets it: then the client may hang up, and an answered
-		// command would count as unanswered.
+		// Note the answer before the client gets it: a client that has its answer may hang up, and
+		// the answered command would count as unanswered.
 		p.mu.Lock()
 		if number > 0 && number == p.expect {
 			p.reply, p.served = m, served

@@ -18,7 +18,7 @@ func (p *plugged) Unplug() error { p.off = true; return nil }
 func (p *plugged) Plug() error   { p.off = false; return nil }
 
 // TestANodeIsPluggedInAgainWhateverBecameOfItsServer checks that the undo plugs in the node's
-// present server, even if it was started meanwhile.
+// present server, even if that server was started while the node was unplugged.
 func TestANodeIsPluggedInAgainWhateverBecameOfItsServer(t *testing.T) {
 	kill := func(t *testing.T, n *node) {
 		if err := n.kill(t.Context(), nil); err != nil {

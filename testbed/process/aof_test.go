@@ -13,8 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestAnAnswerIsInTheAppendOnlyFile checks that the append-only file grows before each answer: aof
-// relies on that to know which commands the file has. The file is on a disk, where syncs take time.
+// TestAnAnswerIsInTheAppendOnlyFile checks that the append-only file grows before each answer:
+// package live relies on that to know which commands the file has. The file is on a disk, where
+// syncs take time.
 func TestAnAnswerIsInTheAppendOnlyFile(t *testing.T) {
 	for _, durability := range []testbed.Durability{testbed.EverySec, testbed.Always} {
 		t.Run(string(durability), func(t *testing.T) {

@@ -68,8 +68,8 @@ func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	}
 }
 
-// notified returns the messages about a key that a client gets during meanwhile: keyspace
-// notifications, and invalidations because the client tracks the key.
+// notified returns the messages about a key that a client gets while the function meanwhile runs:
+// keyspace notifications, and invalidations because the client tracks the key.
 func notified(ctx context.Context, r *redis.Client, key string, meanwhile func()) (heard []string, err error) {
 	if err := r.ConfigSet(ctx, "notify-keyspace-events", "KA").Err(); err != nil {
 		return nil, err

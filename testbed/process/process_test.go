@@ -106,7 +106,7 @@ func TestEndOfContextEndsTheServers(t *testing.T) {
 	}, func(ctx context.Context, e testbed.Env) error {
 		pid := mustServerOf(ctx, t, e, 0)
 		cancel()
-		childtest.AwaitEnd(t, pid) // although the body goes on
+		childtest.AwaitEnd(t, pid) // the server ends although the body goes on
 		return ctx.Err()
 	})
 	if !errors.Is(err, context.Canceled) {

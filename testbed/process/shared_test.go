@@ -23,8 +23,8 @@ func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
 }
 
 // TestAFaultOfASharedLinkIsEverybodys checks that a fault that cuts off one client cuts off all
-// clients of a shared link, and that its hits count the commands of all. Without shared links, it
-// cuts off only the one client.
+// clients of a shared link, and that its hits count the commands of all clients. Without shared
+// links, the fault cuts off only the one client.
 func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: shared}, func(ctx context.Context, e testbed.Env) error {
@@ -99,7 +99,8 @@ func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	}
 }
 
-// TestMoreClientsThanFilesAreRefused checks that the error says so, before any client connects.
+// TestMoreClientsThanFilesAreRefused checks the error of a trial whose clients need more open files
+// than the program may have.
 func TestMoreClientsThanFilesAreRefused(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

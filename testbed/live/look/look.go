@@ -93,7 +93,7 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 // begin finds out which commands the node knows.
 func (l *Looker) begin() error {
 	// Since Redis 7.2, NO-TOUCH keeps reads from counting as use of a key.
-	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends without a key: only tests whether the node knows the command
+	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends gets no key: this only tests whether the node knows the command
 	if err != nil {
 		return err
 	}

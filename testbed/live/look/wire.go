@@ -13,7 +13,7 @@ import (
 
 // answer is one reply.
 type answer struct {
-	kind byte // of RESP 2: + - : $ *
+	kind byte // the type in RESP 2: + - : $ *
 	text string
 	list []answer
 	null bool
