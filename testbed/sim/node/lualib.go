@@ -65,7 +65,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 	g := sortedTable(state, global)
 	state.G.Global, state.Env = g, g
-	for _, f := range global { // a function created by a global function inherits its environment
+	for _, f := range global { // the functions that f creates get f's environment
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}
