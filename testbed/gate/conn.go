@@ -46,7 +46,7 @@ type Conn struct {
 	readable  chan struct{} // wakes one goroutine that waits in Read
 	alarm     *time.Timer   // calls signal at alarmAt; nil at first
 	alarmAt   time.Time     // zero = not set
-	wake      chan struct{} // broadcast when closed or writeBy changes, or when a command was handed on; see wait
+	wake      chan struct{} // broadcast when closed or writeBy changes or a command is handed on; see wait
 	replies   resp.Replies
 	records   queue.Queue[*record] // commands that are not settled, by number
 	arrivals  queue.Queue[arrival] // messages that wait to be let through
