@@ -56,9 +56,9 @@ type brokenAssumption struct {
 	// is false, they are the faults under which the recipe declares that it breaks.
 	Faults []string
 	Seen   bool // whether the assumption broke in this campaign
-	// Undisturbed: the assumption broke in trials without a fault, and Faults[0] is their name.
+	// Undisturbed: the assumption broke in trials without a fault; Faults[0] names those trials.
 	Undisturbed bool
-	rank        int // of the oracle with the most direct harm
+	rank        int // the rank of the broken oracle with the most direct harm
 }
 
 // advise derives the answer for a recipe from the verdicts and from what the recipe declares and

@@ -15,10 +15,10 @@ import (
 // come last.
 //
 // The matrix shows shown/exercised. exercised counts the trials that decided something: those with
-// a violation, and those whose fault struck and whose oracles could tell. shown counts those of
-// them that have the cell's own verdict and kind. trials also counts undecided trials and trials
-// whose fault struck nothing, so it is at least exercised. violations also counts violations
-// milder than the cell's, so it is at least shown.
+// a violation, and those whose fault struck and whose oracles could tell. shown counts the
+// exercised trials that have the cell's own verdict and kind. trials also counts undecided trials
+// and trials whose fault struck nothing, so it is at least exercised. violations also counts
+// violations milder than the cell's, so it is at least shown.
 var csvColumns = []struct {
 	name  string
 	value func(campaign.Cell) string

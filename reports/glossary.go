@@ -15,11 +15,11 @@ import (
 type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"
-	Mix       bool   // of a fault: it mixes the other faults
+	Mix       bool   // whether the name is a fault that mixes the other faults
 	// Axis and Sizes describe a fault's sweep (nemesis.Fault); "" and nil if it has none.
 	Axis  string
 	Sizes []float64
-	Needs []testbed.Capability // of a fault
+	Needs []testbed.Capability // what a fault needs of the testbed
 }
 
 // glossary explains the names in a result, from the registries. Pages are

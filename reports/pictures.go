@@ -47,8 +47,9 @@ func (e *evidence) pictures(room int) (pictures, error) {
 	return out, nil
 }
 
-// sharedEnds returns the longest text with which all these pages begin, and the longest with which
-// all end. The two do not overlap in any page.
+// sharedEnds compares the pages whose indices are in which. It returns the longest text with which
+// all of them begin, and the longest text with which all of them end. In no page do the two texts
+// overlap.
 func sharedEnds(pages [][]byte, which []int) (head, tail []byte) {
 	first := pages[which[0]]
 	head, tail = first, first

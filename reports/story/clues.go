@@ -21,8 +21,8 @@ type clues struct {
 	// took names the commands of one acquire in the story: the acquire with the most commands. A
 	// single command or script means that the lock is taken atomically.
 	took []string
-	// freed is a command that removed another client's key; prolonged is one that changed its
-	// expiry.
+	// freed is a command that removed another client's key. prolonged is a command that changed
+	// the expiry of another client's key.
 	freed, prolonged *clue
 	// late: a command ran long after it was sent.
 	late bool
@@ -35,7 +35,7 @@ type clues struct {
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
 	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
-	counted                                  bool // a re-entrant lock counted a command twice that its client had sent again after a lost reply
+	counted                                  bool // a client repeated a command after a lost reply, and the re-entrant lock counted both
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
 	severed                                  bool // until the harm began, a fault kept a holder's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late

@@ -31,7 +31,7 @@ func toldOf(t *testing.T, trial reporttest.Trial) string {
 	return out.String()
 }
 
-// says checks that text contains all of these and none of those.
+// says checks that text contains every string in these and no string in those.
 func says(t *testing.T, text string, these, those []string) {
 	t.Helper()
 	for _, want := range these {

@@ -185,8 +185,8 @@ func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 	return h.From
 }
 
-// Involved returns the holds of the finding's clients, as they believed, that overlap the harm in
-// time.
+// Involved returns the holds that overlap the harm in time. A hold is a time during which one of
+// the finding's clients believed that it held the lock.
 func (f Focus) Involved() []checker.Hold {
 	x := f.Finding
 	var out []checker.Hold

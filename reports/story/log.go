@@ -26,8 +26,8 @@ type LogLine struct {
 // Ordered explains the order of Log to readers of a report.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
-// Log lists, in the order that Ordered explains, the operations and commands of the cast and the
-// actions of the nemesis around the finding. A command stands at the time when its node ran it: by
+// Log lists the operations and commands of the cast and the actions of the nemesis around the
+// finding. Ordered explains the order. A command stands at the time when its node ran it: by
 // sending times, racing commands could appear in the wrong order. Refused attempts are left out
 // unless the finding names them. more is the number of earlier entries that were left out for
 // brevity.

@@ -84,8 +84,8 @@ func newTeller(f Focus) *teller {
 // leftFree reports whether clients waited although the lock was free.
 func (t *teller) leftFree() bool { return t.Finding.Account.What == account.LeftFree }
 
-// lastStrike returns when the last fault began that hit something and began no later than at. If
-// no fault did, it returns at.
+// lastStrike considers the faults that hit something and began no later than at. It returns when
+// the last of these faults began; at if there are none.
 func (t *teller) lastStrike(at time.Duration) time.Duration {
 	for _, w := range slices.Backward(t.Windows) {
 		if w.Hits > 0 && w.From <= at {

@@ -19,8 +19,8 @@ func trialOf(t reporttest.Trial) Trial {
 // trials with golden files.
 const recordedDir = "../testdata/recorded"
 
-// beside names the hand-made trials, each with a detail that the story of the recorded trial of
-// the same cause lacks.
+// beside has the names of the hand-made trials. The value is a detail of the trial's story; the
+// recorded trial of the same cause does not show that detail.
 var beside = map[string]string{
 	"race":            "nothing failed",
 	"client-clock":    "a clock stays wrong",

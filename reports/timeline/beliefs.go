@@ -96,7 +96,7 @@ func lossOf(g *keyspace.Grant, f story.Focus) time.Duration {
 }
 
 // lifeOf returns until when a key carried a grant. A later grant of the same client continues the
-// grant. So does a later reader's grant after a reader's, because readers share a key.
+// grant. A later grant of any reader continues a reader's grant, because readers share a key.
 func lifeOf(g *keyspace.Grant) time.Duration {
 	for g.Over != nil && (g.Over.Client == g.Client || g.Mode == history.Read && g.Over.Mode == history.Read) {
 		g = g.Over

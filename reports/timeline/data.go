@@ -92,10 +92,10 @@ type laneData struct {
 	Label  string   `json:"label,omitempty"`
 	Dead   int64    `json:"dead,omitempty"`
 	Shades [][]any  `json:"shades,omitempty"` // from, length, fault
-	// A bar: look, from (null = its first row's; -1 = that row's end), length (null = its first
-	// row's), client or fault, label, times, rows...
+	// A bar: look, from (null = the beginning of the bar's first row; -1 = the end of that row),
+	// length (null = the first row's length), client or fault, label, times, rows...
 	Bars [][]any `json:"bars,omitempty"`
-	// A mark: look, at (null = the end of its first row), client, foreign (1), label, rows...
+	// A mark: look, at (null = the end of the mark's first row), client, foreign (1), label, rows...
 	Marks [][]any `json:"marks,omitempty"`
 }
 

@@ -70,7 +70,7 @@ type painter struct {
 	x, y func(float64) vg.Length
 	// written has, for each lane, the intervals of X that labels occupy.
 	written [][][2]vg.Length
-	titles  []string // of the groups, as the input of svg.Titled
+	titles  []string // the groups' titles, as the input of svg.Titled
 }
 
 func newPainter(s scene, faultColor func(string) string) *painter {

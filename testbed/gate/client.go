@@ -26,7 +26,7 @@ type Client struct {
 	// uses no Sentinels.
 	exactly func(ctx context.Context, addr string) (net.Conn, error)
 	end     context.CancelFunc
-	skew    atomic.Int64 // the lead of its wall clock, in nanoseconds
+	skew    atomic.Int64 // the lead of the client's wall clock, in nanoseconds
 }
 
 var _ testbed.Client = (*Client)(nil)
@@ -49,8 +49,8 @@ func (c *Client) Reach(o *redis.Options, dial func(context.Context) (net.Conn, e
 	return c.ReachApart(o, dial, dial)
 }
 
-// ReachApart is Reach with a second dialler, theirs, for libraries that build their own
-// clients and call locks.Client.Dial.
+// ReachApart is like Reach, with a second dialler: locks.Client.Dial, which libraries call if
+// they build their own clients, connects by theirs.
 func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	r := redis.NewClient(o)

@@ -152,8 +152,8 @@ func (g *Gate) InOperation() (living bool, crashed []int) {
 // notice how early this code returns.
 const lastWait = 3 * time.Second
 
-// lastDeadlines gives the reads and writes of a crashed client's connection deadlines, if
-// they have none. mu is held.
+// lastDeadlines sets deadlines for the reads and writes of a crashed client's connection if
+// they have no deadline. mu is held.
 func (c *Conn) lastDeadlines() {
 	if c.gate.outside() {
 		return

@@ -43,10 +43,10 @@ type Conn struct {
 	readBy    deadline
 	writeBy   deadline
 	readers   int           // number of goroutines that wait in Read
-	readable  chan struct{} // wakes one of readers
+	readable  chan struct{} // wakes one goroutine that waits in Read
 	alarm     *time.Timer   // calls signal at alarmAt; nil at first
 	alarmAt   time.Time     // zero = not set
-	wake      chan struct{} // for wait: broadcast when closed or writeBy changes or a command was handed on
+	wake      chan struct{} // broadcast when closed or writeBy changes or a command is handed on; see wait
 	replies   resp.Replies
 	records   queue.Queue[*record] // commands that are not settled, by number
 	arrivals  queue.Queue[arrival] // messages that wait to be let through

@@ -112,8 +112,8 @@ func (g *Gate) number() {
 	g.fresh = g.fresh[:0]
 }
 
-// countAnew makes N follow the order of sorted among the commands that a client sent to one
-// node at one instant.
+// countAnew exchanges the N of commands that a client sent to one node at one instant, so that
+// N follows the order of sorted.
 func countAnew(sorted []*record) {
 	for i, a := range sorted {
 		for _, b := range sorted[i+1:] {

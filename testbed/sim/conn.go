@@ -22,7 +22,7 @@ type conn struct {
 	gc      *gate.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
-	joint   *joint // its group of dials; nil if it has none or the dial's result is known
+	joint   *joint // the group of simultaneous dials; nil if none or the dial's result is known
 	up      flow
 	down    flow
 

@@ -95,7 +95,7 @@ func (w *stage) must(err error) {
 	}
 }
 
-// node returns a client's go-redis client of the node that it uses now.
+// node returns a client's go-redis client of the node that the client uses now.
 func (w *stage) node(client int) *redis.Client {
 	return w.env.Client(client).Locks().Nodes[0].(*redis.Client)
 }
@@ -139,7 +139,7 @@ func (w *stage) reply(c processor, args ...any) string {
 	return fmt.Sprint(v)
 }
 
-// life notes the key's remaining life: as want if it is about want, otherwise as it is.
+// life notes the key's remaining life. If the life is about want, the note says want.
 func (w *stage) life(key string, want time.Duration) {
 	got, err := w.node(0).PTTL(w.ctx, key).Result()
 	w.must(err)

@@ -23,8 +23,8 @@ type packet struct {
 	args   []string     // a request's arguments
 	number int          // a request's number on its connection, from 1
 	data   resp.Message // a message to the client
-	// matters says that stopping the packet counts as a hit: it is a recipe's own command
-	// or reply, or replicates a client's write.
+	// matters says that stopping the packet counts as a hit: the packet is a recipe's own
+	// command or reply, or it replicates a client's write.
 	matters bool
 	copy    *state // data from a primary to its replica
 	offset  uint64 // the primary's count of writes that the packet carries or acknowledges

@@ -48,9 +48,9 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// settle gives mine, the turn that goes on now, the connection with the lowest number among
-// its own connection and those of waiting turns that resemble it. The two turns swap
-// connections. The simulation's lock is held.
+// settle chooses the connection of the turn mine, which goes on now. The candidates are mine's
+// own connection and the waiting turns' connections that resemble it. Mine swaps connections
+// with the turn whose candidate has the lowest number. The simulation's lock is held.
 func (w *simulation) settle(mine *turn) {
 	if mine.conn == nil {
 		return

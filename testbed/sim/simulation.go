@@ -89,7 +89,7 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 const aftermath = 10 * time.Second
 
 // bodyPlace is the place within a tick at which the body starts. The nemesis's timers, which
-// start with the body, have this place, too. No pipe has it.
+// start with the body, have this place, too. No pipe does.
 const bodyPlace = placesOfPipes - apart/2
 
 // build makes the nodes and the clients with their links.
@@ -279,7 +279,7 @@ func (w *simulation) newClient(id int) *client {
 		c.links = append(c.links, l)
 		o := testbed.RedisOptions(address(i), w.setup.CommandTimeout)
 		if timeout := w.setup.CommandTimeout; timeout > 0 { // negative = no timeout
-			o.DialTimeout = timeout // shorter than RedisOptions' is safe: only faults delay a dial
+			o.DialTimeout = timeout // may be shorter than in RedisOptions: only faults delay a dial
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
 		stile := w.turnstile(id, i)

@@ -32,8 +32,8 @@ func (w *simulation) turnstile(client, node int) turnstile {
 // turn is a goroutine that waits at a turnstile.
 type turn struct {
 	turnstile
-	text  func() string // returns the text of its commands
-	conn  *gate.Conn    // its connection, if already chosen
+	text  func() string // returns the text of the goroutine's commands
+	conn  *gate.Conn    // the goroutine's connection, if already chosen
 	since time.Duration
 	next  chan struct{} // closed when the goroutine may go on
 }
@@ -82,8 +82,9 @@ func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 }
 
 // roomy makes the goroutine's stack large enough for the command that follows. Many commands
-// run on a goroutine of their own. Otherwise its stack would grow thirty calls deeper, where
-// copying the stack takes several times as long: an eighth of the time of Redlock's trials.
+// run on a goroutine of their own. Without roomy, the stack would grow thirty calls deeper, where
+// copying a stack takes several times as long. Such copying took an eighth of the time of
+// Redlock's trials.
 //
 //go:noinline
 func roomy() byte {

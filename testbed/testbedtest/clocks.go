@@ -23,8 +23,8 @@ func (w *testEnv) skewNode(by time.Duration) {
 	w.jump(by, 1)
 }
 
-// jump makes the node's clock jump. It checks that lives expiries moved, and that the node's
-// TIME shows the jump.
+// jump makes the node's clock jump. lives is the number of expiries that must move. The node's
+// TIME must show the jump.
 func (w *testEnv) jump(to time.Duration, lives int) {
 	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)

@@ -49,7 +49,7 @@ func (s suite) run(setup testbed.Setup, body func(*testEnv)) []history.Command {
 	return commands
 }
 
-// try is run, but returns the error of the body or the testbed, and does not check for
+// try is like run, but it returns the error of the body or the testbed, and does not check for
 // goroutines. Calls may overlap.
 func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []history.Command, err error) {
 	s.Helper()

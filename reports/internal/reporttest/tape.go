@@ -208,7 +208,7 @@ func (t *Tape) Evidence() history.Evidence {
 	return nodetest.Play{Ops: t.ops, Commands: t.commands}.Evidence(t.tb, t.claims)
 }
 
-// Trial is a hand-made trial with its evidence.
+// Trial is a hand-made or recorded trial with its evidence.
 type Trial struct {
 	Name, Lock, Fault, Workload string
 	Topology                    testbed.Topology

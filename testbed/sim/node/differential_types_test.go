@@ -33,7 +33,7 @@ var others = map[string]gen{
 	"DECRBY":      all(key, integer),
 	"INCRBYFLOAT": all(key, numbers),
 	"GETRANGE":    all(key, index, index),
-	"SETRANGE":    all(key, from([]string{"0", "1", "5"}, "-1", "abc"), from([]string{"a", "\xff\x00"})), // not an empty one: miniredis makes a key of it
+	"SETRANGE":    all(key, from([]string{"0", "1", "5"}, "-1", "abc"), from([]string{"a", "\xff\x00"})), // no empty value: miniredis would create a key for it
 	"RENAME":      all(key, key),
 	"RENAMENX":    all(key, key),
 	"COPY":        all(key, key, oneOf(none, word("REPLACE"))),

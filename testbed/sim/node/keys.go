@@ -61,8 +61,8 @@ func (o *expireOptions) parse(args []string) (refusal string) {
 	return ""
 }
 
-// allow reports whether the deadline ms may replace the present one. If mortal is true, the
-// present deadline is old; otherwise the key has no deadline.
+// allow reports whether ms may become the key's deadline. If mortal is true, old is the key's
+// present deadline; otherwise the key has none.
 func (o *expireOptions) allow(ms, old int64, mortal bool) bool {
 	switch {
 	case o.nx && mortal, o.xx && !mortal:
@@ -177,7 +177,7 @@ func (n *Node) moveKey(args []string) bool {
 	return true
 }
 
-// copyKey makes to a copy of the existing key from. The caller accounts for the change.
+// copyKey copies an existing key. The caller accounts for the change.
 func (n *Node) copyKey(from, to string) {
 	n.db.Del(to)
 	delete(n.keys.deadlines, to)

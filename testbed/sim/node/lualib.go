@@ -65,7 +65,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 	g := sortedTable(state, global)
 	state.G.Global, state.Env = g, g
-	for _, f := range global { // functions that one of these creates get the same environment
+	for _, f := range global { // the functions that f creates get f's environment
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}

@@ -19,8 +19,8 @@ type onRecord struct {
 	*node.Node
 	t       rapid.TB
 	s       *node.Session
-	now     time.Duration                  // on the history's clock
-	skew    time.Duration                  // of the node's clock
+	now     time.Duration                  // the present time on the history's clock
+	skew    time.Duration                  // the lead of the node's clock
 	have    map[string]*history.KeyContent // the node's contents according to the reports
 	changes []history.KeyChange            // changes reported during the last step
 }

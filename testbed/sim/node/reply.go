@@ -102,7 +102,7 @@ func (n *Node) bigNumber(digits string) {
 	n.bulk(digits)
 }
 
-// message calls write and returns the output, in the protocol of session to.
+// message calls write and returns the output, in the protocol of the receiving session.
 func (n *Node) message(to *Session, write func()) []byte {
 	mark, resp3 := len(n.out), n.resp3
 	n.resp3 = to.resp3

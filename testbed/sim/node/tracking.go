@@ -9,7 +9,7 @@ import (
 // tracking is the node's side of client-side caching: which sessions track which keys.
 type tracking struct {
 	readers map[string][]*Session // by key: sessions that have read the key since its last invalidation
-	bcast   []*Session            // sessions that track all keys with a prefix, by number
+	bcast   []*Session            // sessions that track all keys with a prefix, sorted by session number
 }
 
 // trackingMode is a session's mode of client-side caching.
