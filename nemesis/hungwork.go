@@ -43,7 +43,8 @@ var hungWork = Fault{
 }
 
 // whileHung returns how long the other clients wait for a hung client before the liveness phase. It
-// is longer than the four renewals of the recipe set-nx-ex-bounded-renewal keep a lease.
+// is longer than a watchdog of four renewals, as of the recipe set-nx-ex-bounded-renewal, keeps a
+// lease alive.
 func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
 
 func drawnHungWork(w World, r *rand.Rand) []Plan {
