@@ -24,7 +24,7 @@ type shown map[string][]keptTrial
 // keptTrial is a trial whose evidence is stored, with the flaws that it showed.
 type keptTrial struct {
 	at           order
-	inAny, inOne []string // Result.Sightings: those that count for the recipe, and for the cell alone
+	inAny, inOne []string // flaws as in Result.Sightings: declared ones, which count for the whole recipe, and those of the cell alone
 	order        int      // trial.Result.Order
 }
 

@@ -17,8 +17,8 @@ const (
 	oneOf       = 50
 )
 
-// sampling marks the first of every n jobs; every is n, 0 = mark none. passed counts the jobs seen
-// so far.
+// sampling marks the first job in each series of jobs. Each series has the length every; 0 = mark no
+// job. The field passed counts the jobs seen so far.
 type sampling struct{ every, passed int }
 
 // sampling spreads the sample over a campaign with the given number of trials. Where trials

@@ -120,8 +120,8 @@ func renewals(c costs) Figure {
 	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
 }
 
-// recoveryOf returns the median over the trials in which a client acquired the lock again after the
-// fault. If no client did so in some trials, the note says it.
+// recoveryOf returns the median of the times took, over the trials in which a client acquired the
+// lock again after the fault. The figure's note says in how many trials no client did so.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration

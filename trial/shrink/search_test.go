@@ -244,7 +244,7 @@ func TestActionsThatWaitedForOneThatIsGoneWaitForItsForerunner(t *testing.T) {
 		name string
 		plan nemesis.Plan
 		drop []int
-		want []int // After of each remaining action
+		want []int // the field After of each remaining action
 	}{
 		{"the first of a chain", plan(0, 1, 2), []int{0}, []int{0, 1}},
 		{"the middle of a chain", plan(0, 1, 2), []int{1}, []int{0, 1}},

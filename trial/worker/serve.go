@@ -32,7 +32,7 @@ const (
 // kilobytes.
 const lineLimit = 64 << 20
 
-// answer is one line of a worker: exactly one of the first four is set.
+// answer is one line of a worker: exactly one of the first four fields is set.
 type answer struct {
 	Ready   bool             `json:"ready,omitempty"` // the first line
 	Command *history.Command `json:"command,omitempty"`
