@@ -269,8 +269,8 @@ func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Ca
 
 // kindOf returns the kind that the recipe declares for (oracle, cause) under the trial's
 // fault, under a fault that the trial's fault provokes in this topology, or under a fault
-// that the workload resembles; "" if none of these declares it. In a mix, a declaration for
-// any fault counts.
+// that the workload resembles; "" if the recipe declares the flaw under none of these faults.
+// In a mix, a declaration for any fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	faults := append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...)
 	if body, _ := workloads.ByName(s.Workload); body.LikeIn == "" || body.LikeIn == oracle {

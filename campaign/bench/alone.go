@@ -47,7 +47,7 @@ func Costs(e history.Evidence, f string) ([]Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := map[int][]history.Command{} // by invocation
+	sent := map[int][]history.Command{} // by the index of the invocation
 	for _, c := range e.Commands {
 		if c.N > 0 && c.Op >= 0 {
 			sent[c.Op] = append(sent[c.Op], c)
@@ -74,7 +74,7 @@ func quantile[T cmp.Ordered](values []T, q float64) (v T, ok bool) {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)], true
 }
 
-// each returns one figure of each cost.
+// each returns of(c) for each cost c.
 func each[T any](costs []Cost, of func(Cost) T) []T {
 	all := make([]T, len(costs))
 	for i, c := range costs {

@@ -24,7 +24,7 @@ type Measure struct {
 	Group string `json:"group"` // the table that shows the figure
 	Title string `json:"title"` // the column's title
 	Unit  Unit   `json:"unit"`
-	Means string `json:"means"` // in one sentence
+	Means string `json:"means"` // the figure's meaning in one sentence
 
 	of func(costs) Figure
 }

@@ -132,7 +132,8 @@ func (w *process) unblock() {
 	_ = w.answers.SetReadDeadline(time.Now())
 }
 
-// remainder reads on for a moment after the deadline, to get bytes written before it.
+// remainder reads on for a moment after the deadline of its file, to get what was written before the
+// deadline.
 type remainder struct{ *os.File }
 
 // Read implements io.Reader.
