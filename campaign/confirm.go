@@ -171,8 +171,8 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 
 // candidates returns the flaws that the other campaign showed in the cell and, for each flaw, the
 // trials that showed it. Trials that showed a flaw for a longer time come first. Times longer than
-// a tenth of the lease time count as equal: a shorter stall does not spoil the whole trial
-// (checker.Stalled). Among equals, trials with different ideas take turns.
+// a tenth of the lease time count as equal, because a stall that is longer than that spoils the
+// whole trial anyway (checker.Stalled). Among equals, trials with different ideas take turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {

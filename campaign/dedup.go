@@ -28,7 +28,7 @@ type keptTrial struct {
 	order        int      // trial.Result.Order
 }
 
-// order is a trial's place among those of its recipe, in about the order in which they run.
+// order is a trial's place among the trials of its recipe, in about the order in which they run.
 type order struct {
 	turn            trial.Turn
 	place           int // index in nemesis.All; -1 = this version does not have the fault

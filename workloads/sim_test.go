@@ -61,7 +61,7 @@ func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Eviden
 	return s, true
 }
 
-// suiting returns all pairs of one of these locks and a workload that suits it.
+// suiting returns all pairs of one of the given locks and a workload that suits the lock.
 func suiting(ids ...string) (pairs [][2]string) {
 	for _, id := range ids {
 		r, _ := locks.ByID(id)

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// RoundTrips returns how many round trips these commands took: the length of the longest chain in
+// RoundTrips returns how many round trips the commands took: the length of the longest chain in
 // which each command was sent after the reply to the previous one. So commands of one pipeline, and
 // commands that go to several nodes at once, are one round trip. A command without a reply ends a
 // chain. Handshakes and PING do not count.
@@ -39,7 +39,7 @@ type Cost struct {
 	Took                 time.Duration // from the invocation to the completion
 }
 
-// Costs returns the cost of each operation of this kind (history.FAcquire, history.FRelease) that
+// Costs returns the cost of each operation of kind f (history.FAcquire, history.FRelease) that
 // ended with ok, in order of invocation. An operation's commands are those that its client sent
 // during the operation (Command.Op). The error says why the history is impossible.
 func Costs(e history.Evidence, f string) ([]Cost, error) {

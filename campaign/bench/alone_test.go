@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// exchange is a command of operation op with these times; replied 0 = there was no reply.
+// exchange returns a command of operation op with the given times; replied 0 = there was no reply.
 func exchange(op int, sent, replied time.Duration) history.Command {
 	return history.Command{Op: op, N: 1, Sent: sent, Replied: replied}
 }

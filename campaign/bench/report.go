@@ -17,7 +17,7 @@ type Report struct {
 	Clients  int           `json:"clients"`
 	TTL      time.Duration `json:"ttl"`
 	Duration time.Duration `json:"duration"`
-	Strikes  int           `json:"strikes"`  // number of trials of each lock with a crash, and of those with a frozen node
+	Strikes  int           `json:"strikes"`  // trials of each lock with a crash; as many have a frozen node
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
 	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
