@@ -346,7 +346,8 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 }
 
 // trial returns trial number k of a cell under a workload, with its plan, and the world for which
-// the plan was made. The error wraps nemesis.ErrNotSupported if the fault cannot strike there.
+// the plan was made. The error wraps nemesis.ErrNotSupported if the fault cannot strike in that
+// trial.
 func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
 	world := p.world(s, s.PromisedBy(c.recipe))

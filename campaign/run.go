@@ -323,7 +323,7 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 		}
 	}
 	if t.Dir == "" {
-		t = t.Brief() // details are in the folder; without one, only a new run gives them
+		t = t.Brief() // details are in the folder; for a trial without a folder, only a new run gives them
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)

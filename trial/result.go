@@ -65,7 +65,7 @@ type Result struct {
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
 	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because the
-	// lock held or an earlier trial showed the same.
+	// lock held or an earlier trial showed the same flaws.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; Outcome is then
 	// unknown. For a trial that the code under test ended, it says what may have been

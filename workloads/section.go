@@ -34,7 +34,7 @@ type Section struct {
 func (w Workload) Decide(o Options, client, n int) Section {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(client)<<32|uint64(uint32(n))))
 	// Draw all numbers before use: changing one option must not change the decisions that
-	// depend on the others.
+	// depend on other options.
 	lock, retry, hold, rest, overrun, own := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	s := Section{
 		Lock: int(lock * float64(o.Keys)),

@@ -196,9 +196,9 @@ func spread(n, most int) (places []int) {
 	return places
 }
 
-// edge returns averted, the last place at which a continuation averted the flaw, and certain, the
-// next tried place after it. Each is -1 if there is none. A place counts only if a
-// continuation from it repeated the trial up to it.
+// edge returns averted, the last place at which a continuation averted the flaw (or a later place,
+// see skipIdle), and certain, the next tried place after that one. Each is -1 if there is none. A
+// place counts only if a continuation that was cut there repeated the trial up to the cut.
 func edge(done map[int]Point) (averted, certain int) {
 	averted, certain = -1, -1
 	places := make([]int, 0, len(done))
