@@ -127,7 +127,7 @@ func (t Result) Sightings() (declared, ofCell []string) {
 
 // Shown sums up what stored trials already show.
 type Shown struct {
-	Flaws []string `json:"flaws,omitempty"` // by Result.Sightings
+	Flaws []string `json:"flaws,omitempty"` // texts made by Result.Sightings
 	// Order is the lowest Result.Order of the cell's stored trials; nil = none is stored.
 	Order *int `json:"order,omitempty"`
 }

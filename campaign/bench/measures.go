@@ -31,7 +31,7 @@ type Measure struct {
 
 // costs is all that was measured of one lock.
 type costs struct {
-	acquires, releases []Cost // of one client alone
+	acquires, releases []Cost // by one client that has no competitors
 	contended          Contention
 	keeping            Keeping
 	crashes, freezes   []Recovery

@@ -21,7 +21,7 @@ const saidLimit = 256 << 10
 type Death struct {
 	Client int
 	How    string // "exit status 2", "signal: killed"
-	Exited bool   // by itself, with an exit status
+	Exited bool   // the process ended by itself, with an exit status
 	Said   string // on stdout and stderr
 	Cut    bool   // the middle of Said is missing
 	// Garbled: the process made a call that could not be decoded.

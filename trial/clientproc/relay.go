@@ -37,7 +37,7 @@ type relay struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[net.Conn]bool // both ends of every connection
-	counts []*byteCount      // by number
+	counts []*byteCount      // by the connection's number
 }
 
 // byteCount counts the bytes that have passed the gate on one connection.

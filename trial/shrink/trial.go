@@ -70,7 +70,7 @@ type minimizer struct {
 	trials   int
 	shown    int    // trials that showed the original's flaw
 	compress bool   // store the smallest trial compressed
-	hash     string // of the smallest trial so far: the last one that showed the flaw
+	hash     string // history.Hash of the smallest trial so far, which is the last one that showed the flaw
 }
 
 // minimize is Run.
