@@ -23,9 +23,10 @@ type shown map[string][]keptTrial
 
 // keptTrial is a trial whose evidence is stored, with the flaws that it showed.
 type keptTrial struct {
-	at           order
-	inAny, inOne []string // flaws as in Result.Sightings: declared ones, which count for the whole recipe, and those of the cell alone
-	order        int      // trial.Result.Order
+	at order
+	// Flaws as in Result.Sightings: inAny counts for the whole recipe, inOne only for the cell.
+	inAny, inOne []string
+	order        int // trial.Result.Order
 }
 
 // order is a trial's place among the trials of its recipe, in about the order in which they run.

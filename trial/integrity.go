@@ -76,7 +76,7 @@ func (r Record) Missing() account.Fact {
 		return account.Fact{What: account.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
 		return account.Fact{What: account.KeysCut, Span: lastChange(r.Evidence.Keys)}
-	case r.Differs != nil && (broke || r.Standing != Unvouched): // if the files are merely unvouched, a gap found below says more
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // for unvouched files, a gap found below says more
 		return r.differing()
 	case r.Spec == nil, broke:
 		return account.Fact{}
