@@ -75,7 +75,7 @@ func BenchmarkShortTrial(b *testing.B) {
 }
 
 func benchmarkShort(b *testing.B, fault string, duration time.Duration, then func(history.Evidence) error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, which has this GC setting too
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // like a worker, which also has the GC setting below
 	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))
 	tb := sim.New()
 	c := DefaultConfig()

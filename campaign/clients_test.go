@@ -71,7 +71,7 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 			t.Run(fault+" "+as, func(t *testing.T) {
 				c := c
 				c.ClientsAs = as
-				found, unhit := false, fault != "none" // a fault may hit nothing in a trial, as on a busy machine
+				found, unhit := false, fault != "none" // on a busy machine, a fault may hit nothing in a trial
 				for k := 0; k < test.trials && (!found || unhit); k++ {
 					s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", fault, "mutex", k)
 					if err != nil {

@@ -40,7 +40,7 @@ type Config struct {
 	// Overrun is the share of critical sections that last longer than the
 	// TTL; negative = a quarter for recipes that claim to renew, else none.
 	Overrun  float64       `json:"overrun,omitempty"`
-	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
+	Duration time.Duration `json:"duration"` // how long the disturbed part of a trial lasts
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
 	// Budget is the time, from the campaign's start, in which rounds of further trials are run
@@ -101,7 +101,7 @@ func DefaultConfig() Config {
 
 // Defaults are a testbed's default sizes.
 type Defaults struct {
-	Trials   int // of each cell and workload
+	Trials   int // number of trials of each cell and workload
 	Parallel int // trials at a time
 	// Named: the named schedules run by default. They are worth their time where trials are
 	// deterministic.

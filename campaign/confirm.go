@@ -95,7 +95,7 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	for i := range cells {
 		c := &cells[i]
 		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.lack == nil {
-			c.lack = f.plan[j].NotSupported // the recipe's probe there may have shown this lack
+			c.lack = f.plan[j].NotSupported // the probe in the other campaign may have shown this lack
 		}
 	}
 	return f.each(p, cells, func(c plannedCell) []trial.Spec {
@@ -171,8 +171,8 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 
 // candidates returns the flaws that the other campaign showed in the cell and, for each flaw, the
 // trials that showed it. Trials that showed a flaw for a longer time come first. Times longer than
-// a tenth of the lease time count as equal: a shorter stall does not spoil the whole trial
-// (checker.Stalled). Among equals, trials with different ideas take turns.
+// a tenth of the lease time count as equal, because a stall that is longer than that spoils the
+// whole trial anyway (checker.Stalled). Among equals, trials with different ideas take turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
@@ -277,9 +277,9 @@ func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	return s
 }
 
-// insist runs up to tries rounds of more trials for each sought flaw that its cell has not shown.
-// Up to lastTries further rounds are only for a flaw that no fault has shown, or whose cell has
-// shown none of the flaws sought in it.
+// For each sought flaw that its cell has not shown, insist runs up to tries rounds of more trials.
+// Up to lastTries further rounds are only for flaws that have shown under no fault at all, and for
+// flaws of a cell that has shown none of its sought flaws.
 const (
 	tries     = 2
 	lastTries = 4
@@ -376,8 +376,8 @@ func (s Sought) missed(under string) Discrepancy {
 	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed counts sought flaws: n showed, and of could have shown, because they did show or their
-// cell finished. A flaw counts once for each cell.
+// Confirmed counts sought flaws. The result n is the number of flaws that showed. The result of is
+// the number of flaws that showed or whose cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

@@ -214,8 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// A flaw that showed in another cell, under another of its faults, does not count as shown in its
-// own cell.
+// A flaw that showed only under another of its faults has shown somewhere, but its own cell has then
+// shown nothing. A different sought flaw in the flaw's own cell counts as something.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}

@@ -23,12 +23,13 @@ type shown map[string][]keptTrial
 
 // keptTrial is a trial whose evidence is stored, with the flaws that it showed.
 type keptTrial struct {
-	at           order
-	inAny, inOne []string // Result.Sightings: those that count for the recipe, and for the cell alone
-	order        int      // trial.Result.Order
+	at order
+	// Flaws as in Result.Sightings: inAny counts for the whole recipe, inOne only for the cell.
+	inAny, inOne []string
+	order        int // trial.Result.Order
 }
 
-// order is a trial's place among those of its recipe, in about the order in which they run.
+// order is a trial's place among the trials of its recipe, in about the order in which they run.
 type order struct {
 	turn            trial.Turn
 	place           int // index in nemesis.All; -1 = this version does not have the fault

@@ -107,7 +107,7 @@ func (h hunt) misses(lock string, f locks.Flaw) []Discrepancy {
 	shown := false
 	for _, p := range h.info.Plan {
 		switch {
-		case h.info.Config.Confirm != "": // the missed flaws are in unconfirmed
+		case h.info.Config.Confirm != "": // unconfirmed lists the missed flaws
 		case !h.info.asDeclared():
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
 		case h.flaws[cellFlaw{lock, p.Fault, f.Oracle, f.Cause}]:

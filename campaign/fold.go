@@ -145,8 +145,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// If the fault hit nothing in some trials, the trials that hold still decide. The bound counts
-	// only these.
+	// If the fault hit nothing in some trials, the trials in which the lock held still decide. The
+	// bound counts only exercised trials.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]

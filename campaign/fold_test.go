@@ -238,8 +238,8 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 	}
 }
 
-// A cell is told by a trial whose fault hit something. A violation counts although its fault hit
-// nothing, but another trial with the same verdict says more about the fault.
+// A cell's example is a trial whose fault hit something. A violated trial counts even if its fault
+// hit nothing, but another trial with the same verdict says more about the fault.
 func TestACellIsToldByATrialWhoseFaultHit(t *testing.T) {
 	race := trialtest.Violated("exclusion", checker.Race)
 	program := trialtest.Violated("draws", checker.Unmarked)

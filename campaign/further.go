@@ -27,7 +27,7 @@ type Further struct {
 	// campaign has the maximum.
 	LastNew int           `json:"lastNew,omitempty"`
 	Virtual time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
-	Cells   []Tally       `json:"cells,omitempty"`   // in the order of the plan after each batch
+	Cells   []Tally       `json:"cells,omitempty"`   // sorted in the order of the plan after each batch
 }
 
 // Tally counts the further trials of a cell that are not stored. Its fields are like Cell's.

@@ -85,7 +85,7 @@ func settles(t trial.Result, f trial.Flaw) bool {
 	if t.Spoilt || t.Err != "" || !t.Exercised() || slices.ContainsFunc(t.Doubtful, f.Same) {
 		return false
 	}
-	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // could be the same flaw
+	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // it may be the flaw f
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
 		switch {
 		case v.Oracle != f.Oracle:

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// inDoubtOf returns a verdict with a doubtful finding of that cause.
+// inDoubtOf returns a verdict with a doubtful finding of the given cause.
 func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Unknown, Why: "the harness stood still", Doubtful: []checker.Finding{{Cause: cause, Summary: "s"}}}
 }

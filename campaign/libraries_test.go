@@ -174,7 +174,7 @@ func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 	}
 }
 
-// ran runs a trial on that many processors and returns its evidence.
+// ran runs a trial on the given number of processors and returns its evidence.
 func ran(t *testing.T, tb testbed.Testbed, s trial.Spec, procs int) history.Evidence {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))

@@ -107,7 +107,7 @@ type Matrix struct {
 // Discrepancy is a difference between what a recipe declares and what was found.
 type Discrepancy struct {
 	Lock   string `json:"lock"`
-	Fault  string `json:"fault"` // of a missed flaw: all faults that should have shown it, comma-separated
+	Fault  string `json:"fault"` // for a missed flaw: all faults that should have shown the flaw, comma-separated
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
 	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; "" for a missed flaw
@@ -129,7 +129,7 @@ type Sink interface {
 
 // Exit codes, as in Jepsen.
 const (
-	ExitExpected   = 0   // as expected; without Config.Expect also violations
+	ExitExpected   = 0   // as expected; without Config.Expect, violations count as expected
 	ExitUnexpected = 1   // an undeclared violation, a missed flaw, or a fault that hit nothing
 	ExitUnknown    = 2   // a cell is undecided, or a discrepancy uncertain
 	ExitUsage      = 254 // bad usage or configuration

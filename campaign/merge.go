@@ -247,7 +247,7 @@ func (m *merging) plan() error {
 // collect gathers the shards' trials, each probe once, in an order that does not depend on any
 // clock. It drops folders that the undivided campaign would not have kept.
 func (m *merging) collect() error {
-	at := map[string]int{} // by folder
+	at := map[string]int{} // indices in m.trials, by folder
 	for _, s := range m.shards {
 		for _, v := range s.Info.Varying {
 			if !m.info.varies(v.Lock) {
@@ -349,7 +349,7 @@ func (m *merging) holes(merged *Merged) {
 }
 
 // copyFolders copies folders from one campaign's directory to another's. It skips folders that
-// exist there, and the empty name.
+// the other directory already has, and empty names.
 func copyFolders(from, to string, folders ...string) error {
 	for _, folder := range folders {
 		target := filepath.Join(to, folder)

@@ -49,7 +49,7 @@ type planner struct {
 	without      map[testbed.Topology]string   // reasons for missing topologies
 	real         bool                          // the testbed runs on real time
 	seen         map[pair]trial.Sight          // what the finished probes showed
-	confirm      *confirmation                 // another campaign; nil = this one plans its own trials
+	confirm      *confirmation                 // the campaign to be confirmed; nil = none
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
@@ -165,7 +165,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	return c
 }
 
-// covers says whether topology have offers everything that topology need does.
+// covers says whether one topology (have) offers everything that another one (need) offers.
 func covers(have, need testbed.Topology) bool {
 	switch have {
 	case need:
@@ -346,7 +346,8 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 }
 
 // trial returns trial number k of a cell under a workload, with its plan, and the world for which
-// the plan was made. The error wraps nemesis.ErrNotSupported if the fault cannot strike there.
+// the plan was made. The error wraps nemesis.ErrNotSupported if the fault cannot strike in that
+// trial.
 func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
 	world := p.world(s, s.PromisedBy(c.recipe))

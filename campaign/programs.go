@@ -18,7 +18,7 @@ type ProgramFlaw struct {
 	Workload string `json:"workload"`
 	Oracle   string `json:"oracle"`
 	Cause    string `json:"cause"`
-	Declared bool   `json:"declared"` // by the workload
+	Declared bool   `json:"declared"` // the workload declares the flaw
 	// Why and Source come from the workload's declaration of the flaw; "" if undeclared.
 	Why    string `json:"why,omitempty"`
 	Source string `json:"source,omitempty"`

@@ -286,7 +286,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
-	if d.Kept && t.Dir == "" && !j.sampled { // another trial that shows the same has ended meanwhile
+	if d.Kept && t.Dir == "" && !j.sampled { // meanwhile another trial has ended that shows the same flaws
 		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
 			r.fail(err)
 		}
@@ -323,7 +323,7 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 		}
 	}
 	if t.Dir == "" {
-		t = t.Brief() // details are in the folder; without one, only a new run gives them
+		t = t.Brief() // details are in the folder; for a trial without a folder, only a new run gives them
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)

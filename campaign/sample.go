@@ -17,8 +17,8 @@ const (
 	oneOf       = 50
 )
 
-// sampling marks the first of every n jobs; every is n, 0 = mark none. passed counts the jobs seen
-// so far.
+// sampling marks one job in every n, beginning with the first. The field every is n; 0 = mark none.
+// The field passed counts the jobs seen so far.
 type sampling struct{ every, passed int }
 
 // sampling spreads the sample over a campaign with the given number of trials. Where trials

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// answering is a pool whose workers make a task's folder and return this outcome.
+// answering is a pool whose workers make a task's folder and return done and err.
 type answering struct {
 	done trial.Done
 	err  error

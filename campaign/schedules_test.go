@@ -36,7 +36,7 @@ func twoSchedules(string, nemesis.World) ([]nemesis.Schedule, error) {
 	}, nil
 }
 
-// namedJobs returns the trials of a campaign over these locks, as if their probes had run.
+// namedJobs returns the trials of a campaign over the given locks, as if their probes had run.
 func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plannedCell) {
 	t.Helper()
 	c := fakeConfig("", ids...)

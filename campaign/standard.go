@@ -33,7 +33,7 @@ func namedWorkloads(choice []string) ([]workloads.Workload, error) {
 		return name == standardNames || strings.TrimSpace(name) == ""
 	})
 	if len(named) == 0 {
-		return nil, nil // to chosenWorkloads, an empty choice is an error
+		return nil, nil // only chosenWorkloads reports an empty choice as an error
 	}
 	return chosenWorkloads(named)
 }

@@ -60,7 +60,7 @@ func TestATrialOfASweepCanBeReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := all[len(all)-1]
-	c.Sweep = 0 // a replay's command line does not have it
+	c.Sweep = 0 // the command line of a replay does not set Sweep
 	got, err := PlanNamed(t.Context(), sim.New(), c, want.Lock, want.Fault, want.Workload, want.Schedule)
 	if err != nil || got.Seed != want.Seed || got.Size != want.Size || got.Trial != want.Trial || got.Plan[0].For != want.Plan[0].For {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)

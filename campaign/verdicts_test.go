@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// has says whether an oracle has that result.
+// has says whether an oracle of the trial has the result r.
 func has(t trial.Result, r checker.Result) bool {
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == r })
 }

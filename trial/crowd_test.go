@@ -33,7 +33,7 @@ var (
 // also has the command that asks.
 type counted struct {
 	testbed.Testbed
-	calls map[string]int // by command name, in upper case
+	calls map[string]int // numbers of calls, by the command's name in upper case
 }
 
 func (c *counted) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {

@@ -76,7 +76,7 @@ func (r Record) Missing() account.Fact {
 		return account.Fact{What: account.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
 		return account.Fact{What: account.KeysCut, Span: lastChange(r.Evidence.Keys)}
-	case r.Differs != nil && (broke || r.Standing != Unvouched): // for merely unvouched files, a gap found below says more
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // for unvouched files, a gap found below says more
 		return r.differing()
 	case r.Spec == nil, broke:
 		return account.Fact{}
@@ -127,7 +127,7 @@ func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // first grant after a successful release needs a command: a client that may still hold the
 // lock can re-enter locally.
 func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
-	sent := map[int][]time.Duration{} // by client, ascending
+	sent := map[int][]time.Duration{} // the times of commands by client, ascending
 	for _, c := range cmds {
 		sent[c.Client] = append(sent[c.Client], c.Sent)
 	}
@@ -173,8 +173,8 @@ type asJudged struct {
 	Promised string `json:"promised"`
 }
 
-// vouch compares the record with the evidence that the run judged. It takes the latter from
-// verdict.json in the folder, or else from the campaign's trials.jsonl.
+// vouch compares the record with the evidence that the run judged. It reads the hashes
+// of that evidence from verdict.json in the folder, or else from the campaign's trials.jsonl.
 func (r *Record) vouch(dir string) {
 	var was asJudged
 	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
@@ -186,7 +186,7 @@ func (r *Record) vouch(dir string) {
 	}
 	changed := was.Hash != r.hash
 	switch {
-	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // no run recorded it
+	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // no run recorded the history
 		r.Standing = Given
 	case was.Hash == "":
 		r.Standing, r.Differs = Unvouched, errors.New("nobody vouches for the files: no hash of what was judged is beside them")

@@ -65,7 +65,7 @@ type Result struct {
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
 	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because the
-	// lock held or an earlier trial showed the same.
+	// lock held or an earlier trial showed the same flaws.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; Outcome is then
 	// unknown. For a trial that the code under test ended, it says what may have been
@@ -127,7 +127,7 @@ func (t Result) Sightings() (declared, ofCell []string) {
 
 // Shown sums up what stored trials already show.
 type Shown struct {
-	Flaws []string `json:"flaws,omitempty"` // by Result.Sightings
+	Flaws []string `json:"flaws,omitempty"` // texts made by Result.Sightings
 	// Order is the lowest Result.Order of the cell's stored trials; nil = none is stored.
 	Order *int `json:"order,omitempty"`
 }
@@ -269,8 +269,8 @@ func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Ca
 
 // kindOf returns the kind that the recipe declares for (oracle, cause) under the trial's
 // fault, under a fault that the trial's fault provokes in this topology, or under a fault
-// that the workload resembles; "" if none of these declares it. In a mix, a declaration for
-// any fault counts.
+// that the workload resembles; "" if the recipe declares the flaw under none of these faults.
+// In a mix, a declaration for any fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	faults := append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...)
 	if body, _ := workloads.ByName(s.Workload); body.LikeIn == "" || body.LikeIn == oracle {

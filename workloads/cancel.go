@@ -49,8 +49,8 @@ func cancelChoice(s *Section, o Options, own float64) {
 }
 
 // asking returns the context for acquiring the lock of the current section. The context ends with
-// the client's patience, or by stop. In the liveness phase, in which all clients wait for a turn,
-// the context is all itself.
+// the client's patience, or by stop. If the patience is unlimited, or in the liveness phase, in
+// which all clients wait for a turn, asking returns the given context (all) unchanged.
 func (s *session) asking(all context.Context) (ctx context.Context, stop context.CancelFunc) {
 	switch {
 	case s.current.Patience == 0 || s.healing():

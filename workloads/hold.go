@@ -90,7 +90,7 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	}
 }
 
-// attempt makes one acquire by take and records it. Its error is the lock's own, or of type ended.
+// attempt acquires by calling take and records this acquire. Its error is the lock's own, or of type ended.
 // If ctx has already ended, attempt sends nothing and returns ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
@@ -198,7 +198,7 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// critical runs a critical section: it acquires by enter, runs body as the holder, and releases.
+// critical runs a critical section: it acquires by calling enter, runs body as the holder, and releases.
 // If it gets no lock, it returns.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)

@@ -70,8 +70,8 @@ func (s *session) watchLoss(h *hold) {
 }
 
 // notice records the loss for the watch of h, unless the client knows of it already. A lease whose
-// deadline has passed is already over for its client, which sees that at its next look unless it
-// extends the lease first. A client that hangs never looks, so notice records its loss.
+// deadline has passed is already over for its client: the client sees this at its next look, unless
+// it extends the lease first. A client that hangs never looks, so notice records its loss.
 func (s *session) notice(h *hold, w *lossWatch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

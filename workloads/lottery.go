@@ -43,9 +43,9 @@ func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	return next + s.stagger() - now
 }
 
-// stagger returns how long the client's timer fires after the time that all clients share. Its
-// nanoseconds are odd. Clients act at even ones after a message of the simulated network, and no
-// two events may share an instant of a virtual clock.
+// stagger returns how long the client's timer fires after the time that all clients share. This
+// delay is an odd number of nanoseconds. After a message of the simulated network, clients act at an
+// even nanosecond; so no two of these events share an instant of a virtual clock.
 func (s *session) stagger() time.Duration {
 	const places = 98 // number of nanoseconds in each microsecond that the simulation gives to its links
 	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places

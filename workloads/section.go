@@ -10,7 +10,7 @@ import (
 // Section is a client's decisions about one critical section, as data.
 type Section struct {
 	Lock  int           `json:"lock,omitempty"`  // number of the lock, from 0
-	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock; "" = write
+	Mode  history.Mode  `json:"mode,omitempty"`  // how the section uses a read-write lock; "" = write
 	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
 	Retry time.Duration `json:"retry"`           // pause between two attempts to acquire
 	// Hold is the total work time between touches of the resource. In the liveness phase, in which
@@ -34,7 +34,7 @@ type Section struct {
 func (w Workload) Decide(o Options, client, n int) Section {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(client)<<32|uint64(uint32(n))))
 	// Draw all numbers before use: changing one option must not change the decisions that
-	// depend on the others.
+	// depend on other options.
 	lock, retry, hold, rest, overrun, own := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	s := Section{
 		Lock: int(lock * float64(o.Keys)),

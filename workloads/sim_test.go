@@ -61,7 +61,7 @@ func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Eviden
 	return s, true
 }
 
-// suiting returns all pairs of one of these locks and a workload that suits it.
+// suiting returns all pairs of one of the given locks and a workload that suits the lock.
 func suiting(ids ...string) (pairs [][2]string) {
 	for _, id := range ids {
 		r, _ := locks.ByID(id)
@@ -171,7 +171,7 @@ func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
 				for _, v := range verdicts(t, run(t, spec(p[0], p[1], seed))) {
 					about := slices.Contains([]string{"exclusion", "resource", "fencing", "liveness", "reentrancy"}, v.Oracle)
 					if orphans(v) && p[1] == "cancel" {
-						continue // keys left by attempts that their own client cancelled
+						continue // the only findings are keys left by attempts that the client itself cancelled
 					}
 					if about && v.Result != checker.Held && v.Result != checker.NotApplicable {
 						t.Fatalf("seed %d: %s is %s: %s %v", seed, v.Oracle, v.Result, v.Why, v.Findings)

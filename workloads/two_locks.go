@@ -4,8 +4,8 @@ import "github.com/lockstorm/lockstorm/history"
 
 // twoLocks takes two locks, in the order of their names, and releases the second long before the
 // first. In half of the sections the work after that release takes one and a half leases, so that
-// the client keeps the first lock only if its lease is still renewed. D3's lock is not: one stop
-// flag serves all keys of a client.
+// the client keeps the first lock only if its lease is still renewed. D3's lock is no longer
+// renewed after the second lock's release: one stop flag serves all keys of a client.
 //
 // The workload transfer cannot show that flaw: it releases both locks at the end of the same work,
 // so that nothing depends on renewals after the first release.

@@ -153,7 +153,7 @@ func (w Workload) Client(ctx context.Context, world World, id int) (leave func()
 	return w.run(ctx, world, id)
 }
 
-// run runs these clients. leave is never nil, and ends their contexts.
+// run runs the clients with the given ids. leave is never nil, and ends their contexts.
 func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(), err error) {
 	r := &run{World: world, workload: w}
 	leave = r.leave

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// RoundTrips returns how many round trips these commands took: the length of the longest chain in
+// RoundTrips returns how many round trips the commands took: the length of the longest chain in
 // which each command was sent after the reply to the previous one. So commands of one pipeline, and
 // commands that go to several nodes at once, are one round trip. A command without a reply ends a
 // chain. Handshakes and PING do not count.
@@ -39,7 +39,7 @@ type Cost struct {
 	Took                 time.Duration // from the invocation to the completion
 }
 
-// Costs returns the cost of each operation of this kind (history.FAcquire, history.FRelease) that
+// Costs returns the cost of each operation of kind f (history.FAcquire, history.FRelease) that
 // ended with ok, in order of invocation. An operation's commands are those that its client sent
 // during the operation (Command.Op). The error says why the history is impossible.
 func Costs(e history.Evidence, f string) ([]Cost, error) {
@@ -47,7 +47,7 @@ func Costs(e history.Evidence, f string) ([]Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := map[int][]history.Command{} // by invocation
+	sent := map[int][]history.Command{} // by the index of the invocation
 	for _, c := range e.Commands {
 		if c.N > 0 && c.Op >= 0 {
 			sent[c.Op] = append(sent[c.Op], c)
@@ -74,7 +74,7 @@ func quantile[T cmp.Ordered](values []T, q float64) (v T, ok bool) {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)], true
 }
 
-// each returns one figure of each cost.
+// each returns of(c) for each cost c.
 func each[T any](costs []Cost, of func(Cost) T) []T {
 	all := make([]T, len(costs))
 	for i, c := range costs {

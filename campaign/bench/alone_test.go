@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// exchange is a command of operation op with these times; replied 0 = there was no reply.
+// exchange returns a command of operation op with the given times; replied 0 = there was no reply.
 func exchange(op int, sent, replied time.Duration) history.Command {
 	return history.Command{Op: op, N: 1, Sent: sent, Replied: replied}
 }
@@ -50,12 +50,12 @@ func TestRoundTripsAreTheLongestChainOfRepliesAndRequests(t *testing.T) {
 	}
 }
 
-// entry is an entry of a client. Its index is set by ops.
+// entry returns a history entry of a client, without an index: ops sets it.
 func entry(client int, at time.Duration, typ history.Type, f string) history.Op {
 	return history.Op{Process: history.Process(client), Client: client, Time: at, Type: typ, F: f, Lock: "lock-0"}
 }
 
-// ops numbers the entries.
+// ops returns the entries with their indices.
 func ops(all ...history.Op) []history.Op {
 	for i := range all {
 		all[i].Index = i
@@ -76,7 +76,7 @@ func TestCostsAreThoseOfSuccessfulOperationsOfOneKind(t *testing.T) {
 		Commands: []history.Command{
 			ping, exchange(0, 1*ms, 2*ms), exchange(0, 2*ms, 4*ms), // an acquire of two commands
 			exchange(2, 4*ms, 5*ms),                          // a busy acquire
-			exchange(-1, 5*ms, 6*ms),                         // a watchdog
+			exchange(-1, 5*ms, 6*ms),                         // a watchdog's command
 			exchange(4, 6*ms, 8*ms), exchange(4, 6*ms, 7*ms), // a release of one pipeline
 			exchange(6, 9*ms, 0),
 		},

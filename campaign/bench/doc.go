@@ -3,5 +3,5 @@
 //
 // Run runs the same few trials of each lock. Figures are pure functions of their evidence
 // (Costs, Contended, Held, Recovered), so that on virtual time a seed gives the same figures on
-// any machine. A Report compares each lock with one of them, the baseline.
+// any machine. A Report compares each lock with the baseline, which is one of the locks.
 package bench

@@ -24,14 +24,14 @@ type Measure struct {
 	Group string `json:"group"` // the table that shows the figure
 	Title string `json:"title"` // the column's title
 	Unit  Unit   `json:"unit"`
-	Means string `json:"means"` // in one sentence
+	Means string `json:"means"` // the figure's meaning in one sentence
 
 	of func(costs) Figure
 }
 
 // costs is all that was measured of one lock.
 type costs struct {
-	acquires, releases []Cost // of one client alone
+	acquires, releases []Cost // by one client that has no competitors
 	contended          Contention
 	keeping            Keeping
 	crashes, freezes   []Recovery
@@ -120,8 +120,8 @@ func renewals(c costs) Figure {
 	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
 }
 
-// recoveryOf returns the median over the trials in which a client acquired the lock again after the
-// fault. If no client did so in some trials, the note says it.
+// recoveryOf returns the median of the times took, over the trials in which a client acquired the
+// lock again after the fault. The figure's note says in how many trials no client did so.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration

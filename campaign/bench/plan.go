@@ -24,7 +24,7 @@ type Config struct {
 	Nodes    int // number of nodes of an independent topology; 0 = trial.DefaultNodes
 	Clients  int // number of clients that want the lock at once, at least 2
 	TTL      time.Duration
-	Duration time.Duration // of the trials alone and contended
+	Duration time.Duration // of the trial with one client and of the contended trial
 	Strikes  int           // number of trials with a crash, and of trials with a frozen node
 	Seed     uint64        // at most trial.MaxSeed
 }

@@ -17,13 +17,13 @@ type Report struct {
 	Clients  int           `json:"clients"`
 	TTL      time.Duration `json:"ttl"`
 	Duration time.Duration `json:"duration"`
-	Strikes  int           `json:"strikes"`  // number of crashes, and of frozen nodes, of each lock
+	Strikes  int           `json:"strikes"`  // trials of each lock with a crash; as many have a frozen node
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
 	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
-	// Drift tells how the machine changed during the run; nil on virtual time. The baseline is
-	// measured alone again after the other locks. Drift is the new median acquire time divided by
-	// the first. Ratios of latencies that are closer to 1 than Drift say nothing about locks.
+	// Drift tells how the machine changed during the run; nil on virtual time. After all locks have
+	// run, the baseline's trial with one client runs again. Drift is the new median acquire time
+	// divided by the first. Ratios of latencies that are closer to 1 than Drift say nothing about locks.
 	Drift *float64 `json:"drift,omitempty"`
 	Speed Speed    `json:"speed"`
 }
@@ -34,7 +34,8 @@ type Lock struct {
 	Topology testbed.Topology `json:"topology"`
 	Nodes    int              `json:"nodes"`
 	Workload string           `json:"workload"`
-	// Acquires and Waits are the sample sizes of the latencies alone and contended.
+	// Acquires is the number of acquires by one client alone, Waits the number of contended ones:
+	// the sample sizes of the latencies.
 	Acquires int `json:"acquires"`
 	Waits    int `json:"waits"`
 	// Figures has the figures by Measure.Name.

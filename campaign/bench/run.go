@@ -47,7 +47,7 @@ func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, 
 		if err := subjects[of].run(ctx, plans[of][at]); err != nil {
 			return Report{}, err
 		}
-		if n == len(recipes)-1 && !rep.Virtual { // all locks have been measured alone
+		if n == len(recipes)-1 && !rep.Virtual { // all locks have run their trial with one client
 			var err error
 			if rep.Drift, err = subjects[0].drift(ctx, plans[0][0]); err != nil {
 				return Report{}, err
@@ -112,7 +112,7 @@ func (m *subject) run(ctx context.Context, p planned) error {
 	return nil
 }
 
-// drift runs the baseline's trial alone again. It returns the new median acquire time divided by
+// drift runs the baseline's trial with one client again. It returns the new median acquire time divided by
 // the first one; nil if that is unknown.
 func (m *subject) drift(ctx context.Context, p planned) (*float64, error) {
 	again := subject{tb: m.tb, speed: m.speed}

@@ -6,8 +6,8 @@
 // remote calls (net/rpc) over a pair of pipes. It records an invocation, and awaits the answer,
 // before it sends any command; it records a completion after the reply. So entries have the order
 // and the times that they would have if the client ran in the trial's process. The client's
-// connections lead to a relay of the trial; from there the gate and the testbed forward them.
-// Commands are numbered, held and logged there.
+// connections lead to a relay of the trial, which forwards them through the gate and the testbed.
+// The gate numbers, holds and logs the commands.
 //
 // A World comes in: the trial's clients, gate and recorder, and the command line of the client
 // program. Entries of the history go out. The words: the host is the trial's side; a session

@@ -58,7 +58,7 @@ type stage struct {
 	healed chan struct{}
 }
 
-// open starts the clients; it first calls before.
+// open calls the functions in before, then starts the clients.
 func open(t testing.TB, scene string, clients int, before ...func(*Host)) (*stage, error) {
 	t.Helper()
 	t.Setenv(asClient, "1")

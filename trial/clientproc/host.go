@@ -32,7 +32,7 @@ type Host struct {
 
 var _ testbed.Processes = (*Host)(nil)
 
-// NewHost returns a host for that many clients. now is the history's clock. The caller
+// NewHost returns a host for the given number of clients. now is the history's clock. The caller
 // closes the host.
 func NewHost(clients int, now func() time.Duration) *Host {
 	h := &Host{now: now, begun: make(chan struct{}), over: make(chan struct{})}

@@ -42,7 +42,7 @@ func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
 	}
 }
 
-// ticks waits until the history has more than that many entries, and returns the history.
+// ticks waits until the history has more than the given number of entries, and returns the history.
 func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	t.Helper()
 	var ops []history.Op

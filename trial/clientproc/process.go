@@ -21,7 +21,7 @@ const saidLimit = 256 << 10
 type Death struct {
 	Client int
 	How    string // "exit status 2", "signal: killed"
-	Exited bool   // by itself, with an exit status
+	Exited bool   // the process ended by itself, with an exit status
 	Said   string // on stdout and stderr
 	Cut    bool   // the middle of Said is missing
 	// Garbled: the process made a call that could not be decoded.
@@ -64,7 +64,7 @@ const (
 
 // reach notes the state that the process reports and, in state done, how the session ended. It
 // ignores a state that was reached before. A process that was to be frozen before it existed is
-// stopped only here, once it has its connections: the other clients wait for these.
+// stopped only here, once it has its connections: until then, the other clients wait for it.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,7 +37,7 @@ type relay struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[net.Conn]bool // both ends of every connection
-	counts []*byteCount      // by number
+	counts []*byteCount      // by the connection's number
 }
 
 // byteCount counts the bytes that have passed the gate on one connection.
@@ -57,8 +57,8 @@ func (d *relay) newCount() (*byteCount, int) {
 	return p, len(d.counts) - 1
 }
 
-// await returns when that many bytes have passed the gate on the given connection, or when no more
-// will pass.
+// await returns when the given number of bytes has passed the gate on the connection, or when no
+// more bytes will pass.
 func (d *relay) await(number int, bytes int64) {
 	d.mu.Lock()
 	if number < 0 || number >= len(d.counts) {

@@ -124,7 +124,7 @@ func dropClient(s *trial.Spec, c int) bool {
 	if c < len(s.Options.Script) {
 		s.Options.Script = slices.Delete(s.Options.Script, c, c+1)
 	}
-	void := map[int]bool{} // by index in the plan
+	void := map[int]bool{} // actions to leave out, by index in the plan
 	for i := range s.Plan {
 		void[i] = !withoutClient(&s.Plan[i], c)
 	}

@@ -26,14 +26,14 @@ func plainerActions(s trial.Spec) (edits []edit) {
 
 // plainer are changes that each remove one condition of an action.
 var plainer = []func(*nemesis.Action) bool{
-	func(a *nemesis.Action) bool { // end after For
+	func(a *nemesis.Action) bool { // let the action end after For
 		if a.Until == nil || a.For == 0 {
 			return false
 		}
 		a.Until, a.Linger, a.Limit = nil, 0, 0
 		return true
 	},
-	func(a *nemesis.Action) bool { // end after the maximum duration
+	func(a *nemesis.Action) bool { // let the action end after the maximum duration
 		if a.Until == nil {
 			return false
 		}

@@ -128,8 +128,8 @@ func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 const longestScript = 1 << 12
 
 // script replaces the clients' random decisions by a script, which can be cut. The script has as
-// many sections as clients may have time for. If the scripted trial does not show the same,
-// shrinking continues without a script.
+// many sections as clients may have time for; if the scripted trial does not show the flaw, a longer
+// script is tried, up to longestScript. If none shows it, shrinking continues without a script.
 func (x *reduction) script(ctx context.Context) error {
 	if len(x.best.Options.Script) > 0 {
 		return nil

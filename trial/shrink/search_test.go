@@ -20,11 +20,11 @@ import (
 
 // demand says what a made-up trial needs to show its flaw.
 type demand struct {
-	ideas    []string // of actions that the plan must have
+	ideas    []string // ideas of actions that the plan must have
 	clients  int
-	sections int // of all clients
+	sections int // number of sections of all clients together
 	duration time.Duration
-	lasting  time.Duration // of the first action
+	lasting  time.Duration // duration of the first action
 	link     bool          // the plan must strike a link
 	depth    int
 }
@@ -244,7 +244,7 @@ func TestActionsThatWaitedForOneThatIsGoneWaitForItsForerunner(t *testing.T) {
 		name string
 		plan nemesis.Plan
 		drop []int
-		want []int // After of each remaining action
+		want []int // the field After of each remaining action
 	}{
 		{"the first of a chain", plan(0, 1, 2), []int{0}, []int{0, 1}},
 		{"the middle of a chain", plan(0, 1, 2), []int{1}, []int{0, 1}},

@@ -70,7 +70,7 @@ type minimizer struct {
 	trials   int
 	shown    int    // trials that showed the original's flaw
 	compress bool   // store the smallest trial compressed
-	hash     string // of the smallest trial so far: the last one that showed the flaw
+	hash     string // history.Hash of the smallest trial so far, which is the last one that showed the flaw
 }
 
 // minimize is Run.
@@ -160,9 +160,9 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial shows t's flaw as its own flaw to keep. If t's fault hit
-// something, the smaller trial's must too. Either both flaws rest on a broken assumption or neither
-// does.
+// shownBy says whether a smaller trial, d, can stand for t: both have the same outcome and the same
+// flaw to keep (toKeep). If t's fault hit something, the fault of d must have hit something too. If
+// t's flaw rests on a broken assumption, so must the flaw of d, and vice versa.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && (u.Exercised() || !t.Exercised()) && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&

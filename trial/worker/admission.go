@@ -20,7 +20,7 @@ type admission struct {
 	limit int64
 }
 
-// newAdmission returns an admission with room for that many trials of one node each.
+// newAdmission returns an admission with room for the given number of trials with one node each.
 func newAdmission(parallel int) *admission {
 	return &admission{
 		setup: make(chan struct{}, runtime.NumCPU()),

@@ -53,7 +53,7 @@ type process struct {
 	killed  string         // why the harness killed the worker; "" if it did not
 	garbled bool           // the worker sent something other than an answer
 	last    bool           // the worker ends itself, so it gets no more tasks
-	told    atomic.Int64   // odd while a command is being passed on
+	told    atomic.Int64   // counts up before and after each command is passed on: odd in between
 	exited  chan struct{}  // closed when the worker has ended
 }
 
@@ -132,7 +132,8 @@ func (w *process) unblock() {
 	_ = w.answers.SetReadDeadline(time.Now())
 }
 
-// remainder reads on for a moment after the deadline, to get bytes written before it.
+// remainder reads on for a moment after the deadline of its file, to get what was written before the
+// deadline.
 type remainder struct{ *os.File }
 
 // Read implements io.Reader.

@@ -65,7 +65,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	case err != nil:
 		return d, err
 	case second == nil && death.Carried():
-		return d, nil // only the first process had run other trials before
+		return d, nil // the death was due to an earlier trial of the first process
 	case second == nil:
 		return d, survived(&d, again, death)
 	}

@@ -32,7 +32,7 @@ const (
 // kilobytes.
 const lineLimit = 64 << 20
 
-// answer is one line of a worker: exactly one of the first four is set.
+// answer is one line of a worker: exactly one of the first four fields is set.
 type answer struct {
 	Ready   bool             `json:"ready,omitempty"` // the first line
 	Command *history.Command `json:"command,omitempty"`
@@ -88,7 +88,7 @@ type tasks interface {
 	SetReadDeadline(time.Time) error
 }
 
-// serve is Serve over these files. When it returns, no goroutine reads from in.
+// serve is Serve over the files in and out. When it returns, no goroutine reads from in.
 func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) error {
 	ctx, cancel := context.WithCancel(outer)
 	queue, reading := make(chan trial.Task), make(chan error, 1)
