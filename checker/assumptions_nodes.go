@@ -166,7 +166,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary returns the primary that stayed behind in the split op; "" if unknown.
+// oldPrimary returns the primary that stayed behind in the split that op began; "" if unknown.
 func (rp *replay) oldPrimary(op history.Op) string {
 	for _, p := range rp.Partings {
 		if p.Since == op.Time && p.Heir == op.Node {

@@ -54,7 +54,7 @@ func ownership(ctx context.Context, f *Case) Verdict {
 }
 
 // groundless finds a hold that rests on no grant in any key; it returns the zero Fact if
-// there is none. With traceless, it considers only holds whose acquires changed no key that
+// there is none. If traceless is true, it considers only holds whose acquires changed no key that
 // was seen.
 func (rp *replay) groundless(traceless bool) account.Fact {
 	for _, h := range rp.Holds {
