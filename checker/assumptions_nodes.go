@@ -105,7 +105,7 @@ func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.
 	return nil
 }
 
-// mayLoseKey reports whether the event may have made the node lose that key.
+// mayLoseKey reports whether the event may have made the node lose the key.
 func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	switch op.EventKind().Keys {
 	case history.KeysReplaced: // in a Redis Cluster, only the keys of one shard are concerned
@@ -166,7 +166,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary returns the primary that stayed behind in that split; "" if unknown.
+// oldPrimary returns the primary that stayed behind in the split that op began; "" if unknown.
 func (rp *replay) oldPrimary(op history.Op) string {
 	for _, p := range rp.Partings {
 		if p.Since == op.Time && p.Heir == op.Node {

@@ -204,8 +204,8 @@ func (rp *replay) steppedIn(client int, from, to time.Duration) bool {
 	return slices.ContainsFunc(rp.Clocks[client], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
 }
 
-// openAt reports whether the operation of that invocation was under way at t; false if
-// there is no such operation.
+// openAt reports whether the operation with the invocation op was under way at t; false if there
+// is no such operation.
 func (rp *replay) openAt(op int, t time.Duration) bool {
 	p := rp.Operation(op)
 	return rp.Has(op) && p.Invoke.Time <= t && t <= rp.DoneAt(p)

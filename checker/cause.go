@@ -47,8 +47,8 @@ type causeRow struct {
 	// (Finding.atAnyPace).
 	timeless func(history.Claims, Finding) bool
 	// replicated reports whether the finding is about replicated data that can be lost with a
-	// primary, such as a counter. nil means that only findings about blockages that last for ever
-	// are.
+	// primary, such as a counter. nil means that this is true only of findings about blockages that
+	// last for ever.
 	replicated func(history.Claims, Finding) bool
 	// harm is the kind of harm that findings of this cause show; "" for the harm of their oracle.
 	harm Harm

@@ -195,8 +195,8 @@ func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 	})
 }
 
-// foundEmpty reports whether no acquire ever put a grant over or beside another client's
-// in the place of this grant.
+// foundEmpty reports whether no acquire ever put a grant over or beside another client's grant in
+// the place of o.
 func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {
@@ -278,7 +278,7 @@ func (rp *replay) besideEnough(g *keyspace.Grant) bool {
 	return false
 }
 
-// ownOf returns the grants of that acquire. It includes grants that keep nobody out only
+// ownOf returns the grants of the acquire op. It includes grants that keep nobody out only
 // if there are no others.
 func (rp *replay) ownOf(op int) []*keyspace.Grant {
 	all := rp.Of(op)

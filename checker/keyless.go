@@ -13,7 +13,7 @@ import (
 // set the key's expiry as a time of its own wall clock, and the node's clock was ahead of
 // that clock.
 
-// gap returns how far the node's wall clock was ahead of the client's at that time. It also returns
+// gap returns how far the node's wall clock was ahead of the client's clock then. It also returns
 // the cause, which names the clock that was further from true time.
 func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := rp.nodeAhead(node, at), rp.aheadAt(client, at)
@@ -74,7 +74,7 @@ func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
 	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
 
-// lastOf returns the place of the last command of that operation that ran; -1 for none.
+// lastOf returns the place of the operation's last command that ran; -1 if none ran.
 func (rp *replay) lastOf(op int) int {
 	if rp.lastRan == nil {
 		rp.lastRan = map[int]int{}

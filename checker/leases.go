@@ -97,7 +97,7 @@ const termSlack = 2 * time.Millisecond
 
 // aged returns the age of the grant at that time, counted from its owner's last renewal:
 // the true age, and the age by its node's wall clock. If the owner had read that clock
-// before it renewed, the age by the clock counts from this reading if that makes it
+// before it renewed, the age by the clock counts from this reading if that makes the age
 // greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
@@ -117,9 +117,8 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 	return really, byNode
 }
 
-// agedFor returns what aged returns, for the command at place pos. Its sender may have read
-// the node's clock before. Then the age by the clock is the age at this reading, if that is
-// greater.
+// agedFor is like aged, for the command at place pos. If the command's sender had read the node's
+// clock before, the age by the clock is the age at this reading, if that age is greater.
 func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {
@@ -146,7 +145,7 @@ func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
-// lapsedFor reports the same for the command at place pos: see agedFor.
+// lapsedFor is like lapsedByNode, for the command at place pos: it takes the age from agedFor.
 func (rp *replay) lapsedFor(g *keyspace.Grant, pos int, at time.Duration) bool {
 	_, byNode := rp.agedFor(g, pos, at)
 	return byNode >= rp.Claims.TTL-termSlack
@@ -299,7 +298,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// elsewhere explains a key that expired on one of two primaries while, on the other, it was
+// elsewhere explains a key that expired on one of two primaries. On the other primary, the key was
 // renewed and lived on, or was released.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {

@@ -101,7 +101,7 @@ func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
 	return usual > 0 && last+usual < at
 }
 
-// renewalPace returns the two medians of renewalLog.
+// renewalPace returns the medians in the fields first and next of renewalLog.
 func (rp *replay) renewalPace() (first, next time.Duration) {
 	var firsts, nexts []time.Duration
 	for _, g := range rp.Grants {
@@ -200,7 +200,7 @@ func (rp *replay) mostRenewed(client int, node string) int {
 			changes = append(changes, change{rp.Commands[renewals[0]].Sent, 1}, change{rp.Commands[renewals[len(renewals)-1]].Sent, -1})
 		}
 	}
-	// A lease whose first renewal coincides with another's last renewal overlaps it.
+	// A lease whose first renewal coincides with another lease's last renewal overlaps that lease.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
 	most, now := 0, 0
 	for _, c := range changes {
@@ -219,7 +219,7 @@ func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Dura
 	return last.at
 }
 
-// lastWrite returns the change itself: see lastWriteAt.
+// lastWrite returns the change whose time lastWriteAt returns.
 func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWrite, found bool) {
 	if g.End != nil {
 		before = min(before, g.End.At.Lo-1)

@@ -21,7 +21,7 @@ type leftover struct {
 	// young: the key is not older than the recipe lets a key become, so that its owner may
 	// still remove it.
 	young bool
-	// atAnyPace: see Finding
+	// atAnyPace: see the field of this name in Finding.
 	atAnyPace bool
 	at        time.Duration // time of the post-mortem
 }
@@ -216,7 +216,7 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 
 // lastUnowned returns the last renewal since start by a client that was not responsible for
 // the grant, if this renewal still keeps the key alive. It returns nil if there were fewer
-// than two such renewals: a single one may have been the last.
+// than two such renewals: a single such renewal may have been the last.
 func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil

@@ -176,7 +176,7 @@ func (c dispute) how() account.What {
 
 // silent returns the releases before the conflict's end that failed or whose outcome is
 // unknown. For each acquire of the conflict, it considers the releases that follow, until
-// the acquire's owner acquires again. If Anyone, every client counts as the owner.
+// the acquire's owner acquires again. If c.Anyone is true, every client counts as the owner.
 func (c dispute) silent(f *Case) []*history.Pair {
 	pairs, err := f.Pairs()
 	if err != nil || !c.Minimal {

@@ -273,8 +273,8 @@ type round struct {
 	free, lasted time.Duration
 }
 
-// wentRound reports whether the lock was granted to other clients while all of these
-// clients waited for long enough.
+// wentRound reports whether the lock was granted to other clients while all clients in waits
+// waited for long enough.
 func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {

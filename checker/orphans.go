@@ -23,7 +23,7 @@ type orphan struct {
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
 	renewed *keyspace.Term
-	// before: the key also kept others out later, for another cause.
+	// before is true if the key also kept others out later, for another cause.
 	before bool
 }
 

@@ -17,7 +17,7 @@ type overdue struct {
 	why   account.Fact // zero if there is nothing to add
 }
 
-// whyOverdue judges a grant that kept this client out at the contact.
+// whyOverdue judges a grant that kept the client out at the contact.
 func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) overdue {
 	if rp.Claims.ClientClock {
 		return rp.staleTime(l, m.At.Lo, client)

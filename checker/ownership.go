@@ -54,7 +54,7 @@ func ownership(ctx context.Context, f *Case) Verdict {
 }
 
 // groundless finds a hold that rests on no grant in any key; it returns the zero Fact if
-// there is none. With traceless, it considers only holds whose acquires changed no key that
+// there is none. If traceless is true, it considers only holds whose acquires changed no key that
 // was seen.
 func (rp *replay) groundless(traceless bool) account.Fact {
 	for _, h := range rp.Holds {
@@ -120,7 +120,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
-			continue // the oracle itself reports this as unknown
+			continue // the oracle ownership reports such grants as unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
 			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}

@@ -172,7 +172,7 @@ func inLine(k *history.KeyContent) (line []string) {
 		seen := map[history.Bytes]int{}
 		for _, m := range k.Members {
 			name := string(m)
-			if seen[m]++; seen[m] > 1 { // numbered as in package keyspace
+			if seen[m]++; seen[m] > 1 { // repeated places are numbered as in package keyspace
 				name += "#" + strconv.Itoa(seen[m])
 			}
 			line = append(line, name)

@@ -115,7 +115,7 @@ func replicated(c history.Claims, f Finding) bool {
 }
 
 // beyondSlack separates overlaps that last at least as long as the longest stall from
-// shorter ones. why is the reason why the shorter ones do not count.
+// shorter overlaps. why is the reason why the shorter overlaps do not count.
 func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why account.Fact) {
 	slack, _ := stalls(e)
 	for _, f := range findings {

@@ -22,14 +22,14 @@ const oftenEnough = 3
 // has a key of the lock. Long enough is turn, the time for a turn of every client, or only
 // the recovery time if every client asked often enough. Redis must have answered all the
 // clients' commands, none of them may have changed a key, and some client must have got the
-// lock in the trial. ok is false if any of this is not so or was not seen.
+// lock in the trial. ok is false if one of these conditions is false or was not seen.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
 	}
 	if rp.groundless(false).What != "" {
-		return f, false // the lock may be kept elsewhere, so that missing keys do not show that it is free
+		return f, false // the lock may be kept elsewhere, so that missing keys do not show that the lock is free
 	}
 	if !slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.F == history.FAcquire && p.Invoke.Lock == f.Lock && p.Done() == history.OK
@@ -131,8 +131,8 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 }
 
 // foreignKeys returns the keys that carry grants of other locks only, and that the
-// finding's clients did not reach in that time, except in operations on other locks. A key
-// that they look at may keep them out, whatever lock it belongs to.
+// finding's clients did not reach between from and until, except in operations on other locks. A
+// key that the clients look at may keep them out, whatever lock the key belongs to.
 func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
 	foreign := map[string]bool{}
 	for _, g := range rp.Grants {
@@ -154,8 +154,8 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 	return foreign
 }
 
-// askedInVain returns the places of the commands that the finding's clients sent in that
-// time to acquire its lock. ok is false if one of these commands got no reply, changed a
+// askedInVain returns the places of the commands that the finding's clients sent between from and
+// until to acquire the finding's lock. ok is false if one of these commands got no reply, changed a
 // key, or came to a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
