@@ -106,7 +106,8 @@ func heldBy(acquire history.Pair, pairs []history.Pair, acquires map[int]map[str
 	return all
 }
 
-// executed identifies a command by its node and its position among the commands that ran on that node.
+// executed identifies a command by its node and its position among the commands that ran on that
+// node.
 type executed struct {
 	node string
 	exec int

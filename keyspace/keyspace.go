@@ -91,7 +91,7 @@ func (g *Grant) Until() time.Duration {
 // Term is a TTL that a key got while it carried a grant, or the fact that the key had no
 // TTL.
 type Term struct {
-	Cmd    int // position of the command that set the TTL, in the log; -1 for none
+	Cmd    int // position in the log of the command that set the TTL; -1 for none
 	Client int
 	At     When
 	Mortal bool // false if the key has no TTL
@@ -218,7 +218,7 @@ func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 // mean nothing if the command was not executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
-// Parted returns the parting of these two nodes that contains seq; nil if there is none.
+// Parted returns the parting of the nodes a and b that was open at seq; nil if there is none.
 func (k *Keys) Parted(a, b string, seq int) *Parting {
 	for _, p := range k.Partings {
 		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {
