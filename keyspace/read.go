@@ -321,8 +321,8 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 }
 
-// restOn makes the grant of an acquire that changed no value in one place, over the place's current
-// grants.
+// restOn makes the grant of an acquire that succeeded but changed no value. The grant comes over the
+// current grants of the place at.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
 	r.settle(k.places[at.name])
