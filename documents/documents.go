@@ -11,7 +11,7 @@ import (
 // Kind is the kind of an item.
 type Kind string
 
-// Kinds of items.
+// The kinds of items.
 const (
 	Listing  Kind = "listing"  // code or commands
 	Scenario Kind = "scenario" // what the document says can happen
@@ -21,7 +21,7 @@ const (
 // Item is one listing, scenario or claim of a document.
 type Item struct {
 	Kind Kind
-	// What says in one sentence what the document has at that place.
+	// What says in one sentence what the document has at the place of the item.
 	What string
 	// Recipes are the ids of the recipes that the item is about; none if the item is about any
 	// lock.

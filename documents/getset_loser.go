@@ -55,7 +55,7 @@ var contests = []contest{
 
 // takeover is the outcome of the rivals' takeover of a dead client's key in one trial.
 type takeover struct {
-	moved     []int64 // by how many milliseconds each loser moved the time
+	moved     []int64 // by how many milliseconds each loser moved the stored time
 	cleared   bool
 	ownerless bool
 	shut      time.Duration

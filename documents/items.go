@@ -2,7 +2,7 @@ package documents
 
 import "strings"
 
-// Workloads of replays.
+// The workloads of replays.
 const (
 	mutex     = "mutex"
 	reentrant = "reentrant"
@@ -39,7 +39,7 @@ func with(r Replay, flags string) Replay {
 func ofLocks(name string) Test { return Test{"locks", name} }
 func here(name string) Test    { return Test{"documents", name} }
 
-// Flaws that several items show.
+// The flaws that several items show.
 var (
 	race           = Flaw{"exclusion", "race"}
 	leaseOutlived  = Flaw{"exclusion", "lease-outlived"}

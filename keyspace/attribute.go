@@ -62,7 +62,7 @@ func severalLocks(ops []history.Op) bool {
 // neededBy returns the keys of each lock, from the keys that its successful acquires changed.
 func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string]map[string]bool {
 	needed := map[string]map[string]bool{}
-	only := map[string]history.Pair{} // the acquires of locks that have only one
+	only := map[string]history.Pair{} // by lock: the acquire of a lock that has only one
 	for _, p := range pairs {
 		keys, lock := acquires[p.Invoke.Index], p.Invoke.Lock
 		if keys == nil {
@@ -106,7 +106,8 @@ func heldBy(acquire history.Pair, pairs []history.Pair, acquires map[int]map[str
 	return all
 }
 
-// executed identifies a command by its node and its place among the commands that ran there.
+// executed identifies a command by its node and its position among the commands that ran on that
+// node.
 type executed struct {
 	node string
 	exec int
@@ -124,7 +125,7 @@ func changedBy(e history.Evidence) map[executed][]string {
 	return changed
 }
 
-// byAcquire returns the keys that each of these acquires changed, if it changed any.
+// byAcquire returns the keys that each successful acquire in acquired changed, if it changed any.
 func byAcquire(e history.Evidence, changed map[executed][]string, acquired map[int]bool) map[int]map[string]bool {
 	all := map[int]map[string]bool{}
 	for _, c := range e.Commands {
@@ -151,8 +152,8 @@ func touched(c history.Command, changed []string) []string {
 	return names
 }
 
-// elsewhere reports whether some of these names are keys of other locks, and none is a key
-// of this lock.
+// elsewhere reports whether some of the names are keys of other locks, and none is a key of the
+// given lock.
 func elsewhere(names []string, lock string, needed map[string]map[string]bool) bool {
 	others := false
 	for _, name := range names {

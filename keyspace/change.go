@@ -56,8 +56,7 @@ func (d difference) put() (all []spot) {
 	return append(all, d.added...)
 }
 
-// difference returns the effect of that change on the places of its key. It caches
-// results.
+// difference returns the effect of one change on the places of its key. It caches results.
 func (r *reader) difference(change int) difference {
 	d, known := r.differences[change]
 	if !known {
@@ -119,13 +118,13 @@ func finder(all []spot) func(name string) (value string, there bool) {
 
 // actor is the origin of a change: a command, or a stranger.
 type actor struct {
-	pos    int // place of the command in the log; -1 for none
+	pos    int // position of the command in the log; -1 for none
 	client int
 	op     int
 	at     When
 }
 
-// take applies a change, given by its place in Evidence.Keys, and records it as a Step.
+// take applies a change, given by its position in Evidence.Keys, and records it as a Step.
 func (r *reader) take(n *node, change, pos int) {
 	c := r.Evidence.Keys[change]
 	k := n.key(string(c.Key))
@@ -207,7 +206,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike records a strike on these grants, which include the sender's own.
+// strike records a strike on the grants in on, the sender's own grants among them.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})

@@ -67,7 +67,7 @@ func (r *reader) userOf(pos int) (user, bool) {
 	return user{sha, r.invoked(c.Op).Lock}, ok
 }
 
-// Reaches reports whether the command at place pos of the log names the key, or runs a
+// Reaches reports whether the command at position pos of the log names the key, or runs a
 // script that builds the key's name.
 func (k *Keys) Reaches(pos int, key string) bool {
 	args := k.commands[pos].Args

@@ -68,8 +68,8 @@ func (r *reader) handed(pos int, text string) bool {
 	return false
 }
 
-// standsForEver reports whether one of these changes put the number in another key that has
-// no TTL.
+// standsForEver reports whether one of the changes in effects put the number in a key other than
+// the given one, and that other key has no TTL.
 func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
@@ -160,7 +160,7 @@ func (r *reader) giveBack(p *placeState, end End, by actor, down bool) (struck [
 	return struck
 }
 
-// sharing returns the place of the share that ends if the actor gives one back; -1 if there
+// sharing returns the position of the share that ends if the actor gives one back; -1 if there
 // is none. It also reports whether there are other shares. The actor's own shares end
 // first: the share that this operation took, then its granted share, then its refused one.
 // Among the shares of other clients, a refused share ends first.
@@ -185,8 +185,8 @@ func (p *placeState) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the place of the latest grant that this grant overwrote and whose owner
-// is the same client; -1 for none.
+// latestOf returns the position in all of the latest grant that the grant by overwrote and that has
+// the same owner; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

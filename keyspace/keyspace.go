@@ -30,7 +30,7 @@ type Grant struct {
 	Lock      string   // the lock of the operation; "" for none
 	Mode      history.Mode
 	Op        int // index of the invocation that sent the command; -1 for none
-	Cmd       int // place of the command in the log; -1 for a stranger
+	Cmd       int // position of the command in the log; -1 for a stranger
 	At        When
 	Seq       int    // position among everything that the reader saw, from 1; a copy keeps its original's
 	Value     string // the latest value of the place; "" for a member
@@ -91,7 +91,7 @@ func (g *Grant) Until() time.Duration {
 // Term is a TTL that a key got while it carried a grant, or the fact that the key had no
 // TTL.
 type Term struct {
-	Cmd    int // place of the command that set the TTL, in the log; -1 for none
+	Cmd    int // position in the log of the command that set the TTL; -1 for none
 	Client int
 	At     When
 	Mortal bool // false if the key has no TTL
@@ -110,7 +110,7 @@ type Term struct {
 // How is the way in which a grant ended.
 type How int
 
-// Endings.
+// The ways in which a grant ends.
 const (
 	Deleted How = iota // by the command End.Cmd, or by a stranger if End.Cmd is -1
 	Expired            // the last term of the grant ended
@@ -121,7 +121,7 @@ const (
 // End is the end of a grant.
 type End struct {
 	How   How
-	Cmd   int // place in the log, -1 for none
+	Cmd   int // position of the command in the log, -1 for none
 	Event int // index of the history's entry, -1 for none
 	At    When
 	Seq   int
@@ -130,16 +130,16 @@ type End struct {
 // Kind is the effect of a strike on a grant.
 type Kind int
 
-// Kinds of strikes.
+// The kinds of strikes.
 const (
 	Removal     Kind = iota // the strike emptied the place
-	Replacement             // the strike put another value there
+	Replacement             // the strike put another value in the place
 	Prolonging              // the strike changed the TTL of the key
 )
 
 // Strike is a command that ended grants or changed their TTL.
 type Strike struct {
-	Cmd  int // place in the log
+	Cmd  int // position of the command in the log
 	Kind Kind
 	Node string
 	Key  string
@@ -159,8 +159,8 @@ type Contact struct {
 
 // Step is one change of a key, with the key's owners before and after it.
 type Step struct {
-	Change int // place in Evidence.Keys
-	Cmd    int // place in the log, -1 for none
+	Change int // position in Evidence.Keys
+	Cmd    int // position of the command in the log, -1 for none
 	At     When
 	Seq    int
 	// Owner is the latest grant that the key carried before the change; nil if none.
@@ -185,12 +185,12 @@ type Keys struct {
 	Contacts []Contact
 	Steps    []Step
 	Partings []*Parting
-	// Effects maps each command to the changes that it made: from its place in the log to
-	// their places in Evidence.Keys.
+	// Effects maps each command to the changes that it made: from its position in the log to
+	// their positions in Evidence.Keys.
 	Effects map[int][]int
 	// Unseen maps each node whose keys became unobservable to the reason and the time.
 	Unseen map[string]Blindness
-	// Last is the greatest Seq.
+	// Last is the greatest Seq of the trial.
 	Last int
 
 	byOp     map[int][]*Grant
@@ -198,7 +198,7 @@ type Keys struct {
 	ran      []When
 	watched  bool
 	commands []history.Command
-	unnamed  map[int][]string // by place in the log: keys whose names the command's script built
+	unnamed  map[int][]string // by position in the log: keys whose names the command's script built
 }
 
 // Blindness tells since when a node's keys were not observed, and why.
@@ -207,17 +207,18 @@ type Blindness struct {
 	Why   string
 }
 
-// Of returns the grants that the commands of that invocation made, including copies.
+// Of returns the grants that the commands of one operation made, including copies. op is the index
+// of the operation's invocation.
 func (k *Keys) Of(op int) []*Grant { return k.byOp[op] }
 
-// Holding returns the keys that ever carried a grant of that lock, in order of appearance.
+// Holding returns the keys that ever carried a grant of the lock, in order of appearance.
 func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 
-// Ran returns bounds of the execution time of the command at place pos of the log. They
+// Ran returns bounds of the execution time of the command at position pos of the log. They
 // mean nothing if the command was not executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
-// Parted returns the parting of these two nodes that contains seq; nil if there is none.
+// Parted returns the parting of the nodes a and b that was open at seq; nil if there is none.
 func (k *Keys) Parted(a, b string, seq int) *Parting {
 	for _, p := range k.Partings {
 		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {

@@ -13,10 +13,10 @@ func (t *Term) Given() time.Duration {
 	return max(0, (t.Fair.Lo - t.At.Hi + unit - 1).Truncate(unit))
 }
 
-// LifeOf returns the TTL that the commands of that invocation gave a lock. For each key,
-// the longest TTL that the commands gave it counts. Of several keys, the shortest of these
+// LifeOf returns the TTL that the commands of the operation invoked at index op gave a lock. For
+// each key, the longest TTL that the commands gave it counts. Of several keys, the shortest of these
 // TTLs counts, since a lock ends with the first of its keys. LifeOf returns 0 if no key has
-// a TTL. ok is false if the invocation put nothing on keys.
+// a TTL. ok is false if the operation put nothing on keys.
 func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {

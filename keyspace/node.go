@@ -33,7 +33,7 @@ func (n *node) aheadAt(at time.Duration) (ahead time.Duration) {
 
 // item is a command with the changes that it made, or a change that no command made.
 type item struct {
-	cmd     int // place of the command in the log; -1 for none
+	cmd     int // position of the command in the log; -1 for none
 	changes []int
 	at      time.Duration // the earliest time at which it can have happened
 }

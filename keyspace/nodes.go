@@ -99,8 +99,8 @@ func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is reports whether the term ends at the time expires, with a tolerance of doubt; 0 means
-// no TTL.
+// is reports whether the term ends at the time expires, give or take doubt. If expires is 0, it
+// reports whether the term has no TTL.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
@@ -269,7 +269,7 @@ func (r *reader) split(op history.Op) {
 	r.inherit(old, op)
 }
 
-// apart returns the open parting of that old primary; nil if there is none.
+// apart returns the open parting whose old primary is the node old; nil if there is none.
 func (r *reader) apart(old string) *Parting {
 	for _, p := range r.Partings {
 		if p.Old == old && p.Until == 0 {
@@ -299,7 +299,7 @@ func (r *reader) promote(op history.Op) {
 	r.succeed(old, op.Node)
 }
 
-// succeed makes heir the primary of all keys, if old was. In a Cluster no node is the
+// succeed makes heir the primary of all keys, if old was their primary. In a Cluster no node is the
 // primary of all keys, and each event names the old master.
 func (r *reader) succeed(old, heir string) {
 	if r.primary == old {

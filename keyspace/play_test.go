@@ -34,7 +34,7 @@ type play struct {
 	world *nodetest.World
 	e     history.Evidence
 	ran   map[string]int
-	last  map[string]int // by client: place of its last operation in e.Ops
+	last  map[string]int // by client: position of its last operation in e.Ops
 }
 
 func enact(t *testing.T, tale string) history.Evidence {

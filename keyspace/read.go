@@ -321,7 +321,8 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 }
 
-// restOn makes the grant of such an acquire in one place, over the place's current grants.
+// restOn makes the grant of an acquire that succeeded but changed no value. The grant comes over the
+// current grants of the place at.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
 	r.settle(k.places[at.name])
@@ -336,7 +337,7 @@ func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	p.join(g)
 }
 
-// handedTo returns the places that carry a grant which another client handed to this one.
+// handedTo returns the places that carry a grant which another client handed to the given client.
 func (k *keyState) handedTo(client int) (at []spot) {
 	for _, s := range spots(k.content) {
 		p := k.places[s.name]

@@ -13,7 +13,7 @@ import (
 type sequel[T comparable] struct {
 	entries []T
 	shared  bool
-	at      map[T][]int // the places of each entry, in order; nil if not indexed
+	at      map[T][]int // the positions of each entry, in order; nil if not indexed
 }
 
 func (s *sequel[T]) add(v T) {
@@ -83,7 +83,7 @@ func (t *trail[T]) len() (n int) {
 	return n
 }
 
-// get returns the entry at place i. The caller must not change it.
+// get returns the entry at position i. The caller must not change it.
 func (t *trail[T]) get(i int) *T {
 	for _, s := range t.parts {
 		n := s.until() - s.from
@@ -168,7 +168,7 @@ func (g *Grant) AnyLife(such func(*Term) bool) bool {
 // Last returns the grant's last term.
 func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
 
-// TermAt returns the term that the grant had at that time. If the grant was made later, it
+// TermAt returns the term that the grant had at the given time. If the grant was made later, it
 // returns the first term.
 func (g *Grant) TermAt(at time.Duration) *Term {
 	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })

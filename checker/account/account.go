@@ -48,7 +48,7 @@ type Fact struct {
 	Of    int `json:"of,omitempty"`
 	// Values are values that were read, or fences. The first client's value is first.
 	Values []int64       `json:"values,omitempty"`
-	Late   bool          `json:"late,omitempty"` // the command arrived after its operation, invoked at Read, had ended
+	Late   bool          `json:"late,omitempty"` // the command arrived after its operation had ended; that operation was invoked at Read
 	Ended  Ending        `json:"ended,omitempty"`
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
@@ -126,13 +126,13 @@ type Granted struct {
 // Ending is the way in which a key stopped carrying a grant or stopped keeping others out.
 type Ending string
 
-// Endings.
+// The endings of grants.
 const (
 	WasRemoved   Ending = "removed"
 	WasExpired   Ending = "expired"
 	WasLost      Ending = "lost"
 	WasTakenOver Ending = "taken-over"
-	WasOverdue   Ending = "overdue" // the key kept others out for longer, but from then on for another cause
+	WasOverdue   Ending = "overdue" // the key went on keeping others out, but from this time on for another cause
 	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )
@@ -146,7 +146,7 @@ type Assumption struct {
 // Premise is something that leases rely on.
 type Premise string
 
-// Premises.
+// The premises of leases.
 const (
 	ClientStops   Premise = "client-stops"
 	CountsRight   Premise = "counts-right"

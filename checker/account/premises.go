@@ -1,6 +1,6 @@
 package account
 
-// Facts that contradict a premise.
+// The kinds of facts that contradict a premise.
 const (
 	WasFrozen        What = "frozen"
 	WorkedOn         What = "worked-on"

@@ -54,7 +54,7 @@ const (
 	NothingKept    What = "nothing-kept"
 	// GrantUnheard: the client never got the reply that told of its grant.
 	GrantUnheard What = "grant-unheard"
-	// The next three tell why nobody takes a lock that is free. NothingAsked: the waiting clients
+	// The next three kinds tell why nobody takes a free lock. NothingAsked: the waiting clients
 	// sent no command to take it. AskedInVain: they sent Count commands in vain; Command is the
 	// last one. ScriptForgotten: the answer to Command was NOSCRIPT.
 	NothingAsked    What = "nothing-asked"

@@ -138,7 +138,7 @@ type measure struct {
 	granted map[string][]time.Duration // by lock: the times of the replies that granted it, ascending
 	asked   map[string]time.Duration   // by lock: the end of the last acquire
 	got     map[int]int                // grants by client
-	// began lists the starts of the waits that ended with a grant, ascending.
+	// began lists, by client and lock, the starts of the waits that ended with a grant, ascending.
 	began map[evidence.ClientLock][]time.Duration
 	ended []queued                         // the waits that ended with a grant
 	open  map[evidence.Owner]time.Duration // the starts of the waits that never ended

@@ -261,7 +261,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 	}
 }
 
-// endAll ends the beliefs of all owners for which at is true.
+// endAll ends the beliefs of all owners for which the function at returns true.
 func (s *scan) endAll(op *history.Op, why string, at func(Owner) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {

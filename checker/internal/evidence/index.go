@@ -19,7 +19,7 @@ type Index struct {
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
 	Clocks  map[int]Clock
 	Holds   []Hold      // in order of From
-	HoldOf  map[int]int // place in Holds, by the index of an acquire's ok
+	HoldOf  map[int]int // maps the index of an acquire's ok to the position of its hold in Holds
 	// Attended has the times in which a client attended to a lock: from a grant until the reply to
 	// its release, whatever the client believed meanwhile. Overlapping times are merged.
 	Attended map[ClientLock][]Interval
@@ -80,8 +80,8 @@ func newIndex(f *Case) (*Index, error) {
 // noOperation stands for the missing operation of an entry or command that belongs to none.
 var noOperation = history.Pair{Invoke: &history.Op{}}
 
-// Operation returns the client's operation of that invocation, or an empty one if there is
-// none: see Has. The caller must not change it.
+// Operation returns the client's operation whose invocation has the index op. If there is none, it
+// returns an empty operation: see Has. The caller must not change the operation.
 func (ix *Index) Operation(op int) *history.Pair {
 	if p := ix.Pairing.Find(op); p != nil && p.Invoke.Index == op && p.Invoke.Process != history.Nemesis {
 		return p
@@ -89,7 +89,7 @@ func (ix *Index) Operation(op int) *history.Pair {
 	return &noOperation
 }
 
-// Has reports whether a client invoked an operation at that index.
+// Has reports whether the entry with the index op is a client's invocation.
 func (ix *Index) Has(op int) bool { return ix.Operation(op) != &noOperation }
 
 // Invocation returns the index of the invocation that began the operation of the entry at index; ok
@@ -195,7 +195,7 @@ func (ix *Index) Attends(client int, lock string, t time.Duration) bool {
 	return i < len(attended) && attended[i].From <= t
 }
 
-// Acquired returns the operation of that invocation, and whether it is an acquire.
+// Acquired returns the operation whose invocation has the index op, and whether it is an acquire.
 func (ix *Index) Acquired(op int) (p *history.Pair, isAcquire bool) {
 	p = ix.Operation(op)
 	return p, p != &noOperation && p.Invoke.F == history.FAcquire

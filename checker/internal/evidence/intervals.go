@@ -47,7 +47,7 @@ func Subtract(a, b []Interval) []Interval {
 }
 
 // IntervalAt reports whether t lies in one of the intervals, which must be merged, and returns
-// the place of that interval.
+// the position of that interval in all.
 func IntervalAt(all []Interval, t time.Duration) (within bool, at int) {
 	at, _ = slices.BinarySearchFunc(all, t, func(s Interval, t time.Duration) int {
 		if s.To <= t {

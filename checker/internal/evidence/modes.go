@@ -32,7 +32,7 @@ type taken struct {
 	mode  history.Mode
 	token string
 	sure  bool          // the acquire ended with ok
-	until time.Duration // see stake.until
+	until time.Duration // when the deadline passes on the client's clock: see stake.until
 }
 
 type moder struct {

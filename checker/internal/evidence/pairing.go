@@ -11,7 +11,7 @@ import (
 type Pairing struct {
 	Ops []history.Op
 	All []history.Pair // in order of invocation
-	Of  []int          // Of[i] is the place in All of the operation of Ops[i]; -1 for an event
+	Of  []int          // Of[i] is the position in All of the operation that Ops[i] belongs to; -1 for an event
 }
 
 func pair(ops []history.Op) (Pairing, error) {
@@ -37,7 +37,7 @@ func pair(ops []history.Op) (Pairing, error) {
 	return p, nil
 }
 
-// Place returns the place in Ops of the entry with that index; -1 if there is none. Indices ascend,
+// Place returns the position in Ops of the entry with that index; -1 if there is none. Indices ascend,
 // and have no gaps in Lockstorm's own histories.
 func (p *Pairing) Place(index int) int {
 	switch {
@@ -53,8 +53,7 @@ func (p *Pairing) Place(index int) int {
 	return i
 }
 
-// Find returns the operation to which the entry of that index belongs; nil if there is
-// none.
+// Find returns the operation that the entry with this index belongs to; nil if it belongs to none.
 func (p *Pairing) Find(index int) *history.Pair {
 	if at := p.Place(index); at >= 0 && p.Of[at] >= 0 {
 		return &p.All[p.Of[at]]

@@ -71,7 +71,7 @@ type player struct {
 	id      int
 	process history.Process
 	open    *history.Op
-	held    []history.Op // ok acquires
+	held    []history.Op // the ok entries of its acquires
 	seen    []string     // tokens
 	crashed bool
 	fence   int64 // fence of the open acquire, if chosen at its invocation
