@@ -69,8 +69,7 @@ func (l *setNXPXWatchdogReused) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock. The second call releases and then panics, because the channel is already
-// closed.
+// Unlock implements Lock. The second call releases, then panics: the channel is already closed.
 func (l *setNXPXWatchdogReused) Unlock(ctx context.Context, lease Lease) error {
 	err := l.release(ctx, lease)
 	close(l.stop)
