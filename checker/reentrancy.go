@@ -149,9 +149,9 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	return until
 }
 
-// lived returns the time until which an acquire's grants lived: the earliest end of their
-// first TTLs. If the keys were not seen, it returns the end of the requested lease; Never
-// without a lease.
+// lived returns the time until which an acquire's grants lived: the earliest end of their first
+// TTLs, Never if no grant has a TTL. If the acquire has no grant: 0 if the keys were observed;
+// otherwise the end of the requested lease, Never without a lease.
 func (n nesting) lived(acquire *history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()

@@ -25,11 +25,13 @@ type named struct {
 	op int
 }
 
-// heir returns the client for which a command put the value in the place. The value is that
-// client's token: only that client's acquires ever named it. heir.op is the client's latest
-// acquire that named the value; -1 if this acquire had already succeeded, so that the
-// client does not wait. lock is the lock of this acquire. If the sender put the value there
-// for itself, handed is false and heir is the sender.
+// heir finds the client that profits from a value that by's command put in the place s. The
+// value is another client's token if only that client's acquires passed it as an argument. (If
+// the value is empty or a number, the member's name is the token.) Then handed is true, heir is
+// that client, and heir.op is its latest acquire that passed the token before the command ran;
+// -1 if that acquire had succeeded before, so that the client was not waiting. lock is the lock
+// of that acquire; if the operation of by is known, both are of one lock. Otherwise handed is
+// false and heir is by.
 func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
 		return by, "", false

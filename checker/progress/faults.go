@@ -49,7 +49,8 @@ func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
 	return evidence.Merged(all)
 }
 
-// caredFor returns the times in which living owners of the grants attended to the lock.
+// caredFor returns the times in which the grants' owners ran the operations that made them, or
+// attended to the lock. An owner's times end at its crash.
 func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
 	seen := map[evidence.ClientLock]bool{}

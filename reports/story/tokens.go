@@ -22,7 +22,7 @@ type grant struct {
 	Value string
 	// Fence is the fencing token that the client got; 0 = none.
 	Fence int64
-	// At is when the last command ran that changed a key.
+	// At is the time of the acquire's last command that changed a key; 0 if none did.
 	At time.Duration
 }
 

@@ -296,8 +296,8 @@ func (o *observer) giveUp(why error) {
 	o.log.unseen(o.node.name, why)
 }
 
-// patience returns the time limit of a look: adminTimeout, but the constant patience once the trial
-// is ending.
+// patience returns the time limit of a look: adminTimeout while the trial runs, and the constant
+// patience (1 s) when the trial is ending.
 func (o *observer) patience() time.Duration {
 	if o.ending.Load() {
 		return patience

@@ -159,7 +159,8 @@ func (p *proxy) reset() (undo func(context.Context) error, err error) {
 	}, nil
 }
 
-// shut cuts or holds the proxy's toxics in these directions by calling how.
+// shut calls how (cut, hold or holdOne) on the proxy's toxic in direction d, or on both toxics if
+// d is testbed.Both. undo undoes each call.
 func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {

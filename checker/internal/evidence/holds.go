@@ -32,7 +32,7 @@ type Hold struct {
 	// Extended is the index of the ok of the extension that began the hold after the old
 	// deadline had passed. 0 = the hold began with Acquire.
 	Extended int
-	// Nested lists the indices of the ok of nested acquires.
+	// Nested lists, for each nested acquire, the index of its ok.
 	Nested []int
 	// Released lists the indices of the release invocations that did not end the hold.
 	Released []int
