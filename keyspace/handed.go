@@ -46,9 +46,10 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if n == nil || n.several || n.client == by.client {
 		return by, "", false
 	}
+	sender, known := r.pairs[by.op]
 	for _, x := range slices.Backward(n.by) {
 		p := r.pairs[x.op]
-		if x.at > by.at.Lo || by.op >= 0 && p.Invoke.Lock != r.pairs[by.op].Invoke.Lock {
+		if x.at > by.at.Lo || known && p.Invoke.Lock != sender.Invoke.Lock {
 			continue
 		}
 		heir = actor{pos: by.pos, client: n.client, op: x.op, at: by.at}

@@ -54,3 +54,17 @@ func TestAValuePutThereForAnotherIsTheOthersGrant(t *testing.T) {
 			c0's RPOPLPUSH @30 removed c1's of @20`},
 	})
 }
+
+// A command may name an operation that the history does not have.
+func TestAValueFromACommandOfAnUnknownOperation(t *testing.T) {
+	e := enact(t, "10 c0+ SET lock a NX PX 1000\n20 c1? SET lock b NX PX 1000\n30 c0- SET lock b PX 1000")
+	last := &e.Commands[len(e.Commands)-1]
+	last.Op = 999
+	handed := false
+	for _, g := range Read(e).Grants {
+		handed = handed || g.Handed && g.Client == 1
+	}
+	if !handed {
+		t.Error("the value that another client waits for was not handed to it")
+	}
+}
