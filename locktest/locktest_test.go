@@ -89,7 +89,7 @@ func TestALockIsJudged(t *testing.T) {
 			"extension by lease-outlived", "ownership by foreign-renewal", "An owner check on extension",
 		}},
 		"until":            {true, []string{"resource by lease-outlived", "!exclusion by"}},
-		"untilByWallClock": {true, []string{"--- PASS: TestScene/client-skew", "resource by client-clock", "!undecided"}},
+		"untilByWallClock": {true, []string{"--- PASS: TestScene/client-skew", "exclusion by client-clock", "!undecided"}},
 		"byWallClock":      {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/client-skew", "s wall clock jumped", "exclusion by race"}},
 		"untilOfNoLease":   {true, []string{"--- PASS: TestScene/none", "!panic"}},
 		"untilTooLate":     {false, []string{"exclusion by lease-outlived", "it claims the lock until its own clock shows", "That a client does not claim more than its lease", "not from its reply"}},
