@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // shows something for the first time in its cell is stored like a planned one. All other further
 // trials are only counted, in Cells.
 type Further struct {
-	Rounds int `json:"rounds"` // rounds begun; each draws one more trial of every cell and workload
+	Rounds int `json:"rounds"` // rounds begun; each draws one more trial of every cell and workload that does not rest
 	Trials int `json:"trials"` // further trials that ran, stored ones included
 	// LastNew is the number of the last further trial that showed a flaw which its cell had not
 	// shown before, counted from 1; 0 = no trial did. Each shard counts its own trials; a merged
@@ -138,8 +139,7 @@ func (f *Further) sort(plan []PlannedCell) {
 }
 
 // search draws further trials in rounds until Config.Budget is used up, ctx ends or the harness
-// fails. Every round has one trial of every cell and workload, whatever earlier rounds found. So
-// the number of a cell's trials depends only on time, and Cell.Bound stays valid.
+// fails. A round has one trial of every cell and workload, except of cells that rest (attention).
 func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	if r.Config.Budget == 0 {
 		return nil
@@ -154,10 +154,12 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	for _, t := range r.trials {
 		shown.learn(t)
 	}
+	attends := &attention{leastQuiet, map[cellFlaw]int{}}
 	for k := r.Config.Trials; ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
 		var jobs []job
+		awake := attends.awake(cells)
 		for len(jobs) < leastBatch && ctx.Err() == nil && !over(k) {
-			more, err := r.planner.round(cells, k)
+			more, err := r.planner.round(awake, k)
 			if err != nil {
 				return err
 			}
@@ -168,11 +170,47 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 			k++
 		}
 		r.progress.Total = r.progress.Done + len(jobs)
-		r.digest(r.batch(ctx, jobs, over), shown)
+		r.digest(r.batch(ctx, jobs, over), shown, attends)
 		r.info.Further.sort(r.info.Plan)
 		if err := r.saveInfo(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// leastQuiet is the number of further trials without a new behaviour after which a cell rests.
+const leastQuiet = 50
+
+// attention decides which cells a round tries: those that still show new behaviours.
+//
+// Cell.Bound stays valid. It claims something only of cells without a violation, and the more
+// trials, the more it claims. If a trial is a violation with probability p, the first n trials show
+// none with probability (1-p)^n, whatever decides how many more follow.
+type attention struct {
+	quiet int              // cells rest after so many trials without a new behaviour
+	since map[cellFlaw]int // by lock and fault: further trials since the last new behaviour
+}
+
+// saw notes a further trial.
+func (a *attention) saw(t trial.Result, newBehaviour bool) {
+	at := cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}
+	if a.since[at]++; newBehaviour {
+		a.since[at] = 0
+	}
+}
+
+// awake returns the cells that do not rest. If all rest, it doubles quiet until some do not.
+func (a *attention) awake(cells []plannedCell) []plannedCell {
+	can := slices.DeleteFunc(slices.Clone(cells), func(c plannedCell) bool { return c.lack != nil || len(c.workloads) == 0 })
+	for len(can) > 0 {
+		some := slices.DeleteFunc(slices.Clone(can), func(c plannedCell) bool {
+			return a.since[cellFlaw{lock: c.recipe.ID, fault: c.fault.Name}] >= a.quiet
+		})
+		if len(some) > 0 {
+			return some
+		}
+		a.quiet *= 2
 	}
 	return nil
 }
@@ -209,7 +247,7 @@ func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all
 }
 
 // digest stores the trials that show something new, and counts the others.
-func (r *run) digest(done []trial.Done, shown knowledge) {
+func (r *run) digest(done []trial.Done, shown knowledge, attends *attention) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.info.Further
@@ -217,10 +255,11 @@ func (r *run) digest(done []trial.Done, shown knowledge) {
 		t := d.Trial
 		f.Trials++
 		f.Rounds = max(f.Rounds, t.Spec.Trial-r.Config.Trials+1)
-		news, flaw := shown.learn(t)
+		news, flaw, behaviour := shown.learn(t)
 		if flaw {
 			f.LastNew = f.Trials
 		}
+		attends.saw(t, behaviour)
 		if d.Kept && news && (r.Config.Keep || t.Outcome == trial.Unknown || t.Violation() && !r.shownBefore(t)) {
 			t.Dir = trial.Folder(t.Spec)
 		} else if d.Kept {
@@ -264,10 +303,10 @@ type knowledge map[known]bool
 // known is a flaw of a cell, or another fact that learn notes, as text.
 type known struct{ lock, fault, what string }
 
-// learn adds the facts that a trial shows: flaws, doubts, its outcome, the results of oracles, and
-// a failure of the harness. news says that some fact was new to the cell. flaw says that a flaw was
-// new.
-func (k knowledge) learn(t trial.Result) (news, flaw bool) {
+// learn adds the facts that a trial shows: flaws, doubts, behaviours, its outcome, the results of
+// oracles, and a failure of the harness. news says that some fact was new to the cell; flaw and
+// behaviour, that a flaw or a behaviour was.
+func (k knowledge) learn(t trial.Result) (news, flaw, behaviour bool) {
 	add := func(what ...string) (is bool) {
 		at := known{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}
 		is = !k[at]
@@ -293,9 +332,14 @@ func (k knowledge) learn(t trial.Result) (news, flaw bool) {
 	for _, v := range t.Verdicts {
 		add("oracle", v.Oracle, string(v.Result))
 	}
+	for _, b := range t.Behaviours {
+		if add("behaviour", strconv.Itoa(int(b))) {
+			behaviour = true
+		}
+	}
 	add("order", fmt.Sprint(t.Order()))
 	if t.Err != "" {
 		add("failure", filepath.ToSlash(trial.Folder(t.Spec)))
 	}
-	return news, flaw
+	return news, flaw, behaviour
 }

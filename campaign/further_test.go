@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -103,16 +106,53 @@ func TestKnowledgeOfACellIsWhatItsTrialsShowed(t *testing.T) {
 	for i, step := range []struct {
 		t          trial.Result
 		news, flaw bool
+		behaviour  bool
 	}{
-		{holds, true, false}, {holds, false, false},
-		{broken, true, true}, {broken, false, false}, {other, true, true},
-		{trial.Result{Outcome: trial.Unknown, Err: "no server"}, true, false},
-		{trial.Result{Outcome: trial.Holds, Verdicts: []checker.Verdict{{Oracle: "liveness", Result: checker.Held}}}, true, false},
-		{trial.Result{Outcome: trial.Holds, Doubtful: broken.Flaws}, true, false},
+		{holds, true, false, false}, {holds, false, false, false},
+		{broken, true, true, false}, {broken, false, false, false}, {other, true, true, false},
+		{trial.Result{Outcome: trial.Unknown, Err: "no server"}, true, false, false},
+		{trial.Result{Outcome: trial.Holds, Verdicts: []checker.Verdict{{Oracle: "liveness", Result: checker.Held}}}, true, false, false},
+		{trial.Result{Outcome: trial.Holds, Doubtful: broken.Flaws}, true, false, false},
+		{trial.Result{Outcome: trial.Holds, Behaviours: []progress.Behaviour{3, 5}}, true, false, true},
+		{trial.Result{Outcome: trial.Holds, Behaviours: []progress.Behaviour{5}}, false, false, false},
 	} {
-		if news, flaw := known.learn(step.t); news != step.news || flaw != step.flaw {
-			t.Errorf("step %d: news %t, flaw %t; want %t, %t", i, news, flaw, step.news, step.flaw)
+		if news, flaw, behaviour := known.learn(step.t); news != step.news || flaw != step.flaw || behaviour != step.behaviour {
+			t.Errorf("step %d: news %t, flaw %t, behaviour %t; want %t, %t, %t", i, news, flaw, behaviour, step.news, step.flaw, step.behaviour)
 		}
+	}
+}
+
+func TestCellsThatShowNothingNewRest(t *testing.T) {
+	cell := func(lock string) plannedCell {
+		return plannedCell{recipe: locks.Recipe{ID: lock}, fault: nemesis.Fault{Name: "delay"}, workloads: []string{"mutex"}}
+	}
+	lacking := cell("c")
+	lacking.lack = &trial.Lack{}
+	cells := []plannedCell{cell("a"), cell("b"), lacking}
+	a := &attention{2, map[cellFlaw]int{}}
+	for i, step := range []struct {
+		lock  string // the lock whose further trial ends before this step; "" for none
+		new   bool   // the trial showed a new behaviour
+		awake string
+	}{
+		{"", false, "ab"}, {"a", false, "ab"}, {"a", false, "b"},
+		{"b", true, "b"}, {"b", false, "b"},
+		{"b", false, "ab"}, // all have rested: twice as many trials are due
+		{"a", true, "ab"}, {"b", false, "ab"}, {"b", false, "a"},
+	} {
+		if step.lock != "" {
+			a.saw(trial.Result{Spec: trial.Spec{Lock: step.lock, Fault: "delay"}}, step.new)
+		}
+		names := ""
+		for _, c := range a.awake(cells) {
+			names += c.recipe.ID
+		}
+		if names != step.awake {
+			t.Errorf("step %d: cells %q are awake, want %q", i, names, step.awake)
+		}
+	}
+	if got := a.awake([]plannedCell{lacking}); len(got) > 0 {
+		t.Errorf("no fault can strike, but %d cells are awake", len(got))
 	}
 }
 

@@ -36,6 +36,11 @@ type Cell struct {
 	// random samples, so Bound ignores them.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
+	// Covered counts the distinct behaviours (progress.Behaviour) of all trials. LastNew is the
+	// number of the last trial that showed a new one, from 1 to Trials: named trials come first,
+	// then drawn ones. If it is far below Trials, more trials of this kind would show little.
+	Covered int `json:"covered"`
+	LastNew int `json:"lastNew"`
 	// Seed is the seed of the trial that shows the verdict best. Hash is that trial's history.Hash,
 	// set only if trials of the lock are deterministic.
 	Seed uint64 `json:"seed"`

@@ -39,6 +39,8 @@ var csvColumns = []struct {
 	{"hash", func(c campaign.Cell) string { return c.Hash }},
 	{"replay", func(c campaign.Cell) string { return c.Replay }},
 	{"shown", func(c campaign.Cell) string { return strconv.Itoa(c.Shown) }},
+	{"covered", func(c campaign.Cell) string { return strconv.Itoa(c.Covered) }},
+	{"last_new", func(c campaign.Cell) string { return strconv.Itoa(c.LastNew) }},
 }
 
 // bound is the upper end of the 95 % interval of the share of violated trials, from 0 to 1; "" if

@@ -60,6 +60,9 @@ func judgedWords(c campaign.Cell) string {
 			text += fmt.Sprintf(" %d of them were named schedules, each of which strikes at one certain place of the protocol.", c.Enumerated)
 		}
 		text += " " + c.BoundSentence() + " That is no proof."
+		if covered := c.CoverageSentence(); covered != "" {
+			text += " " + covered
+		}
 	case trial.NotExercised:
 		text = fmt.Sprintf("In none of %d %s did the fault strike anything, so nothing was tested.", c.Trials, wording.Plural(c.Trials, "trial"))
 	case trial.NotSupported:

@@ -47,6 +47,7 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 		t.Progress = &p
 	}
 	t.Waiting = progress.WaitingAround(asked.Case, t.Spec.countedFault())
+	t.Behaviours = progress.Behaviours(asked.Case)
 	t.Promised = promiseOf(e.Claims)
 	var err error
 	if t.Verdicts, err = asked.Judge(ctx); err != nil {

@@ -56,10 +56,12 @@ type Result struct {
 	// Progress measures how the clients fared; nil if there is nothing to measure.
 	Progress *progress.Measures `json:"progress,omitempty"`
 	// Waiting has the waits around the fault; nil if the fault hit nothing or no client waited.
-	Waiting  *progress.Waiting `json:"waiting,omitempty"`
-	Ops      int               `json:"ops"`
-	Commands int               `json:"commands"`
-	Keys     int               `json:"keys"` // changes of keys
+	Waiting *progress.Waiting `json:"waiting,omitempty"`
+	// Behaviours are what the trial covered (progress.Behaviours).
+	Behaviours []progress.Behaviour `json:"behaviours,omitempty"`
+	Ops        int                  `json:"ops"`
+	Commands   int                  `json:"commands"`
+	Keys       int                  `json:"keys"` // changes of keys
 	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.

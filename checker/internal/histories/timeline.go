@@ -20,7 +20,8 @@ import (
 //	nemesis crash c0 40                       an event of the nemesis
 //	nemesis window client-pause 10-90         a fault window
 //
-// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset and reason.
+// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset, reason, and hits (of
+// a fault window).
 // Entries of one time keep the order of the text. After an info, a client continues as a new
 // process.
 func Timeline(t testing.TB, text string) []history.Op {
@@ -132,6 +133,11 @@ func setKey(t testing.TB, op *history.Op, k, v string) {
 		op.Offset = millis(t, v)
 	case "seq":
 		op.Seq = int64(atoi(t, v))
+	case "hits":
+		if op.Window == nil {
+			t.Fatalf("%s: only a fault window has hits", k)
+		}
+		op.Window.Hits = atoi(t, v)
 	case "value":
 		for _, s := range strings.Split(v, ",") {
 			op.Value = append(op.Value, int64(atoi(t, s)))

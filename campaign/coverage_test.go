@@ -1,0 +1,67 @@
+package campaign
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker/progress"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+func TestACampaignCountsTheBehavioursOfItsCells(t *testing.T) {
+	s := shardRun(t, func(c *Config) {
+		c.Locks, c.Faults, c.Workloads, c.Trials = []string{"set-nx-px"}, []string{"client-pause"}, []string{"mutex"}, 3
+	})
+	c := s.Matrix.Cells[0]
+	seen := map[string]bool{}
+	for _, r := range s.Trials {
+		if r.Spec.Fault != c.Fault {
+			continue
+		}
+		for _, b := range r.Behaviours {
+			seen[b.String()] = true
+		}
+	}
+	if c.Covered == 0 || c.Covered != len(seen) || c.LastNew < 1 || c.LastNew > c.Trials {
+		t.Errorf("%d behaviours, the last new one in trial %d of %d; the trials have %d", c.Covered, c.LastNew, c.Trials, len(seen))
+	}
+	for _, want := range []string{
+		"acquire: free → own, before the fault, ok",
+		"acquire: others' → others', during the fault, fail",
+		"release: own → free, after the fault, ok",
+		"release: others' → others', after the fault, fail", // the pause outlasted the lease
+		"change in acquire: free → own, before the fault",
+		"change by no command: others' → free, during the fault", // the lease expired
+	} {
+		if !seen[want] {
+			t.Errorf("%q was not seen", want)
+		}
+	}
+}
+
+func TestLastNewCountsTrialsInTheirOrder(t *testing.T) {
+	of := func(schedule string, k int, all ...progress.Behaviour) trial.Result {
+		return trial.Result{Spec: trial.Spec{Workload: "mutex", Schedule: schedule, Trial: k}, Behaviours: all}
+	}
+	named, other, first, second := of("hold-1of2", 0, 1, 2), of("hold-2of2", 1, 2), of("", 0, 1), of("", 1, 2)
+	for name, c := range map[string]struct {
+		trials           []trial.Result
+		further          *Further
+		most             int
+		covered, lastNew int
+	}{
+		"nothing was seen":              {[]trial.Result{of("", 0)}, nil, 1, 0, 0},
+		"the first showed all":          {[]trial.Result{second, first, other, named}, nil, 4, 2, 1},
+		"a drawn trial is later":        {[]trial.Result{second, of("", 2, 7), other, named}, nil, 4, 3, 4},
+		"rounds count all their trials": {[]trial.Result{named, other, first, of("", 4, 7)}, &Further{}, 40, 3, 6},
+		"a cell that rested":            {[]trial.Result{named, other, first, of("", 90, 7)}, &Further{}, 40, 3, 40},
+	} {
+		cell := Cell{Trials: c.most}
+		config := DefaultConfig()
+		config.Trials = 2
+		cell.cover(Info{Config: config, Further: c.further}, PlannedCell{Workloads: []string{"mutex"}}, slices.Clone(c.trials))
+		if cell.Covered != c.covered || cell.LastNew != c.lastNew {
+			t.Errorf("%s: %d behaviours, the last in trial %d; want %d, %d", name, cell.Covered, cell.LastNew, c.covered, c.lastNew)
+		}
+	}
+}

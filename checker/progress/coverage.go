@@ -1,0 +1,215 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// Behaviour is the code of one thing that was seen in a trial, without who did it, when and how
+// often. It is either a client's operation (its kind, what the lock's keys held for the client when
+// it began and when it ended, the phase of the fault, and the result), or the change of a key (in
+// which step of the client that sent the command, the owner before and after, the phase of the fault).
+// Two trials with the same behaviours tested the same things. String returns the behaviour in words.
+type Behaviour uint16
+
+// The parts of a Behaviour. An unknown name counts as the last one.
+var (
+	behaviourSteps = []string{
+		history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite, history.FLost,
+		"change in acquire", "change in hold", "change in read", "change in touch", "change in release",
+		"change by no command", "other change",
+	}
+	// behaviourStates is indexed by 3 * own + others. A share is 0 without a key, 1 with too few keys
+	// for a quorum, and 2 with enough.
+	behaviourStates = []string{
+		"free", "some others'", "others'",
+		"some own", "some own and some others'", "some own and others'",
+		"own", "own and some others'", "own and others'",
+	}
+	behaviourPhases  = []string{"before", "during", "after"}
+	behaviourResults = []string{"", string(history.OK), string(history.Fail), string(history.Info)}
+)
+
+func behaviour(step string, before, after, phase int, result string) Behaviour {
+	at := func(all []string, name string) int {
+		if i := slices.Index(all, name); i >= 0 {
+			return i
+		}
+		return len(all) - 1
+	}
+	code := at(behaviourSteps, step)
+	code = code*len(behaviourStates) + before
+	code = code*len(behaviourStates) + after
+	code = code*len(behaviourPhases) + phase
+	return Behaviour(code*len(behaviourResults) + at(behaviourResults, result))
+}
+
+// String returns the behaviour in words, such as "release: others' → others', after the fault, fail".
+// The words for a code that Behaviours cannot return are "unknown behaviour" and its number.
+func (b Behaviour) String() string {
+	code := int(b)
+	part := func(all []string) string {
+		i := code % len(all)
+		code /= len(all)
+		return all[i]
+	}
+	result, phase := part(behaviourResults), part(behaviourPhases)
+	after, before := part(behaviourStates), part(behaviourStates)
+	if code >= len(behaviourSteps) {
+		return fmt.Sprintf("unknown behaviour %d", b)
+	}
+	text := fmt.Sprintf("%s: %s → %s, %s the fault", behaviourSteps[code], before, after, phase)
+	if result != "" {
+		text += ", " + result
+	}
+	return text
+}
+
+// Behaviours returns the distinct behaviours of a trial, ascending; nil if the history is impossible.
+// An operation that overlaps an active fault counts as during the fault. The case is the one inside
+// a checker.Case.
+func Behaviours(c *evidence.Case) []Behaviour {
+	rp, err := c.Replay()
+	if err != nil {
+		return nil
+	}
+	cov := &coverage{replay: rp, quorum: rp.Quorum(), held: map[evidence.ClientLock]map[keyspace.NodeKey]int{}, seen: map[Behaviour]bool{}}
+	for _, w := range rp.Windows {
+		if w.Complete != nil && w.Complete.Window != nil && w.Complete.Window.Hits > 0 {
+			cov.faults = append(cov.faults, evidence.Interval{From: w.Invoke.Time, To: w.Complete.Time})
+		}
+	}
+	cov.operations()
+	cov.changes()
+	all := make([]Behaviour, 0, len(cov.seen))
+	for b := range cov.seen {
+		all = append(all, b)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// coverage collects the behaviours of one trial.
+type coverage struct {
+	replay *evidence.Replay
+	quorum int
+	faults []evidence.Interval // the times of faults that hit something
+	// held counts the live grants of each client in each lock, by the key or node that carries them.
+	held map[evidence.ClientLock]map[keyspace.NodeKey]int
+	seen map[Behaviour]bool
+}
+
+// phase returns the index in behaviourPhases of the time from one moment to another.
+func (c *coverage) phase(from, to time.Duration) int {
+	phase := 0
+	for _, f := range c.faults {
+		switch {
+		case f.From <= to && from <= f.To:
+			return 1
+		case f.To < from:
+			phase = 2
+		}
+	}
+	return phase
+}
+
+// state returns the index in behaviourStates of what a lock's keys hold for a client now.
+func (c *coverage) state(at evidence.ClientLock) int {
+	own, others := 0, 0
+	for who, units := range c.held {
+		switch {
+		case who.Lock != at.Lock:
+		case who.Client == at.Client:
+			own = c.share(len(units))
+		default:
+			others = max(others, c.share(len(units)))
+		}
+	}
+	return 3*own + others
+}
+
+// share returns 0 for no unit, 1 for fewer units than a quorum, and 2 for a quorum.
+func (c *coverage) share(units int) int {
+	switch {
+	case units == 0:
+		return 0
+	case units < c.quorum:
+		return 1
+	}
+	return 2
+}
+
+// operations adds the behaviours of the clients' operations. It goes through the invocations, the
+// completions, and the beginnings and ends of grants in the order of their times.
+func (c *coverage) operations() {
+	type moment struct {
+		at   time.Duration
+		rank int // among equal times: 0 for an invocation, 1 for a grant, 2 for a completion
+		do   func()
+	}
+	var all []moment
+	add := func(at time.Duration, rank int, do func()) { all = append(all, moment{at, rank, do}) }
+	for _, g := range c.replay.Grants {
+		if g.Lock != "" && !g.Refused {
+			begin := max(g.At.Lo, g.Came)
+			add(begin, 1, func() { c.grant(g, 1) })
+			add(max(begin, g.Until()), 1, func() { c.grant(g, -1) })
+		}
+	}
+	for _, p := range c.replay.Pairing.All {
+		if p.Invoke.Process == history.Nemesis {
+			continue
+		}
+		at, before := evidence.ClientLock{Client: p.Invoke.Client, Lock: p.Invoke.Lock}, 0
+		done := c.replay.DoneAt(&p)
+		add(p.Invoke.Time, 0, func() { before = c.state(at) })
+		add(done, 2, func() {
+			c.seen[behaviour(p.Invoke.F, before, c.state(at), c.phase(p.Invoke.Time, done), string(p.Done()))] = true
+		})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), a.rank-b.rank) })
+	for _, m := range all {
+		m.do()
+	}
+}
+
+// grant notes that a grant begins (change is 1) or ends (-1).
+func (c *coverage) grant(g *keyspace.Grant, change int) {
+	at, unit := evidence.ClientLock{Client: g.Client, Lock: g.Lock}, c.replay.UnitOf(g.NodeKey())
+	units := c.held[at]
+	if units == nil {
+		units = map[keyspace.NodeKey]int{}
+		c.held[at] = units
+	}
+	if units[unit] += change; units[unit] == 0 {
+		delete(units, unit)
+	}
+}
+
+// changes adds the behaviours of the keys. Before and after a change, a key is free, the sender's or
+// another's.
+func (c *coverage) changes() {
+	for _, s := range c.replay.Steps {
+		step, client := "change by no command", keyspace.Stranger
+		if s.Cmd >= 0 {
+			cmd := &c.replay.Commands[s.Cmd]
+			step, client = "change in "+cmd.Phase, cmd.Client
+		}
+		owner := func(g *keyspace.Grant) int {
+			switch {
+			case g == nil:
+				return 0
+			case g.Client == client && client != keyspace.Stranger:
+				return 3 * 2
+			}
+			return 2
+		}
+		c.seen[behaviour(step, owner(s.Owner), owner(s.Heir), c.phase(s.At.Lo, s.At.Hi), "")] = true
+	}
+}
