@@ -57,8 +57,8 @@ func readWrite(c *locktest.Client) (locktest.Acquire, error) {
 	}), nil
 }
 
-// countReader adds one to the number of readers. writeIfFree sets the writer's mark in the same
-// hash.
+// countReader adds one to the number of readers, a field of the hash KEYS[1], unless there is a
+// writer. ARGV[1] is the lease in milliseconds.
 var countReader = redis.NewScript(`
 if redis.call('hexists', KEYS[1], 'writer') == 1 then
   return 0
@@ -67,6 +67,7 @@ redis.call('hincrby', KEYS[1], 'readers', 1)
 redis.call('pexpire', KEYS[1], ARGV[1])
 return 1`)
 
+// writeIfFree sets the field writer of the same hash, if the hash does not exist.
 var writeIfFree = redis.NewScript(`
 if redis.call('exists', KEYS[1]) == 1 then
   return 0
@@ -110,7 +111,8 @@ func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {
 	return right(c)
 }
 
-// mine has the leases of one client process, with the number of entries of each lease.
+// mine has the leases of one client process. Each lease has a count of entries: acquires minus
+// releases.
 type mine struct {
 	mu   sync.Mutex
 	rdb  *redis.Client
@@ -180,8 +182,8 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// uncounted recognises its owner by name, but does not count entries: the first release frees the
-// lock.
+// uncounted recognises its owner by a token per client, but does not count entries: the first
+// release frees the lock.
 func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	rdb, owner := connect(c), rand.Text()
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

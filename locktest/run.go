@@ -254,7 +254,8 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 	return strings.Join(append(lines, keep(t, v.folder)...), "\n")
 }
 
-// save saves a counterexample, unless its trial did not show the same flaw when it was run again.
+// save saves a counterexample and returns the path of its file. If a second run of the trial did
+// not show the same flaw, save saves nothing and returns "".
 func (r *runner) save(v *Violation) (path string, err error) {
 	if v.unsteady {
 		return "", nil
