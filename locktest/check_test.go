@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// The program reader (testdata/reader) calls Check three times: one call runs to its end, the
-// context of the second is cancelled, and Acquire panics in the third. The program fails if
+// The program reader (testdata/reader) calls Check three times: in one call nothing goes wrong, in
+// another the context is cancelled, and in another Acquire panics. The program fails if
 // crypto/rand.Reader is not restored after each call.
 func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "reader")

@@ -79,8 +79,8 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 }
 
 // heartbeat is a lock that renews its lease three times per lease until the release. A holder
-// learns that the lease is lost (Held.Lost) when the last answered renewal is a whole lease plus
-// late ago. The lock is correct if late is 0.
+// learns that the lease is lost (Held.Lost) when a whole lease plus late has passed since the
+// acquire, or the last answered renewal, was sent. The lock is correct if late is 0.
 func heartbeat(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		// In the default mode, a handshake under delay would hold a mutex that Close waits for.

@@ -111,7 +111,7 @@ func lastOwner(l lease) locks.Lock {
 	}
 }
 
-// leastFor is the minimum time for which the key stays.
+// leastFor is the minimum time from an acquire for which the key stays.
 const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {

@@ -20,6 +20,7 @@ func denying() []Stranger {
 	}
 }
 
+// obtain acquires with SET NX PX.
 func (l lease) obtain(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {

@@ -98,7 +98,7 @@ func queues() []Stranger {
 	}
 }
 
-// fair returns a lock whose client waits under one name.
+// fair returns a lock whose client has one name in the queue for all its attempts.
 func fair(join *redis.Script) func(*locks.Client) maker {
 	return of(func(l lease) locks.Lock {
 		keys := []string{l.key, l.key + ":queue", l.key + ":timeouts"}

@@ -27,7 +27,8 @@ func quorums() []Stranger {
 	}
 }
 
-// quorum is RedLock that measures its validity without the wall clock.
+// quorum is RedLock. It measures with the monotonic clock how long an acquire took, so a wrong wall
+// clock does not make its lease seem longer.
 type quorum struct {
 	lease
 	each func(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error
