@@ -87,7 +87,8 @@ func (v goZeroVariant) life(ttl time.Duration) time.Duration {
 	return time.Duration(v.seconds(ttl))*time.Second + goZeroTolerance
 }
 
-// goZeroClients counts the clients of this process.
+// goZeroClients counts the calls of goZeroStore in this process, so that each client gets an
+// address of its own.
 var goZeroClients atomic.Int64
 
 // goZeroStore makes a client as the library does: with three retries and go-redis's own timeouts.

@@ -43,8 +43,8 @@ var bugs = map[string]bug.Bug{
 		Options:  locktest.Options{Nodes: 5},
 		Command:  "cd redsync && go test -v -modfile=v4.12.0.mod .",
 		Fault:    "lost-reply", Flaw: "exclusion by race",
-		// Under eviction, an attempt that a partition delays leaves keys behind; this does not
-		// count as a limit.
+		// Some schedules of eviction also cut a client off from a minority of the nodes. An attempt
+		// that this delays leaves keys behind, which is no limit under eviction.
 		Left: true,
 	},
 }
@@ -108,8 +108,8 @@ func subject(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// result translates the library's results. False without an error means that the majority no longer
-// had the lock.
+// result translates the library's results to those of locktest. False without an error means that
+// the majority no longer had the lock.
 func result(ok bool, err error) error {
 	if err == nil && !ok {
 		return locktest.ErrNotHeld
