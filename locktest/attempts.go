@@ -38,9 +38,10 @@ func unseen(r trial.Record) bool {
 type attempt struct {
 	history.Op // the attempt's completion, or its invocation if it has no completion
 	waited     time.Duration
-	// inside: the attempt's client already held the lock. behind: another client held the lock.
+	// inside: the attempt's client already held the lock when the attempt began. behind: another
+	// client held the lock then.
 	inside, behind bool
-	since          time.Duration // if inside: when the client had got the lock
+	since          time.Duration // if inside: the time at which the client first got the lock that it holds
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {

@@ -55,7 +55,7 @@ func instead(do func()) locktest.Subject {
 	}
 }
 
-// stuck waits for a mutex whose owner waits for time.
+// stuck is a lock whose Acquire waits for a mutex that a timer unlocks a second later.
 var stuck = instead(func() {
 	var mu sync.Mutex
 	mu.Lock()

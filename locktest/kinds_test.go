@@ -23,6 +23,7 @@ redis.call('pexpire', KEYS[2], ARGV[2])
 return 1`)
 
 // writeEnter sets the writer unless there is a writer, or a reader whose deadline is in the future.
+// KEYS and ARGV are those of readEnter.
 var writeEnter = redis.NewScript(`
 local time = redis.call('time')
 redis.call('zremrangebyscore', KEYS[2], '-inf', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -148,7 +149,7 @@ func (m *mine) enter(ctx context.Context, key string, ttl time.Duration) (*entri
 	return e, nil
 }
 
-// leave releases the lock with the last entry.
+// leave takes back one entry. If that was the last entry, leave releases the lock.
 func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	m.mu.Lock()
 	e.n--
@@ -215,7 +216,7 @@ func polled(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deaf is polled, except that it ignores its context.
+// deaf is the lock polled, except that its Acquire ignores the context.
 func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := polled(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

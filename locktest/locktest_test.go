@@ -43,7 +43,8 @@ func play(t *testing.T, scene, dir string, flags ...string) played {
 	return played{err == nil, string(out)}
 }
 
-// says fails the test unless the output contains each text. A text behind a "!" must be missing.
+// says fails the test unless the output contains each text. A text that begins with "!" must be
+// absent; the "!" is no part of it.
 func (p played) says(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

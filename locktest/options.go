@@ -61,8 +61,8 @@ type Options struct {
 	WallClock bool
 }
 
-// An Option changes the options of Run. Functions like RequireFencing are Options themselves;
-// functions like TTL return an Option.
+// An Option changes the options of Run or Recipe. Functions like RequireFencing are Options
+// themselves; functions like TTL return an Option.
 type Option func(*Options)
 
 // TTL sets Options.TTL.

@@ -180,7 +180,8 @@ func withoutRelease(*locktest.Client) (locktest.Acquire, error) {
 	return func(context.Context, string, time.Duration) (locktest.Held, error) { return locktest.Held{}, nil }, nil
 }
 
-// setThenCount takes the lock and counts the grant.
+// setThenCount takes the lock and replies with the next fencing token, or with nil if the lock is
+// taken.
 var setThenCount = redis.NewScript(`
 if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return false

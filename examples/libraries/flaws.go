@@ -17,7 +17,8 @@ func measured(cause, why, source string, faults []string, oracles ...string) []l
 	return all
 }
 
-// flaws returns the limits of any lease of this kind, and the measured bugs.
+// flaws returns the limits of any lease of this kind, and the bugs that campaigns found in the
+// variant.
 func (v goZeroVariant) flaws() []locks.Flaw {
 	renews := v.id == "go-zero-renewal"
 	all := locks.Limits(locks.Known{Renews: renews, Reentrant: v.shared})

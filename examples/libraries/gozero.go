@@ -17,7 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// goZeroVariant is a way to use go-zero's RedisLock, or to read its documentation.
+// goZeroVariant is a way to use go-zero's RedisLock, or a promise of its documentation, taken
+// literally.
 type goZeroVariant struct {
 	id, what string
 	// shared: a client uses one RedisLock for all its acquisitions; else one for each.
@@ -140,7 +141,7 @@ func (goZeroHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // an object has acquired it.
 //
 // After many failures the library's circuit breaker refuses commands. A refused command certainly
-// did not run.
+// did not run (locks.ErrRefused).
 type goZeroLock struct {
 	variant goZeroVariant
 	store   *redis.Redis

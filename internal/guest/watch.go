@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// The watch looks at a trial in this process every lookEvery of real time. The trial stands still
-// if stillLooks looks in a row find that its clock cannot advance. The trial is busy if busyLooks
-// looks in a row find running code although the trial sends no command.
+// The watch examines a trial in this process every lookEvery of real time. A trial stands still if
+// its clock could not advance at stillLooks examinations in a row. A trial is busy if its code was
+// running at busyLooks examinations in a row, and it sent no command meanwhile.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2
@@ -79,9 +79,9 @@ type stallWatch struct {
 	commands atomic.Int64 // number of commands that the trial has sent
 	limit    int          // number of looks in a row after which a trial is busy (busyLooks)
 
-	before      int64 // commands at the last look
-	still, busy int   // number of looks in a row with this finding
-	stuck       []string
+	before      int64    // commands at the last look
+	still, busy int      // number of looks in a row with this finding
+	stuck       []string // IDs of the goroutines that kept the clock from advancing at the last look
 }
 
 // look judges a dump of this process's goroutines. It returns an error if the trial in the bubble

@@ -91,7 +91,8 @@ var table = map[string]promised{
 	},
 
 	"set-xx": {
-		// SET XX replaced the other client's value; this counts as deleting its grant.
+		// A renewal by SET XX may replace another client's token. The checker counts that as
+		// deleting the other client's grant.
 		may:  all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
 		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
@@ -204,9 +205,9 @@ var table = map[string]promised{
 	},
 }
 
-// redlock returns the expectations of a quorum of nodes with a deadline. In the schedule
-// frozen, a client is paused after it has checked the clock and before it touches the
-// resource. Its deadline passes meanwhile.
+// redlock returns the expectations of a quorum of nodes with a deadline. The parameter frozen names
+// a schedule that pauses a client between its look at the clock and its use of the resource. The
+// client's deadline passes during the pause.
 func redlock(frozen string) promised {
 	return promised{may: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived).in("mutex", frozen), finds("node-clock", "exclusion", checker.ServerClock),
@@ -226,7 +227,8 @@ func fenced() []may {
 		mistaken(losing, checker.LeaseOutlived, "resource"))
 }
 
-// permitted returns the limits of a semaphore. Its resource is shared by design.
+// permitted returns the limits of a semaphore. They do not concern the resource, which holders
+// share by design.
 func permitted() []may {
 	return []may{
 		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},

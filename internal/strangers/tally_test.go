@@ -18,7 +18,7 @@ type tally struct {
 	subject string
 	trials  int
 	answers []answer
-	// deviations from the table
+	// what is not as the table says; see deviate
 	deviations []string
 }
 

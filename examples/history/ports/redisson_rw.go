@@ -91,7 +91,7 @@ func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, t
 	return held, nil
 }
 
-// These are the locks of some Redisson versions.
+// These are the locks of some Redisson versions, such as redisson292 of version 2.9.2.
 var (
 	redisson292 = redissonRW{
 		acquireRead: acquireReader(newest), acquireWrite: acquireWriter(newest),

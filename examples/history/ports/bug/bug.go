@@ -21,7 +21,7 @@ type Bug struct {
 	Mended   string // the commit or version with the fix
 	Language string // the project's language
 	Story    string // what went wrong, in a sentence or two
-	Command  string // finds the bug again, run in examples/history; "" = the command for the ports
+	Command  string // the command line, run in examples/history, that finds the bug again; "" = that for a port
 
 	// Options say what the lock needs or promises: the number of nodes, that it renews its leases,
 	// that it reads the wall clock. All other options keep their defaults.
