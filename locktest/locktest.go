@@ -76,8 +76,8 @@ type Client struct {
 	// never wrong. Locks that read Now declare the option WallClock.
 	Now func() time.Time
 	// Rand has random bytes that depend only on the trial's seed. crypto/rand draws from that seed
-	// too. math/rand does so in the processes of Run, but not in Check and Recipe. math/rand/v2
-	// cannot be seeded.
+	// too. math/rand does so in the processes of Run; in Check and Recipe it does so only under
+	// GODEBUG=randseednop=0. math/rand/v2 cannot be seeded.
 	Rand io.Reader
 
 	read  Acquire
