@@ -14,8 +14,8 @@ import (
 // undialed is the likeliest reason why the simulated nodes saw no command.
 const undialed = "no node saw a command of the lock: its Redis client must connect with Client.Dial (go-redis: Options.Dialer)"
 
-// whyNobody says why nobody acquired the lock in a fault-free trial. Failed is the first error of
-// an attempt, "" if all attempts were busy.
+// whyNobody says why nobody acquired the lock in a fault-free trial. The parameter failed is the
+// first error of an attempt, or "" if all attempts were busy.
 func whyNobody(r trial.Record, failed string) string {
 	why := "every attempt was ErrBusy"
 	if failed != "" {
@@ -27,19 +27,21 @@ func whyNobody(r trial.Record, failed string) string {
 	return why
 }
 
-// unseen reports whether the nodes saw no command of the lock. They then saw only the harness's own
-// handshakes, which the harness sends outside of calls.
+// unseen reports whether the nodes saw no command of the lock. The handshakes of the harness's own
+// connections do not count: they have no number (N is 0) and belong to no call of the lock (Op is
+// -1).
 func unseen(r trial.Record) bool {
 	return !slices.ContainsFunc(r.Evidence.Commands, func(c history.Command) bool { return c.N > 0 || c.Op >= 0 })
 }
 
 // attempt is one call of Acquire in a fault-free trial, before the trial's liveness phase.
 type attempt struct {
-	history.Op // the operation that ended the attempt; its invocation if none did
+	history.Op // the attempt's completion, or its invocation if it has no completion
 	waited     time.Duration
-	// inside: the attempt's client already held the lock. behind: another client held the lock.
+	// inside: the attempt's client already held the lock when the attempt began. behind: another
+	// client held the lock then.
 	inside, behind bool
-	since          time.Duration // if inside: when the client had got the lock
+	since          time.Duration // if inside: the time at which the client first got the lock that it holds
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
@@ -82,8 +84,8 @@ func waiting(all []attempt, now time.Duration) []attempt {
 	return all
 }
 
-// reentryLacks says how a holder's re-entry failed. It returns "" if every re-entry took at most a
-// quarter of the lease, as with a lock that does not wait for its own key.
+// reentryLacks says how a holder's re-entry failed. It returns "" if every re-entry was granted
+// within a quarter of the lease. A lock that waits until its own key expires takes longer.
 func reentryLacks(all []attempt, ttl time.Duration) string {
 	for _, a := range all {
 		waited := a.waited.Round(time.Millisecond)

@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// acquires returns the record of a fault-free trial with these ops. entry makes an op; its time is
-// in seconds.
+// acquires returns the record of a fault-free trial with these operations.
 func acquires(ops ...history.Op) trial.Record {
 	return trial.Record{Evidence: history.Evidence{Ops: ops}}
 }
 
+// entry returns an operation of a client. The kind is its history.Type, such as "ok".
 func entry(client int, f, kind string, seconds float64) history.Op {
 	return history.Op{Client: client, F: f, Type: history.Type(kind), Time: time.Duration(seconds * float64(time.Second)), Error: "i/o timeout"}
 }

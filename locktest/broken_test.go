@@ -55,7 +55,7 @@ func instead(do func()) locktest.Subject {
 	}
 }
 
-// stuck waits for a mutex whose owner waits for time.
+// stuck is a lock whose Acquire waits for a mutex that a timer unlocks a second later.
 var stuck = instead(func() {
 	var mu sync.Mutex
 	mu.Lock()
@@ -115,7 +115,8 @@ func TestNothingIsNoPass(t *testing.T) {
 	}
 }
 
-// A saved trial tests a promise that the lock made when the trial was saved.
+// A saved trial tests a promise that the lock made when the trial was saved. If the lock no longer
+// makes that promise, the test fails and names the file.
 func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 	dir := t.TempDir()
 	play(t, "unrenewed", dir)

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// checking has an element during Check: only one trial at a time may run in a process.
+// checking holds an element while Check or Recipe runs trials: a process may run only one trial at
+// a time.
 var checking = make(chan struct{}, 1)
 
 // Check tests a lock and returns a Result, for programs that evaluate the results themselves; tests

@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// The program reader calls Check three times: Check returns, its context is cancelled, and Acquire
-// panics.
+// The program reader (testdata/reader) calls Check three times: in one call nothing goes wrong, in
+// another the context is cancelled, and in another Acquire panics. The program fails if
+// crypto/rand.Reader is not restored after each call.
 func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "reader")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/reader").CombinedOutput(); err != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The fault of a client's wall clock is for locks that read it.
+// The fault client-skew sets a client's wall clock wrong. Only a lock that reads this clock is
+// tested under it.
 func TestOnlyALockThatReadsTheWallClockIsTestedUnderClientSkew(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		if got := slices.Contains(Options{WallClock: reads}.allFaults(), "client-skew"); got != reads {

@@ -20,8 +20,8 @@
 // No Redis is needed. The lock, its Redis client and the nodes run in a simulation with virtual
 // time. In the simulation clients are paused and crash, replies are lost, nodes restart and fail
 // over, and clocks jump. Hundreds of such trials take some seconds. The trials depend on a seed, so
-// a failure can be run again. Only math/rand/v2, the order of maps, and select among ready channels
-// do not follow the seed.
+// a failure can be run again. Only math/rand/v2, hash/maphash, the order of maps, and select among
+// ready channels do not follow the seed.
 //
 // # Verdicts
 //
@@ -34,9 +34,9 @@
 // lease: a client that is frozen for longer than its lease goes on when it thaws; a node forgets
 // acknowledged data in a restart, a failover or an eviction; a node's clock jumps; the key of a
 // client that crashed keeps others out until it expires; a holder works for longer than a lease
-// that nobody renews. Options narrow the limits. A lock that promises to renew its lease
-// (PromiseRenewal) has to keep the lease for as long as its holder works. If a lock tells its
-// holder the end of the lease (Held.Until), a frozen client is no excuse for two holders.
+// that nobody renews. The more a lock promises, the fewer limits it has. A lock that promises to
+// renew its lease (PromiseRenewal) has to keep the lease for as long as its holder works. If a lock
+// tells its holder the end of the lease (Held.Until), a frozen client is no excuse for two holders.
 //
 // # Kinds of locks
 //
@@ -75,7 +75,7 @@
 // fails if nothing was tested, for one of three reasons: -run chooses none of the faults, the
 // budget left no time for a trial under any fault, or no trial was decided.
 //
-// The code under test runs in other processes, so a panic in one of its goroutines is a finding.
-// For the same reason -cover and profiles do not see that code. With -race, a data race ends its
-// trial with an error that has the race detector's report.
+// The code under test runs in other processes, so a panic in one of its goroutines is a finding and
+// does not end the test. For the same reason -cover and profiles do not see that code. With -race,
+// a data race ends its trial with an error that has the race detector's report.
 package locktest

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// Tests call Run. Check returns its results instead. This lock works as long as nothing goes wrong;
-// Check tests it under the fault that delays its messages.
+// Tests call Run; other programs call Check, which returns the results. The lock of this example
+// works as long as nothing goes wrong. Check tests the lock under the fault delay.
 func ExampleCheck() {
 	subject := func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})

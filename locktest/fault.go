@@ -116,9 +116,9 @@ func blame(t trial.Result) trial.Flaw {
 	return t.Flaws[i]
 }
 
-// compareWorst orders trials for which the lock is to blame. The trial with the worse such flaw
-// comes first. Then comes a trial in which that flaw is the worst of all flaws, limits included.
-// Then comes the smaller trial.
+// compareWorst orders trials with a flaw for which the lock is to blame. The trial whose worst such
+// flaw is worse comes first. If the flaws are equal, the trial with fewer limits that are worse
+// than the flaw comes first. After that, the smaller trial comes first.
 func compareWorst(a, b trial.Result) int {
 	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, blame(t)) }
 	return cmp.Or(
@@ -161,7 +161,8 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 // number identifies a trial among the trials of its fault and workload.
 func number(s trial.Spec) string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
 
-// minimize shrinks the trial and writes the story of the smallest one.
+// minimize shrinks the trial and stores the story of the smallest trial found in v. If the trial
+// cannot be shrunk, v says why and has the story of the trial itself.
 func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result) error {
 	v.folder = filepath.Join(s.dir, "counterexamples", filename(v.Fault))
 	began := time.Now()
@@ -195,7 +196,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 // varies says what to do about a lock whose trials differ when they are run again.
 const varies = "the lock does something else each time it runs (math/rand/v2, map order, select): draw from math/rand or an injected source in tests; see docs/determinism.md"
 
-// rerun runs a trial once more and stores it.
+// rerun runs a trial once more and stores its evidence in the folder.
 func (s *session) rerun(ctx context.Context, spec trial.Spec, folder string) (trial.Result, error) {
 	if err := os.RemoveAll(folder); err != nil {
 		return trial.Result{}, fmt.Errorf("locktest: %w", err)

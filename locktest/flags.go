@@ -20,14 +20,14 @@ func init() {
 	}
 }
 
-// workerEnv names the call of Run that a worker process serves: the test's name and the number of
-// the call in that test.
+// workerEnv is an environment variable. In a worker process it names the call of Run that the
+// process serves, such as "TestLock#1", the first call in TestLock.
 const workerEnv = "LOCKSTORM_LOCKTEST_WORKER"
 
-// seed returns the seed to use.
+// seed returns the value of the flag -lockstorm.seed, or Options.Seed if the flag is 0.
 func seed(o Options) uint64 { return cmp.Or(*seedFlag, o.Seed) }
 
-// filename replaces each character that a file name should not contain.
+// filename replaces each character that a file name should not contain by an underscore.
 func filename(name string) string {
 	safe := []rune(filepath.ToSlash(name))
 	for i, r := range safe {

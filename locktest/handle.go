@@ -20,8 +20,7 @@ var (
 	errReaders   = errors.New("the lock has readers too: Client.Readers was called")
 )
 
-// handle is a client's handle on a named lock. It keeps the results of Acquire while their leases
-// are held.
+// handle is a client's handle on a named lock. It keeps the Held of each grant until Unlock.
 type handle struct {
 	acquire   Acquire
 	key       string
@@ -56,7 +55,8 @@ func (h *handle) TryLock(ctx context.Context) (locks.Lease, error) {
 	return lease, nil
 }
 
-// lease returns the holder's knowledge of its hold.
+// lease returns what the holder knows of its lease: token, fencing token, deadline, and the channel
+// that reports a loss.
 func (h *handle) lease(held Held) locks.Lease {
 	l := locks.Lease{Token: held.Token, Fence: held.Fence, LostC: held.Lost}
 	if held.Until != nil {

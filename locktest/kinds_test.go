@@ -23,6 +23,7 @@ redis.call('pexpire', KEYS[2], ARGV[2])
 return 1`)
 
 // writeEnter sets the writer unless there is a writer, or a reader whose deadline is in the future.
+// KEYS and ARGV are those of readEnter.
 var writeEnter = redis.NewScript(`
 local time = redis.call('time')
 redis.call('zremrangebyscore', KEYS[2], '-inf', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -57,8 +58,8 @@ func readWrite(c *locktest.Client) (locktest.Acquire, error) {
 	}), nil
 }
 
-// countReader adds one to the number of readers. writeIfFree sets the writer's mark in the same
-// hash.
+// countReader adds one to the number of readers, a field of the hash KEYS[1], unless there is a
+// writer. ARGV[1] is the lease in milliseconds.
 var countReader = redis.NewScript(`
 if redis.call('hexists', KEYS[1], 'writer') == 1 then
   return 0
@@ -67,6 +68,7 @@ redis.call('hincrby', KEYS[1], 'readers', 1)
 redis.call('pexpire', KEYS[1], ARGV[1])
 return 1`)
 
+// writeIfFree sets the field writer of the same hash, if the hash does not exist.
 var writeIfFree = redis.NewScript(`
 if redis.call('exists', KEYS[1]) == 1 then
   return 0
@@ -110,7 +112,8 @@ func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {
 	return right(c)
 }
 
-// mine has the leases of one client process, with the number of entries of each lease.
+// mine has the leases of one client process. Each lease has a count of entries: acquires minus
+// releases.
 type mine struct {
 	mu   sync.Mutex
 	rdb  *redis.Client
@@ -146,7 +149,7 @@ func (m *mine) enter(ctx context.Context, key string, ttl time.Duration) (*entri
 	return e, nil
 }
 
-// leave releases the lock with the last entry.
+// leave takes back one entry. If that was the last entry, leave releases the lock.
 func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	m.mu.Lock()
 	e.n--
@@ -180,8 +183,8 @@ if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return 0`)
 
-// uncounted recognises its owner by name, but does not count entries: the first release frees the
-// lock.
+// uncounted recognises its owner by a token per client, but does not count entries: the first
+// release frees the lock.
 func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 	rdb, owner := connect(c), rand.Text()
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -213,7 +216,7 @@ func polled(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deaf is polled, except that it ignores its context.
+// deaf is the lock polled, except that its Acquire ignores the context.
 func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := polled(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

@@ -38,13 +38,14 @@ type Held struct {
 	// Release releases the lock. The error is nil, ErrNotHeld, or any other error if the outcome is
 	// unknown.
 	Release func(ctx context.Context) error
-	// Extend prolongs the lease: it then lasts for the ttl of Acquire from now on. The test
-	// prolongs leases of a lock with Extend, in time and too late. The error is nil, ErrNotHeld, or
-	// any other error if the outcome is unknown.
+	// Extend prolongs the lease: it then lasts for the ttl of Acquire from now on. If a lock has
+	// Extend, the test prolongs some leases before they end and others after they ended. The error
+	// is nil, ErrNotHeld, or any other error if the outcome is unknown.
 	Extend func(ctx context.Context) error
 	// Until returns the claimed end of the caller's hold. The test calls Until after each
-	// successful Acquire and Extend, and the client stops at that instant. The instant is one of
-	// time.Now or, with the option WallClock, of Client.Now. The zero time claims nothing.
+	// successful Acquire and Extend, and the client stops at that instant. The instant is a reading
+	// of the clock time.Now or, with the option WallClock, of Client.Now. The zero time claims
+	// nothing.
 	Until func() time.Time
 	// Lost is closed when the lock learns that it lost its lease. The client then stops. A client
 	// that waits in another call, for example for a second lock, counts as informed. A frozen
@@ -68,13 +69,15 @@ type Client struct {
 	// Dial connects to one of Addrs. The Redis client under test must use it for all
 	// connections, without TLS. It has the signature of (*net.Dialer).DialContext.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Context ends with the client process. Background work that nobody stops uses Context.
+	// Context ends with the client process. Background work that nothing else stops, such as a
+	// watchdog, has to stop when Context ends.
 	Context context.Context
 	// Now is the process's wall clock. The fault client-skew sets this clock wrong; time.Now is
 	// never wrong. Locks that read Now declare the option WallClock.
 	Now func() time.Time
-	// Rand has random bytes that depend only on the trial's seed. crypto/rand is seeded too and, in
-	// the processes of Run, math/rand; math/rand/v2 cannot be seeded.
+	// Rand has random bytes that depend only on the trial's seed. crypto/rand draws from that seed
+	// too. math/rand does so in the processes of Run; in Check and Recipe it does so only under
+	// GODEBUG=randseednop=0. math/rand/v2 cannot be seeded.
 	Rand io.Reader
 
 	read  Acquire
@@ -82,8 +85,9 @@ type Client struct {
 }
 
 // Cleanup calls f when the client process ends, in a goroutine of its own. Use f to close the Redis
-// client. Clients whose background goroutines outlive their connections need Cleanup; other clients
-// run faster with it. Several such functions run concurrently, in no order.
+// client. A Redis client needs Cleanup if its background goroutines outlive its connections. With
+// other Redis clients Cleanup makes trials faster. Several such functions run concurrently, in no
+// order.
 func (c *Client) Cleanup(f func()) { context.AfterFunc(c.Context, f) }
 
 // Readers makes the lock a read-write lock. The function acquire takes the lock for reading, beside

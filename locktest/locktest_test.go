@@ -20,7 +20,8 @@ type played struct {
 	out    string
 }
 
-// play plays a scene as go test does, in the directory dir, with further flags.
+// play runs a scene in a process of its own, as go test runs a user's test: the working directory
+// is dir, and flags are further flags of the test binary.
 func play(t *testing.T, scene, dir string, flags ...string) played {
 	t.Helper()
 	if scenes[scene] == nil {
@@ -42,7 +43,8 @@ func play(t *testing.T, scene, dir string, flags ...string) played {
 	return played{err == nil, string(out)}
 }
 
-// says fails the test unless the output contains each text. A text behind a "!" must be missing.
+// says fails the test unless the output contains each text. A text that begins with "!" must be
+// absent; the "!" is no part of it.
 func (p played) says(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -56,8 +58,9 @@ func (p played) says(t *testing.T, texts ...string) {
 // words returns the text on one line, because line breaks depend on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// sampled are the scenes that -short plays, as with the race detector. They run concurrent code, or
-// they show the package's purpose.
+// sampled are the scenes that run under -short. make test uses -short together with the race
+// detector, so these are scenes whose locks run concurrent code, and a few that show the package's
+// purpose.
 var sampled = []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "varying", "fatalAcquire", "undialed"}
 
 // left reports whether -short leaves a scene out.
@@ -148,7 +151,7 @@ func TestALockIsJudged(t *testing.T) {
 	}
 }
 
-// again matches the command that a failure prints.
+// again matches the command, printed by a failure, that runs the failing trial again.
 var again = regexp.MustCompile(`go test -run '([^']*)' (\S+) (?:(-lockstorm\.seed=\d+) )?(-lockstorm\.replay=\S+)`)
 
 func TestAFailureIsReplayedByTheCommandThatItPrints(t *testing.T) {

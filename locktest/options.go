@@ -38,10 +38,11 @@ type Options struct {
 	// flag -lockstorm.seed takes precedence.
 	Seed uint64
 	// Budget is the real time for trials; 0 = one minute. The result reports the trials that the
-	// budget cuts off. Shrinking takes up to a quarter of the budget in addition.
+	// budget cuts off. Shrinking takes up to a quarter of the budget in addition. Run lowers a
+	// larger budget to 45 % of the time left until the test's deadline (go test -timeout).
 	Budget time.Duration
-	// Short runs one in four of the named trials and one random trial per fault and workload. Run
-	// sets Short for go test -short.
+	// Short runs one in four of the named trials and at most one random trial per fault and
+	// workload. Run sets Short under go test -short.
 	Short bool
 
 	// Renews: the lock promises to renew its lease for as long as its holder works. Without Renews
@@ -60,8 +61,8 @@ type Options struct {
 	WallClock bool
 }
 
-// An Option changes the options of Run. Functions like RequireFencing are Options themselves;
-// functions like TTL return an Option.
+// An Option changes the options of Run or Recipe. Functions like RequireFencing are Options
+// themselves; functions like TTL return an Option.
 type Option func(*Options)
 
 // TTL sets Options.TTL.
@@ -166,6 +167,6 @@ func (o Options) config(lock string) campaign.Config {
 	return c
 }
 
-// durationTTLs is the length of the disturbed part of a random trial in lease times. It is enough
-// for any plan.
+// durationTTLs is the length of a random trial's disturbed part, as a multiple of TTL. Every plan
+// of faults fits into it.
 const durationTTLs = 5

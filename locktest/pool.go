@@ -21,7 +21,7 @@ const slowAfter = 15 * time.Second
 type tellingPool struct {
 	worker.Pool
 	test  string
-	out   io.Writer // nil = says nothing
+	out   io.Writer // where Run reports a slow trial; nil = nowhere
 	after time.Duration
 	said  sync.Once
 }

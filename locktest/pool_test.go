@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// fakePool runs tasks by a function.
+// fakePool is a worker.Pool that calls the function run for each task.
 type fakePool struct {
 	worker.Pool
 	run func(trial.Task) trial.Done

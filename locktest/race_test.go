@@ -28,7 +28,7 @@ var raced = instead(func() {
 	<-done
 })
 
-// The output has the race detector's report, as always.
+// A data race in the lock fails the test, and the output has the race detector's whole report.
 func TestADataRaceIsReported(t *testing.T) {
 	p := play(t, "raced", t.TempDir())
 	if p.passed {

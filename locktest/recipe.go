@@ -29,7 +29,8 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	for _, set := range options {
 		set(&o)
 	}
-	// Under the recipe's own id, the lock could collide with a built-in recipe.
+	// The trials below register the lock under this name. The name id could be that of a built-in
+	// recipe.
 	l := lock{name: "locktest.Recipe " + id, make: subject, Options: o}
 	found, err := l.traits()
 	if err != nil {

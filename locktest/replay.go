@@ -26,9 +26,9 @@ func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string, re
 	r.judge(t, a, "the trial "+r.replay)
 }
 
-// judge fails the test if a trial shows a violation for which the lock is to blame. If a trial
-// decides nothing, judge fails the test for a trial that -lockstorm.replay names, and only logs a
-// note for a saved trial.
+// judge fails the test if a trial shows a violation for which the lock is to blame, or could not be
+// judged. If a trial decides nothing, judge fails the test for a trial that -lockstorm.replay
+// names, and only logs a note for a saved trial. judge returns false if it failed the test.
 func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 	done := a.done
 	switch {

@@ -28,11 +28,11 @@ import (
 // errBubble refuses a call from a bubble of testing/synctest, where time is already virtual.
 var errBubble = errors.New("locktest: this is a bubble of testing/synctest: trials make their own; call locktest outside of synctest.Test")
 
-// Run tests a lock under every fault, each in a subtest of its name. A fault's test fails if the
-// lock breaks a promise or a property that its own commands could have kept. Violations that no
-// lease can prevent are logged as limits (go test -v). A failure tells the smallest trial found,
-// what would have prevented the violation, and the command that runs the trial again. Run saves
-// that trial below testdata/lockstorm and runs it first next time.
+// Run tests a lock under every fault, each in a subtest that has the fault's name. A fault's test
+// fails if the lock breaks a promise or a property that its own commands could have kept.
+// Violations that no lease can prevent are logged as limits (go test -v). A failure tells the
+// smallest trial found, what would have prevented the violation, and the command that runs the
+// trial again. Run saves that trial below testdata/lockstorm and runs it first next time.
 //
 // Trials run in processes of their own, which execute this test binary again. Each process runs the
 // test up to this call of Run and then serves trials. So the code before the call runs once in each
@@ -254,7 +254,8 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 	return strings.Join(append(lines, keep(t, v.folder)...), "\n")
 }
 
-// save saves a counterexample, unless its trial did not show the same flaw when it was run again.
+// save saves a counterexample and returns the path of its file. If a second run of the trial did
+// not show the same flaw, save saves nothing and returns "".
 func (r *runner) save(v *Violation) (path string, err error) {
 	if v.unsteady {
 		return "", nil

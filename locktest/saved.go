@@ -15,9 +15,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// saved is a file below testdata/lockstorm: a failed and shrunk trial.
+// saved is the content of a file below testdata/lockstorm: a failed trial, shrunk if that was
+// possible.
 type saved struct {
-	// Format is trial.Format of the version that wrote the file.
+	// Format is trial.Format of the Lockstorm version that wrote the file.
 	Format int        `json:"format"`
 	Test   string     `json:"test"`
 	Shows  string     `json:"shows"` // the flaw, for human readers

@@ -22,8 +22,9 @@ func untilByWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// takeEnded sets the key to the instant ARGV[2], unless the key's value is an instant after
-// ARGV[1].
+// takeEnded takes the lock unless the key's value, the end of the present lease, is later than
+// ARGV[1], the caller's time. ARGV[2] is the end of the new lease, ARGV[3] its length. Times are in
+// milliseconds.
 var takeEnded = redis.NewScript(`
 local ends = tonumber(redis.call('get', KEYS[1]) or '0')
 if ends > tonumber(ARGV[1]) then

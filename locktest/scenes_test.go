@@ -15,7 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// asScene is an environment variable. It names the scene that a test binary plays.
+// asScene is an environment variable. Its value is the key of the scene in scenes that TestScene
+// runs, such as "bareDelete".
 const asScene = "LOCKSTORM_LOCKTEST_SCENE"
 
 // scenes are tests of locks. Most of them fail. Each scene is played in a process of its own, like
@@ -151,13 +152,14 @@ func flagged(c *locktest.Client) (locktest.Acquire, error) {
 	return right(c)
 }
 
-// few chooses faults.
+// few restricts a Run to these faults.
 func few(faults ...string) locktest.Option { return locktest.Faults(faults...) }
 
-// whole runs every trial, however slow the machine is.
+// whole is a budget that no Run uses up, so every trial runs even on a slow machine.
 var whole = locktest.Budget(time.Hour)
 
-// TestScene plays the scene that the environment names, for the other tests.
+// TestScene runs the scene that asScene names. The function play starts it in a process of its own;
+// in an ordinary go test it does nothing.
 func TestScene(t *testing.T) {
 	if play := scenes[os.Getenv(asScene)]; play != nil {
 		play(t)
@@ -178,7 +180,8 @@ func withoutRelease(*locktest.Client) (locktest.Acquire, error) {
 	return func(context.Context, string, time.Duration) (locktest.Held, error) { return locktest.Held{}, nil }, nil
 }
 
-// setThenCount takes the lock and counts the grant.
+// setThenCount takes the lock and replies with the next fencing token, or with nil if the lock is
+// taken.
 var setThenCount = redis.NewScript(`
 if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return false
@@ -297,14 +300,16 @@ func pooled(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// turns is a channel that a careless service keeps in a package variable.
+// turns is a channel that a careless service keeps in a package variable. It belongs to the bubble
+// of the process's first trial.
 var turns = sync.OnceValue(func() chan int {
 	c := make(chan int, 1)
 	c <- 1
 	return c
 })
 
-// kept is a correct lock, except that it uses a channel of an earlier trial.
+// kept is a correct lock, except that it uses a channel of an earlier trial. Go then kills the
+// process, and Run runs the trial again in a new process.
 func kept(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -314,7 +319,7 @@ func kept(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// shortLease takes milliseconds for seconds.
+// shortLease takes milliseconds for seconds: its key lives for a thousandth of the lease.
 func shortLease(c *locktest.Client) (locktest.Acquire, error) {
 	acquire, err := right(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {

@@ -33,7 +33,7 @@ type session struct {
 	deadline time.Time     // the end of Options.Budget, for all trials
 	shrink   time.Duration // the time left for shrinking
 	told     []told        // violations whose story a result tells or will tell
-	attempts []attempt     // of the fault-free trial that shows the lock's traits
+	attempts []attempt     // of the last fault-free trial of look, except that of the workload cancel
 	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
 }
@@ -45,7 +45,7 @@ type told struct {
 	saved string // the file of the trial, if an earlier run saved it; else ""
 }
 
-// String returns the words after "the same as under".
+// String returns the words after "the same as under", such as "delay, which tells it".
 func (t told) String() string {
 	if t.saved == "" {
 		return t.fault + ", which tells it"
@@ -184,7 +184,7 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 		return found, errors.New("locktest: " + failed)
 	case acquired && unseen(record):
 		return found, errors.New("locktest: clients acquired the lock, but " + undialed)
-	case found.readWrite || len(d.Trial.Flaws) > 0: // the next look, or the verdicts, tell more
+	case found.readWrite || len(d.Trial.Flaws) > 0: // the next call of lookAs, or the verdicts, tell more
 	case !acquired:
 		return found, fmt.Errorf("locktest: without any fault, nobody acquired the lock: %s", whyNobody(record, failed))
 	}

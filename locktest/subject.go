@@ -18,12 +18,13 @@ import (
 )
 
 // traits are the features that a lock's leases have, as a fault-free trial shows. Each combination
-// of traits is a recipe of its own, so that a worker process judges as its parent does.
+// of traits is a recipe of its own, with an id such as "TestLock+extend+fence". A trial's spec
+// names the recipe, so a worker process knows the traits and judges the trial as its parent does.
 type traits struct {
 	extends, deadlines, fenced, readWrite bool
 }
 
-// id returns the id of the recipe of the lock with these traits.
+// id returns the id of the recipe for a lock with these traits, such as "TestLock+extend+fence".
 func (t traits) id(lock string) string {
 	for _, part := range []struct {
 		has  bool

@@ -26,7 +26,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// setNX takes the lock.
+// setNX sets the key to the token, with a TTL. The error is ErrBusy if the key exists.
 func setNX(ctx context.Context, rdb *redis.Client, key, token string, ttl time.Duration) error {
 	ok, err := rdb.SetNX(ctx, key, token, ttl).Result()
 	if err == nil && !ok {
@@ -78,9 +78,9 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// heartbeat is a correct lock if late is 0. It renews its lease at every third of the lease until
-// the release. At the time when the key may have expired, plus late, it tells its holder that the
-// lease is lost.
+// heartbeat is a lock that renews its lease three times per lease until the release. A holder
+// learns that the lease is lost (Held.Lost) when a whole lease plus late has passed since the
+// acquire, or the last answered renewal, was sent. The lock is correct if late is 0.
 func heartbeat(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		// In the default mode, a handshake under delay would hold a mutex that Close waits for.
@@ -120,7 +120,8 @@ func heartbeat(late time.Duration) locktest.Subject {
 	}
 }
 
-// renew prolongs the key if it has the token. It waits for at most a quarter of the lease.
+// renew prolongs the key's TTL to the whole lease if the key has the token. It waits for at most a
+// quarter of the lease.
 func renew(ctx context.Context, rdb *redis.Client, key, token string, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, ttl/4)
 	defer cancel()

@@ -6,8 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// measured declares bugs that campaigns found, one for each oracle. Faults lists the faults under
-// which campaigns found them. The bugs need not show in every run: the seed decides.
+// measured declares a bug that campaigns found: one flaw for each oracle, all with the same cause.
+// The parameter faults lists the faults under which campaigns found the bug. The bug need not show
+// in every run: the seed decides.
 func measured(cause, why, source string, faults []string, oracles ...string) []locks.Flaw {
 	var all []locks.Flaw
 	for _, oracle := range oracles {
@@ -16,7 +17,8 @@ func measured(cause, why, source string, faults []string, oracles ...string) []l
 	return all
 }
 
-// flaws returns the limits of any lease of this kind, and the measured bugs.
+// flaws returns the limits of any lease of this kind, and the bugs that campaigns found in the
+// variant.
 func (v goZeroVariant) flaws() []locks.Flaw {
 	renews := v.id == "go-zero-renewal"
 	all := locks.Limits(locks.Known{Renews: renews, Reentrant: v.shared})

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// goZeroVariant is a way to use go-zero's RedisLock, or to read its documentation.
+// goZeroVariant is a way to use go-zero's RedisLock, or a promise of its documentation, taken
+// literally.
 type goZeroVariant struct {
 	id, what string
 	// shared: a client uses one RedisLock for all its acquisitions; else one for each.
@@ -87,7 +88,8 @@ func (v goZeroVariant) life(ttl time.Duration) time.Duration {
 	return time.Duration(v.seconds(ttl))*time.Second + goZeroTolerance
 }
 
-// goZeroClients counts the clients of this process.
+// goZeroClients counts the calls of goZeroStore in this process, so that each client gets an
+// address of its own.
 var goZeroClients atomic.Int64
 
 // goZeroStore makes a client as the library does: with three retries and go-redis's own timeouts.
@@ -139,7 +141,7 @@ func (goZeroHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // an object has acquired it.
 //
 // After many failures the library's circuit breaker refuses commands. A refused command certainly
-// did not run.
+// did not run (locks.ErrRefused).
 type goZeroLock struct {
 	variant goZeroVariant
 	store   *redis.Redis

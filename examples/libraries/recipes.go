@@ -18,8 +18,8 @@ func promises(id string, ttl, life time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: life}
 }
 
-// perKey returns a Recipe.New for libraries with one connection for a client process and a handle
-// per key.
+// perKey returns a Recipe.New. It calls connect once for each client process, and lock once for
+// each handle on a key.
 func perKey[conn any](connect func(*locks.Client) (conn, error), lock func(c conn, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
 	return func(client *locks.Client) (locks.Maker, error) {
 		c, err := connect(client)

@@ -39,9 +39,9 @@ func valkeylockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant. The documentation makes rueidislock's claims: the context "will be
-// canceled automatically and immediately once the KeyMajority is not held anymore", and KeyValidity
-// "will be extended periodically".
+// recipe returns the variant's recipe. Its claims are those of the documentation, which are the
+// same as rueidislock's: the context "will be canceled automatically and immediately once the
+// KeyMajority is not held anymore", and KeyValidity "will be extended periodically".
 func (v valkeylockVariant) recipe() locks.Recipe {
 	id := "valkeylock" + v.suffix
 	return locks.Recipe{
@@ -99,7 +99,7 @@ type valkeylockLock struct {
 	process context.Context
 
 	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // by the lease's LostC
+	giveUp map[<-chan struct{}]context.CancelFunc // release functions, by the lease's LostC
 }
 
 // TryLock implements locks.Lock. It ignores its context: the library needs a context that lives as

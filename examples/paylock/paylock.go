@@ -2,8 +2,8 @@
 //
 // Such files often have a certain mistake, and so has this lock: it compares the owner before it
 // deletes the key, but in two commands. Between the two commands the lease may end and another
-// process may get the lock. The DEL then removes the other process's key. Mended switches to the
-// one script that repairs this.
+// process may get the lock. The DEL then removes the other process's key. After a call of Mended,
+// Release compares and deletes in one script, which has no such gap.
 package paylock
 
 import (

@@ -36,7 +36,7 @@ func TestJobLock(t *testing.T) {
 	})
 }
 
-// lost translates the lock's error.
+// lost translates ErrLost to locktest.ErrNotHeld.
 func lost(err error) error {
 	if errors.Is(err, redigolock.ErrLost) {
 		return locktest.ErrNotHeld

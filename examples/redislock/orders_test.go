@@ -33,7 +33,7 @@ func TestOrderLock(t *testing.T) {
 	})
 }
 
-// result translates the library's errors of Obtain and Release.
+// result translates the library's errors of Obtain and Release to those of locktest.
 func result(err error) error {
 	switch {
 	case errors.Is(err, redislock.ErrNotObtained):
@@ -44,8 +44,8 @@ func result(err error) error {
 	return err
 }
 
-// notHeld translates the library's errors of Refresh. Refresh returns ErrNotObtained for a lock
-// that is no longer held.
+// notHeld translates the library's errors of Refresh to those of locktest. Refresh returns
+// ErrNotObtained for a lock that is no longer held.
 func notHeld(err error) error {
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return locktest.ErrNotHeld

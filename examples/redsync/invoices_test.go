@@ -36,7 +36,7 @@ func TestBookLock(t *testing.T) {
 	}, locktest.Nodes(3), locktest.Blocking, locktest.Budget(20*time.Second))
 }
 
-// result translates redsync's result of a release.
+// result translates redsync's result of a release to an error of locktest.
 func result(held bool, err error) error {
 	var taken *redsync.ErrTaken
 	switch {

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// The watch looks at a trial in this process every lookEvery of real time. The trial stands still
-// if stillLooks looks in a row find that its clock cannot advance. The trial is busy if busyLooks
-// looks in a row find running code although the trial sends no command.
+// The watch examines a trial in this process every lookEvery of real time. A trial stands still if
+// its clock could not advance at stillLooks examinations in a row. A trial is busy if its code was
+// running at busyLooks examinations in a row, and it sent no command meanwhile.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2
@@ -58,8 +58,8 @@ func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Con
 	}
 }
 
-// apart returns a context that ends soon after ctx. A goroutine outside the trial's bubble ends the
-// returned context, even if code under test, in the bubble, ends ctx.
+// apart returns a context that ends soon after ctx. It is always ended by a goroutine outside the
+// trial's bubble, even if ctx is ended by code under test inside the bubble.
 func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	left := make(chan struct{})
@@ -77,15 +77,15 @@ func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 type stallWatch struct {
 	bubble   atomic.Value // string
 	commands atomic.Int64 // number of commands that the trial has sent
-	limit    int          // number of looks in a row after which a trial is busy
+	limit    int          // number of looks in a row after which a trial is busy (busyLooks)
 
-	before      int64 // commands at the last look
-	still, busy int   // number of looks in a row with this finding
-	stuck       []string
+	before      int64    // commands at the last look
+	still, busy int      // number of looks in a row with this finding
+	stuck       []string // IDs of the goroutines that kept the clock from advancing at the last look
 }
 
-// look judges a dump of this process, and returns an error if the trial in the bubble makes no
-// progress.
+// look judges a dump of this process's goroutines. It returns an error if the trial in the bubble
+// made no progress during the last looks.
 func (w *stallWatch) look(dump, bubble string) error {
 	all := goroutines.Parse(dump, bubble)
 	active := slices.ContainsFunc(all, goroutines.Goroutine.Active)

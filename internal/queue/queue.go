@@ -1,19 +1,20 @@
-// Package queue has a list whose elements come and go roughly in order.
+// Package queue has a list whose elements come and go roughly in order, such as the commands of a
+// connection that wait for their replies.
 package queue
 
 import "slices"
 
 // Queue is a list. It makes no garbage if elements are pushed to its end and mostly removed from
-// its beginning.
+// its beginning. The zero Queue is empty. A Queue must not be used concurrently.
 type Queue[T any] struct {
 	all  []T
 	head int // the elements before head were removed
 }
 
-// Live returns the elements. The slice is valid until the queue is changed.
+// Live returns the elements in the order of Push. The slice is valid until the queue is changed.
 func (q *Queue[T]) Live() []T { return q.all[q.head:] }
 
-// Push appends v.
+// Push appends v to the end.
 func (q *Queue[T]) Push(v T) {
 	if len(q.all) == cap(q.all) && q.head > len(q.all)/2 {
 		n := copy(q.all, q.Live())
@@ -23,7 +24,7 @@ func (q *Queue[T]) Push(v T) {
 	q.all = append(q.all, v)
 }
 
-// Remove removes the i-th element of Live.
+// Remove removes Live()[i].
 func (q *Queue[T]) Remove(i int) {
 	if i > 0 {
 		q.all = slices.Delete(q.all, q.head+i, q.head+i+1)

@@ -31,8 +31,8 @@ func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:=@,", r)
 }
 
-// As returns the command line with program in place of its first word; the command line itself if
-// program is "".
+// As replaces the first word of a command line, the program's name, by program, which As quotes. If
+// program is "", As returns the command line unchanged.
 func As(command, program string) string {
 	_, rest, _ := strings.Cut(command, " ")
 	if program == "" || command == "" {
@@ -54,7 +54,8 @@ func Lines(command, indent string, width int) string {
 	return strings.Join(lines, more+"\n"+indent)
 }
 
-// pairs joins a flag with its value, for better reading, if both fit the width.
+// pairs joins each flag, such as --lock, with the value after it, so that Lines keeps both on one
+// line. It leaves pairs apart that are longer than the width.
 func pairs(words []string, width int) (all []string) {
 	for i, w := range words {
 		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") &&
@@ -67,7 +68,7 @@ func pairs(words []string, width int) (all []string) {
 	return all
 }
 
-// split returns the quoted words of a command line.
+// split returns the words of a command line, with their quotes.
 func split(command string) (words []string) {
 	quoted, start := false, 0
 	for i := 0; i < len(command); i++ {

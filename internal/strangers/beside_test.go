@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of a lock whose key's name is computed from ARGV[1]; no command names the key.
-// ARGV[2] is the token, ARGV[3] the TTL in milliseconds.
+// The scripts of a lock whose commands do not name the key: the scripts compute its name from
+// ARGV[1], the name of the lock. ARGV[2] is the token, ARGV[3] the TTL in milliseconds.
 var (
 	obtainNamed  = redis.NewScript(`return redis.call('set', 'lock:' .. ARGV[1], ARGV[2], 'NX', 'PX', ARGV[3])`)
 	releaseNamed = redis.NewScript(`
@@ -111,7 +111,7 @@ func lastOwner(l lease) locks.Lock {
 	}
 }
 
-// leastFor is the minimum time for which the key stays.
+// leastFor is the minimum time from an acquire for which the key stays.
 const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// denying are locks that may report a failure although their command succeeded. The last one
-// first undoes its command.
+// denying are locks that may report a failure although their command succeeded. The last of them
+// undoes the command first, and so is right.
 func denying() []Stranger {
 	return []Stranger{
 		{ID: "denies-release", Doc: "SET NX PX, compare and delete, whose release says that the lock was not held, whatever was replied", bind: of(deniesRelease)},
@@ -20,6 +20,7 @@ func denying() []Stranger {
 	}
 }
 
+// obtain acquires with SET NX PX.
 func (l lease) obtain(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {

@@ -16,35 +16,36 @@ type promised struct {
 	may []may
 	// rows lists the required results.
 	rows []row
-	// unseen: its grants cannot be observed, so that ownership may be unknown.
+	// unseen: the lock's grants cannot be observed, so the verdict on ownership may be unknown.
 	unseen bool
-	// ends: under chaos, the run may end while a lease still lasts that a clock jump
-	// prolonged. Then liveness is unknown.
+	// ends: under chaos, a clock jump may prolong a lease beyond the end of the trial. Then the
+	// verdict on liveness is unknown.
 	ends bool
-	// slow: of the named schedules that would otherwise run, only one in so many runs; 0
-	// means all of them.
+	// slow thins out the named schedules further, because the lock's trials take long: only each
+	// slow-th of those that stride chooses runs; 0 = all of them.
 	slow int
-	// odd is a second lease time for the lock; 0 for none.
+	// odd is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
 	odd time.Duration
 	// hold is the mean duration of its critical sections; 0 for the default.
 	hold time.Duration
 }
 
-// may permits oracles to find this cause under some faults; without faults, under any.
+// may permits oracles to report violations by this cause under some faults. Without faults it
+// permits them under any fault.
 type may struct {
 	oracles []string
 	cause   checker.Cause
 	faults  []string
 }
 
-// row states what an oracle finds under a fault: in at least one trial or, if the row names
-// a schedule, in that trial. A random trial is named by the campaign seed and the trial's
+// row states the verdict that an oracle must return under a fault: in at least one trial or, if the
+// row names a schedule, in that trial. A random trial is named by the campaign seed and the trial's
 // number, such as 7/0.
 type row struct {
 	fault, oracle string
 	result        checker.Result
-	causes        []checker.Cause // if violated: by one of these
-	forever       bool            // a client is blocked for ever
+	causes        []checker.Cause // one of these must have caused the violation; empty: any cause
+	forever       bool            // the violation must block a client for ever
 	workload      string          // "" for any
 	schedule      string
 }
@@ -70,7 +71,7 @@ func (r row) names(t seeded) bool {
 	return r.fault == t.Fault && (r.workload == "" || r.workload == t.Workload) && (r.schedule == "" || r.schedule == t.number())
 }
 
-// meets reports whether an answer is the result that the row requires.
+// meets reports whether an answer has the result, and one of the causes, that the row requires.
 func (r row) meets(a answer) bool {
 	if a.Oracle != r.oracle || a.Result != r.result || !r.names(a.seeded) {
 		return false
@@ -80,8 +81,8 @@ func (r row) meets(a answer) bool {
 	})
 }
 
-// deviate lists unexpected findings, each with its count and an example, followed by
-// missing findings.
+// deviate compares the results with the table. It lists findings that the table does not permit,
+// each with its count and an example, and then rows of the table that no trial met.
 func (s subject) deviate(results *tally) []string {
 	type kind struct{ what, fault string }
 	var order []kind
@@ -124,6 +125,6 @@ func (p promised) allows(oracle string, c checker.Cause, fault string) bool {
 	})
 }
 
-// overran reports whether a holder under this fault overruns its lease, as a paused client
-// does.
+// overran reports whether holders outlast their leases under this fault, as paused clients do. The
+// limits for client-pause then apply.
 func overran(fault string) bool { return fault == "slow-work" || fault == "hung-work" }

@@ -21,7 +21,7 @@ if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 return redis.call('incr', KEYS[2])`)
 
-// fences are locks whose grants are numbered.
+// fences are locks with a fencing token for each grant.
 func fences() []Stranger {
 	numbered := func(c *history.Claims, _ int) { c.Fenced = true }
 	return []Stranger{

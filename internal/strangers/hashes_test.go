@@ -65,7 +65,8 @@ func hashes() []Stranger {
 	}
 }
 
-// ownerCount counts a client's acquires. The client keeps one name for its whole life.
+// ownerCount is a lock that its owner may acquire again; it counts the owner's acquires. A client
+// has one owner token for its whole life.
 func ownerCount(c *locks.Client) maker {
 	owner, err := c.Token()
 	return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -34,7 +34,8 @@ func TestIDsAreUniqueAndClaimsCanBeMeant(t *testing.T) {
 // Locks with mistakes that show even if nothing goes wrong.
 var (
 	letEverybodyIn = []string{"grants-everybody", "worker-number", "fence-overwritten", "constant-overwritten"}
-	releaseNothing = []string{"number-overwritten", "owner-overwritten"} // once a client was refused
+	// Once another client was refused, a holder's release removes nothing.
+	releaseNothing = []string{"number-overwritten", "owner-overwritten"}
 	denyReleases   = []string{"denies-release"}
 )
 
@@ -55,7 +56,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 			}
 			for range 2 {
 				if s.ID == "at-least-for" {
-					time.Sleep(2 * leastFor) // longer than the key stays at least
+					time.Sleep(2 * leastFor) // longer than the minimum time for which the key stays
 				}
 				leases := takeAll(t, ours, max(1, c.Permits), s.ID == "semaphore-one-too-many")
 				if _, err := write(others).TryLock(t.Context()); !errors.Is(err, locks.ErrBusy) != slices.Contains(letEverybodyIn, s.ID) {
@@ -70,7 +71,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 					}
 				}
 				if s.ID == "at-least-for" {
-					time.Sleep(2 * leastFor) // longer than the key stays at least
+					time.Sleep(2 * leastFor) // longer than the minimum time for which the key stays
 				}
 				l, err := write(others).TryLock(t.Context())
 				if err != nil {
@@ -84,7 +85,7 @@ func TestEachLockWorksWhereNothingGoesWrong(t *testing.T) {
 	}
 }
 
-// takeAll takes all permits. With more, it takes one more.
+// takeAll acquires the lock once for each permit, and once more if more is set.
 func takeAll(t *testing.T, l locks.Lock, permits int, more bool) (leases []locks.Lease) {
 	t.Helper()
 	if more {
@@ -149,7 +150,7 @@ func TestReadersShareTheLock(t *testing.T) {
 	}
 }
 
-// handle returns another client's handle on the lock "k".
+// handle makes another client and returns its handle on the lock "k".
 func handle(t *testing.T, r locks.Recipe, servers []*redisserver.Server) locks.Lock {
 	t.Helper()
 	c := &locks.Client{ID: "c", Now: time.Now, Rand: rand.Reader, Context: t.Context()}

@@ -31,7 +31,9 @@ func overwriting() []Stranger {
 	}
 }
 
-// KEYS[1] is the lock, KEYS[2] the ticket counter; ARGV[1] is the TTL in milliseconds.
+// drawTicket draws the next number from the ticket counter and writes it to the key. It returns the
+// number if the key was free, or 0 if the caller is refused. KEYS[1] is the lock, KEYS[2] the
+// ticket counter; ARGV[1] is the TTL in milliseconds.
 var drawTicket = redis.NewScript(`
 local n = redis.call('incr', KEYS[2])
 if redis.call('get', KEYS[1]) then
@@ -56,7 +58,8 @@ func numberOverwritten(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] is the lock; ARGV[1] is the worker's number, ARGV[2] the TTL in milliseconds.
+// putNumber writes the worker's number to the key, even if another worker has the lock. KEYS[1] is
+// the lock; ARGV[1] is the worker's number, ARGV[2] the TTL in milliseconds.
 var putNumber = redis.NewScript(`
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
@@ -71,7 +74,9 @@ func workerNumber(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] is the lock, KEYS[2] the fence counter; ARGV[1] is the TTL in milliseconds.
+// putFence draws the next fencing token and writes it to the key, even if another client has the
+// lock. KEYS[1] is the lock, KEYS[2] the counter of fencing tokens; ARGV[1] is the TTL in
+// milliseconds.
 var putFence = redis.NewScript(`
 local n = redis.call('incr', KEYS[2])
 redis.call('set', KEYS[1], n, 'PX', ARGV[1])
@@ -95,7 +100,8 @@ func constantOverwritten(l lease) locks.Lock {
 	}
 }
 
-// obtainNaming takes the first key if it is free, and writes the client's token to the second.
+// obtainNaming takes the lock if it is free. It writes the caller's token as the owner even if it
+// refuses. releaseSilently deletes both keys if the owner is the caller, and replies 1 in any case.
 // KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	obtainNaming = redis.NewScript(`
@@ -123,8 +129,9 @@ func ownerOverwritten(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] is the lock, KEYS[2] its owner; ARGV[1] is the token, ARGV[2] the TTL in
-// milliseconds.
+// countAndTime takes the lock if its counter was 0. It starts the counter's TTL anew even if it
+// refuses. KEYS[1] is the lock, a counter; KEYS[2] is its owner; ARGV[1] is the token, ARGV[2] the
+// TTL in milliseconds.
 var countAndTime = redis.NewScript(`
 local n = redis.call('incr', KEYS[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
@@ -170,12 +177,16 @@ func renamed(l lease) locks.Lock {
 	}
 }
 
-// now begins the scripts that use the node's clock, in milliseconds.
+// now is the beginning of scripts that need the node's time. It sets the variable now, in
+// milliseconds.
 const now = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 
+// Scripts of a lock in a sorted set. Its only member is the holder's token; the score is the end of
+// the lease by the node's clock. takeEmpty takes the lock if the set is empty. reap removes a member
+// whose lease has ended.
 // KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the lease in milliseconds.
 var (
 	takeEmpty = redis.NewScript(now + `
@@ -207,8 +218,10 @@ func reaped(l lease) locks.Lock {
 	}
 }
 
-// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the lease in milliseconds, ARGV[3] the
-// field that tells whether the lease has ended.
+// Scripts of a lock in a hash with the fields owner, since (the time of the grant) and until (the
+// end of the lease). KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the lease in milliseconds,
+// ARGV[3] the field from which takeByField computes whether the lease has ended: "since" or
+// "until".
 var (
 	takeByField = redis.NewScript(now + `
 local told = tonumber(redis.call('hget', KEYS[1], ARGV[3]) or '0')
@@ -233,8 +246,9 @@ end
 return redis.call('del', KEYS[1])`)
 )
 
-// byField returns a lock with a watchdog. The field of that name tells whether a lease has
-// ended.
+// byField returns a lock with a watchdog. The field is "until", the end of the lease, or "since",
+// its start: an acquire computes from this field whether the lease has ended. Renewals change only
+// "until".
 func byField(field string) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
 		dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}

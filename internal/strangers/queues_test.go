@@ -42,11 +42,11 @@ end
 return 0`)
 )
 
-// queueWithTimeouts is a short form of Redisson's RFairLock. A waiting client renews its place
-// with every request. A head of the queue that has not done so for a while is removed.
-// KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines of the waiting clients; ARGV[1]
-// is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token of the attempt, ARGV[4] the
-// time in milliseconds for which the client's place is kept.
+// queueWithTimeouts is a short form of Redisson's RFairLock. A waiting client renews its place with
+// every request. Another client's request removes the head of the queue if the head has sent no
+// request for ARGV[4] milliseconds. KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines
+// of the waiting clients; ARGV[1] is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token
+// of the attempt, ARGV[4] the time in milliseconds for which the client's place is kept.
 const queueWithTimeouts = `
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -98,7 +98,7 @@ func queues() []Stranger {
 	}
 }
 
-// fair returns a lock whose client waits under one name.
+// fair returns a lock whose client has one name in the queue for all its attempts.
 func fair(join *redis.Script) func(*locks.Client) maker {
 	return of(func(l lease) locks.Lock {
 		keys := []string{l.key, l.key + ":queue", l.key + ":timeouts"}

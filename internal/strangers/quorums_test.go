@@ -27,7 +27,8 @@ func quorums() []Stranger {
 	}
 }
 
-// quorum is RedLock that measures its validity without the wall clock.
+// quorum is RedLock. It measures with the monotonic clock, and not with the wall clock, how long an
+// acquire took.
 type quorum struct {
 	lease
 	each func(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error
@@ -88,7 +89,7 @@ func (l quorum) ask(ctx context.Context, node redis.UniversalClient, token strin
 	return node.Do(ctx, "SET", l.key, token, "NX", "PX", l.life()).Err()
 }
 
-// giveBack deletes the token on all nodes, including those that did not answer the acquire.
+// giveBack sends compareAndDelete to all nodes, including those that did not answer the acquire.
 func (l quorum) giveBack(ctx context.Context, token string) []error {
 	return l.each(l.c.Nodes, func(n redis.UniversalClient) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience())

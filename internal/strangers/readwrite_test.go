@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Scripts of a hash with a field for each holder: the name is its token, the value "r" or "w".
-// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
+// Scripts of a hash with a field for each holder. The name of the field is the holder's token, the
+// value is "r" or "w". KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readAndCreate = redis.NewScript(`
 for _, mode in ipairs(redis.call('hvals', KEYS[1])) do
@@ -57,9 +57,9 @@ end` + enterRanked)
 	leaveRanked = redis.NewScript(`return redis.call('zrem', KEYS[1], ARGV[1])`)
 )
 
-// Scripts of a key for the writer, a key for the readers, and a mark that a refused writer
-// leaves. While the mark exists, no reader gets in. It goes when it expires or a writer gets in.
-// KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
+// Scripts of a key for the writer, a key for the readers, and a mark that a refused writer leaves.
+// While the mark exists, no reader gets in. The mark expires after the TTL, and a writer that gets
+// in removes it. KEYS[1] is the lock; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
 var (
 	readUnmarked = redis.NewScript(`
 if redis.call('exists', KEYS[1] .. ':writer', KEYS[1] .. ':mark') > 0 then

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// renewals are locks whose watchdogs set the key again.
+// renewals are locks whose watchdogs renew the lease by setting the key again.
 func renewals() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{

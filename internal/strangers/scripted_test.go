@@ -25,7 +25,7 @@ else
   return 0
 end`)
 
-// These scripts also reply with the remaining TTL.
+// These scripts reply with 1 for success or 0, and with the key's remaining TTL in milliseconds.
 var (
 	obtainTelling = redis.NewScript(`
 if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
@@ -182,8 +182,9 @@ func (l scriptWatchdog) steps() steps {
 	}
 }
 
-// watch renews until the context ends. It closes the returned channel when the key is known
-// to be lost, or may have expired since the last answered renewal.
+// watch renews the lease until the context ends. It closes the returned channel when a renewal
+// finds that the key is lost, and when the key may have expired: at the instant until, or a TTL
+// after the last answered renewal was sent.
 func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })

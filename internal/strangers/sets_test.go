@@ -19,8 +19,9 @@ redis.call('sadd', KEYS[1], ARGV[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// takeToken removes the only token from a list. The first call fills the list.
-// KEYS[1] is the list; KEYS[2] marks that the list has been filled.
+// takeToken takes the lock: it removes the only token from a list, and replies with nil if the list
+// is empty. The first call puts the token into the list. KEYS[1] is the list; KEYS[2] marks that
+// the list has been filled.
 var takeToken = redis.NewScript(`
 if redis.call('setnx', KEYS[2], 1) == 1 then
   redis.call('rpush', KEYS[1], 'token')

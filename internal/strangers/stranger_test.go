@@ -1,10 +1,10 @@
-// Package strangers holds locks as other people write them: on counters, lists, sorted
-// sets, transactions and their own scripts. Some are correct, some are not. No lock
-// declares how to read its keys; each only promises what a lock promises (history.Claims).
-// The package tests whether the harness can judge locks that it knows nothing about.
+// Package strangers holds locks as other people write them: built on counters, lists, sorted sets,
+// transactions and their own scripts. Some are correct, some are not. No lock declares how to read
+// its keys; each only promises what a lock promises (history.Claims). The package tests whether the
+// harness can judge locks that it knows nothing about.
 //
-// A stranger that is Right keeps every promise that its commands can keep. Any other
-// stranger has the mistake that Doc describes.
+// A Stranger with Right keeps every promise that its commands can keep. Any other Stranger has the
+// mistake that Doc describes.
 package strangers
 
 import (
@@ -44,7 +44,7 @@ func All() []Stranger {
 		readWrites(), queues(), fences(), hashes(), sets(), semaphores(), beside(), overwriting(), lives(), denying(), waiting())
 }
 
-// Recipe returns the lock as a recipe that declares nothing but its promises.
+// Recipe returns the lock as a recipe that declares its promises (Claims), but no flaws.
 func (s Stranger) Recipe() locks.Recipe {
 	return locks.Recipe{
 		ID:       s.ID,
@@ -101,7 +101,8 @@ func (l lease) attempt(ask func(token string) *redis.Cmd) (locks.Lease, error) {
 	return locks.Lease{Token: token}, granted(ask(token))
 }
 
-// granted reads a reply that grants (1, OK) or refuses (0, nil).
+// granted reads a reply that grants (1, OK) or refuses (0, nil). The error is nil, locks.ErrBusy,
+// or that of a failed command.
 func granted(reply *redis.Cmd) error {
 	v, err := reply.Result()
 	switch {
@@ -113,7 +114,8 @@ func granted(reply *redis.Cmd) error {
 	return nil
 }
 
-// released reads a reply that counts what the release removed.
+// released reads a reply that counts the keys or members that a release removed. The error is
+// locks.ErrNotHeld if it removed none.
 func released(reply *redis.Cmd) error {
 	n, err := reply.Int64()
 	switch {
@@ -138,4 +140,5 @@ func (l lease) unlock(ctx context.Context, held locks.Lease) error {
 	return released(compareAndDelete.Run(ctx, l.node(), []string{l.key}, held.Token))
 }
 
+// milliseconds rounds up to whole milliseconds.
 func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

@@ -21,7 +21,7 @@ import (
 )
 
 // The test runs all random trials and every trial that the table names. Of the other named
-// schedules it runs one in stride; with -all it runs all of them. To look at one trial:
+// schedules it runs one in four (stride); with -all it runs all of them. To look at one trial:
 //
 //	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
@@ -33,7 +33,8 @@ var (
 	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 
-// stride: of the named schedules that the table does not name, one in so many runs.
+// stride thins out the named schedules that the table does not name: only each stride-th of them
+// runs.
 const stride = 4
 
 // seeds lists the campaign seeds of the random trials.
@@ -159,7 +160,8 @@ type seeded struct {
 	seed uint64
 }
 
-// number identifies the trial among those of its lock, fault and workload.
+// number identifies the trial among those of its lock, fault and workload: the name of its
+// schedule, or the seed and number of a random trial, such as "7/0".
 func (s seeded) number() string {
 	if s.Schedule != "" {
 		return s.Schedule

@@ -91,7 +91,8 @@ var table = map[string]promised{
 	},
 
 	"set-xx": {
-		// SET XX replaced the other client's value; this counts as deleting its grant.
+		// A renewal by SET XX may replace another client's token. The checker counts that as
+		// deleting the other client's grant.
 		may:  all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
 		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
@@ -100,18 +101,17 @@ var table = map[string]promised{
 	"redlock-sequential": redlock("read-1of2"),
 
 	"rw-creator-sets-life": {
-		hold: 400 * time.Millisecond, // so that there is always a reader
-		// The lock itself is at fault: no clock jumped, and no client was late. A later
-		// reader got only the rest of the creator's lease. If clocks jumped meanwhile, this
-		// cannot be distinguished from an outlived lease.
+		hold: 400 * time.Millisecond, // long, so that nearly always some reader holds the lock
+		// The lock itself is at fault: a later reader gets only the rest of the creator's lease,
+		// although no clock jumps and no client is late. Under faults that make clocks jump, the
+		// checker cannot tell such a short lease from an outlived one.
 		may: all(limits(), wrong(checker.ShortLease, beliefs...), wrong(checker.Race, beliefs...),
 			mistaken([]string{"node-clock", "client-skew"}, checker.LeaseOutlived, beliefs...)),
 		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.ShortLease)),
 			[]row{finds("none", "resource", checker.ShortLease)}),
 	},
 	"rw-zset": {may: limits(), rows: append(shown(),
-		// A client that asked to read while the network healed, and then to write, got the
-		// lock.
+		// In this trial a key that nobody releases keeps clients out until its TTL is over.
 		finds("partition", "liveness", checker.OrphanedKey).in("read-write", "touch-2of3"))},
 
 	"rw-writers-first": plain(),
@@ -146,7 +146,7 @@ var table = map[string]promised{
 
 	"owner-count": {
 		may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
-			// If no re-entry of a client is answered, its lease ends meanwhile.
+			// A client's lease may end while the client waits for the reply to a re-entry.
 			mistaken([]string{"partition", "partition-requests", "partition-replies", "delay"}, checker.LeaseOutlived, beliefs...)),
 		rows: shown(),
 	},
@@ -173,8 +173,8 @@ var table = map[string]promised{
 		finds("none", "exclusion", checker.Race), holds("none", "liveness")}},
 
 	"permit-left": {
-		// A node that lost the number starts a new count. Permits that clients give back
-		// come on top of it.
+		// A node that lost the count of free permits starts again with all permits free. Clients
+		// that give back permits of the lost count then raise it above the maximum.
 		may: all(permitted(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(losing, checker.ForeignDelete, "ownership", "exclusion"), mistaken(losing, checker.Race, "exclusion")),
 		rows: []row{
@@ -205,28 +205,30 @@ var table = map[string]promised{
 	},
 }
 
-// redlock returns the expectations of a quorum of nodes with a deadline. In the schedule
-// frozen, a client is paused after it has checked the clock and before it touches the
-// resource. Its deadline passes meanwhile.
+// redlock returns the expectations of a quorum of nodes with a deadline. The parameter frozen names
+// a schedule that pauses a client between its look at the clock and its use of the resource. The
+// client's deadline passes during the pause.
 func redlock(frozen string) promised {
 	return promised{may: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived).in("mutex", frozen), finds("node-clock", "exclusion", checker.ServerClock),
 		finds("eviction", "exclusion", checker.ServerLostKey), finds("client-crash", "liveness", checker.OrphanedKey),
-		// These attempts were granted, so nothing kept them out.
+		// In these two trials the attempts are granted, so the checker must not report that a key
+		// kept a client out.
 		holds("eviction", "liveness").in("mutex", "read.quorum-1of2"),
 		holds("partition", "liveness").in("mutex", "hold.one-1of2"),
 	}}
 }
 
-// fenced returns the limits of a lock whose resource refuses late writers. Late writers
-// learn only from the resource that they are late. A Redis that loses keys also loses the
-// counter.
+// fenced returns the limits of a lock whose resource refuses late writers. A late writer learns
+// only from the resource that it is late. A Redis that loses keys may also lose the counter of
+// fencing tokens.
 func fenced() []may {
 	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
 		mistaken(losing, checker.LeaseOutlived, "resource"))
 }
 
-// permitted returns the limits of a semaphore. Its resource is shared by design.
+// permitted returns the limits of a semaphore. They do not concern the resource, which holders
+// share by design.
 func permitted() []may {
 	return []may{
 		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},

@@ -19,10 +19,10 @@ var (
 	// losing faults make a node forget acknowledged writes, or let a second primary serve
 	// without them.
 	losing = []string{"node-restart", "failover", "eviction", "split-brain"}
-	// cutting faults separate a client from its node.
+	// cutting faults may keep commands or replies from arriving within a lease.
 	cutting = []string{"partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"client-pause", "node-pause", "node-restart", "failover", "split-brain"}
-	// columns lists all faults that can strike a lock on one node.
+	// columns lists all faults that can strike a lock on one node, except chaos.
 	columns = []string{"none", "client-crash", "client-pause", "slow-work", "hung-work", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 		"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
 )
@@ -34,13 +34,13 @@ var beliefs = []string{"exclusion", "resource"}
 // too late, or never, that its lease has ended continues its work.
 func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
 
-// deadlines returns the limits of leases with a deadline. At the deadline a holder stops,
-// but its commands on the way do not. The deadline is an instant of the client's wall
+// deadlines returns the limits of leases with a deadline. At the deadline a holder stops, but
+// commands that it has sent before still arrive. The deadline is an instant of the client's wall
 // clock.
 func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
-// rowsOf makes rows of flaws. It leaves out the flaws that concern renewing or extending a
-// lease: locks that renew or extend have these rows in their own tables.
+// rowsOf permits the violations of these flaws. It leaves out the flaws that concern renewing or
+// extending a lease: locks that renew permit these in their own entries of the table (renewed).
 func rowsOf(flaws []locks.Flaw) []may {
 	var rows []may
 	for _, f := range flaws {
@@ -51,35 +51,38 @@ func rowsOf(flaws []locks.Flaw) []may {
 	return rows
 }
 
-// wrong returns a mistake that may show under any fault.
+// wrong permits a lock's mistake: these oracles may report violations by this cause under any
+// fault.
 func wrong(cause checker.Cause, oracles ...string) []may { return []may{{oracles, cause, nil}} }
 
-// mistaken returns a mistake that may show under these faults.
+// mistaken permits a lock's mistake: these oracles may report violations by this cause under these
+// faults.
 func mistaken(faults []string, cause checker.Cause, oracles ...string) []may {
 	return []may{{oracles, cause, faults}}
 }
 
 func all(groups ...[]may) []may { return slices.Concat(groups...) }
 
-// finds returns a row: the oracle must find a violation by one of these causes under the
-// fault.
+// finds returns a row: in some trial under the fault, the oracle must find a violation by one of
+// these causes.
 func finds(fault, oracle string, causes ...checker.Cause) row {
 	return row{fault: fault, oracle: oracle, result: checker.Violated, causes: causes}
 }
 
-// blocks returns a row: a client must be blocked for ever by one of these causes.
+// blocks returns a row: in some trial under the fault, a client must be blocked for ever by one of
+// these causes.
 func blocks(fault string, causes ...checker.Cause) row {
 	r := finds(fault, "liveness", causes...)
 	r.forever = true
 	return r
 }
 
-// holds returns a row: the oracle must hold under the fault.
+// holds returns a row: in some trial under the fault, the oracle must find no violation.
 func holds(fault, oracle string) row {
 	return row{fault: fault, oracle: oracle, result: checker.Held}
 }
 
-// in restricts the row to one trial.
+// in restricts the row to one trial, such as "mutex" and "hold-2of3".
 func (r row) in(workload, schedule string) row {
 	r.workload, r.schedule = workload, schedule
 	return r
@@ -109,13 +112,14 @@ func rows(groups ...[]row) []row { return slices.Concat(groups...) }
 // plain returns the expectations of a lease on one node without a mistake.
 func plain() promised { return promised{may: limits(), rows: shown()} }
 
-// odder adds trials with a lease time that is not a whole number of seconds.
+// odder adds trials with a lease of 1.5 s, for locks that might round it to whole seconds.
 func odder(p promised) promised {
 	p.odd = 1500 * time.Millisecond
 	return p
 }
 
-// renewed returns what a watchdog adds: its renewals may fail under these faults.
+// renewed permits what a watchdog adds to the limits: under these faults its renewals may fail, so
+// that a lease ends under its holder.
 func renewed(faults ...string) []may {
 	return mistaken(faults, checker.RenewalFailed, beliefs...)
 }

@@ -18,7 +18,7 @@ type tally struct {
 	subject string
 	trials  int
 	answers []answer
-	// deviations from the table
+	// what is not as the table says; see deviate
 	deviations []string
 }
 
@@ -147,7 +147,8 @@ func writeTable(t *testing.T, results []*tally) {
 	}
 }
 
-// row describes a subject's results under one fault; it leaves out what holds.
+// row describes a subject's results under one fault. It names only the oracles that found a
+// violation or returned unknown. If there are none, it says "holds".
 func (t *tally) row(fault string) string {
 	var parts []string
 	trials := 0

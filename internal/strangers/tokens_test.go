@@ -51,8 +51,8 @@ func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
 	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
 }
 
-// absoluteLife sets an absolute expiry by the client's clock, with which the node's clock
-// need not agree.
+// absoluteLife sets the key to expire at an instant of the client's clock. The node's clock may
+// disagree with it.
 func absoluteLife(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
 		until := l.c.Now().Add(l.ttl)

@@ -21,6 +21,8 @@ func waiting() []Stranger {
 
 const takeScript = `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`
 
+// loadedOnce loads the script once per client, and then sends only EVALSHA. After a SCRIPT FLUSH
+// every later acquire of that client fails.
 func loadedOnce(c *locks.Client) maker {
 	digest := ""
 	return func(key string, ttl time.Duration) (locks.Lock, error) {

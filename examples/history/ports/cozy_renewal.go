@@ -26,7 +26,8 @@ var cozyRenewal = bug.Bug{
 	Left: true,
 }
 
-// longOperation renews three times in each lease.
+// longOperation is a lock that renews its lease three times in each lease, and goes on if a renewal
+// fails.
 func longOperation(rdb *redis.Client, renew func(context.Context, string, string, time.Duration) (bool, error)) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

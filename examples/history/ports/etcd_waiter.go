@@ -27,7 +27,8 @@ var etcdWaiter = bug.Bug{
 }
 
 // enqueue is etcd's transaction: it puts a key with a lease, and numbers the key. KEYS: queue,
-// lease; ARGV: session, TTL. etcd has no such queue; this queue lives until the last lease ends.
+// lease; ARGV: session, TTL. etcd numbers keys by itself. Here a sorted set, the queue, keeps the
+// numbers, and expires with the last lease.
 var enqueue = redis.NewScript(`
 local last = redis.call('zrevrange', KEYS[1], 0, 0, 'withscores')
 local n = (tonumber(last[2]) or 0) + 1

@@ -35,7 +35,8 @@ if current == false or current == ARGV[1] then
 end
 return 0`)
 
-// replaceIfEqual passes the TTL as a number of seconds, whatever the unit.
+// replaceIfEqual passes the TTL to SET as a number of seconds. The unit is the option of SET: EX is
+// right; PX makes Redis read the number as milliseconds.
 func replaceIfEqual(rdb *redis.Client, unit string) func(context.Context, string, string, time.Duration) (bool, error) {
 	return func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		return did(replaceIfEqualScript.Run(ctx, rdb, []string{key}, token, unit, int(ttl.Seconds())).Int64())

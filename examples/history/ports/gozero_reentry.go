@@ -65,7 +65,8 @@ func gozero(make func(*redis.Client) reentrant) locktest.Subject {
 	}
 }
 
-// gozeroCounted counts how often the process has acquired the lock.
+// gozeroCounted counts how often the process has acquired the lock. Only the first acquire and the
+// last release send a command.
 type gozeroCounted struct {
 	rdb   *redis.Client
 	id    string

@@ -28,11 +28,11 @@ var hieroQueue = bug.Bug{
 	Left: true,
 }
 
-// These are the relay's settings, but the relay polls 20 times as often by default.
+// These are the relay's settings, except that the relay polls 20 times as often by default.
 const (
-	hieroPoll      = time.Second
-	hieroHeartbeat = 5 * hieroPoll
-	hieroMember    = 10 * time.Second
+	hieroPoll      = time.Second      // between two attempts of a waiting session
+	hieroHeartbeat = 5 * hieroPoll    // the TTL of a session's heartbeat
+	hieroMember    = 10 * time.Second // between two checks that the session is still in the queue
 )
 
 // hieroLock is a lock with a queue, a list of waiting sessions. The oldest session is at the list's

@@ -23,7 +23,8 @@ var noderedlockStart = bug.Bug{
 	After:    retriedFrom(func(_, last time.Time) time.Time { return last }),
 }
 
-// retriedFrom counts the lease from the start of the first attempt or of the last attempt.
+// retriedFrom is a Redlock whose Acquire makes up to ten attempts. The holder's lease counts from
+// the instant that start chooses: the beginning of the first attempt, or of the last.
 func retriedFrom(start func(first, last time.Time) time.Time) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := redlock(right)(c)

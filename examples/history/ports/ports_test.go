@@ -6,7 +6,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// TestHistory finds each bug before its fix, and not after.
+// TestHistory fails unless Lockstorm finds each bug in the version with the bug, and not in the
+// fixed version.
 func TestHistory(t *testing.T) {
 	for _, b := range []bug.Bug{
 		laravelExpire,

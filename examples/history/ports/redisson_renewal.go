@@ -49,7 +49,7 @@ end
 return 0`)
 
 // hashLock is a hash with a field for its owner, and a watchdog. The watchdog runs renew three
-// times in each lease, until renew does not answer 1.
+// times in each lease. It stops when renew fails, or replies something other than 1.
 func hashLock(rdb *redis.Client, renew *redis.Script) lock {
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {

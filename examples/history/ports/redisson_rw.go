@@ -23,7 +23,8 @@ type redissonRW struct {
 	persists                  bool          // the watchdog goes on after an error
 }
 
-// rwClient is the lock in a client process. The process's only thread is owner.
+// rwClient is the lock in a client process. The owner is a random id of the process and, after a
+// colon, the number of its only thread: Redisson names owners in this way.
 type rwClient struct {
 	redissonRW
 	rdb   *redis.Client
@@ -90,7 +91,7 @@ func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, t
 	return held, nil
 }
 
-// These are the locks of some Redisson versions.
+// These are the locks of some Redisson versions, such as redisson292 of version 2.9.2.
 var (
 	redisson292 = redissonRW{
 		acquireRead: acquireReader(newest), acquireWrite: acquireWriter(newest),
@@ -112,7 +113,7 @@ var (
 
 const (
 	newest     = `redis.call('pexpire', KEYS[1], ARGV[1])` // the newest lease replaces the hash's expiry
-	keepWriter = `if mode == 'write' then return 0 end`
+	keepWriter = `if mode == 'write' then return 0 end`    // a writer that has read too stays the writer
 )
 
 // but returns a copy of the lock with one change.
@@ -132,8 +133,8 @@ return 0`)
 	return l
 }
 
-// renewReaders renews the hash if the caller has a field in it, and the keys of the holds of
-// owners.
+// renewReaders renews the hash, and the keys of the holds of owners, if the caller has a field in
+// the hash. The parameter owners is a Lua expression: allOwners or ownOnly.
 func renewReaders(owners string) *redis.Script {
 	return redis.NewScript(`
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
@@ -154,7 +155,8 @@ return 1`)
 const allOwners, ownOnly = `redis.call('hkeys', KEYS[1])`, `{ARGV[2]}`
 
 // acquireReader grants the lock for reading if no other client writes; the writer may read too. If
-// readers or the caller already hold the lock, the script also runs expire for the hash.
+// readers or the caller already hold the lock, the script also runs expire, a Lua statement that
+// sets the TTL of the hash.
 func acquireReader(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -178,7 +180,7 @@ return redis.call('pttl', KEYS[1])`)
 }
 
 // acquireWriter grants the lock for writing if nobody else has it. If the writer acquires the lock
-// again, the script runs expire.
+// again, the script runs expire, a Lua statement that sets the TTL of the hash.
 func acquireWriter(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'
@@ -198,7 +200,8 @@ return redis.call('pttl', KEYS[1])`)
 
 // releaseReader releases one read. If there is no hash, the script runs gone. If other readers
 // remain, the hash expires with the last of their leases. Otherwise the script runs writer if other
-// fields remain, and then removes the hash.
+// fields remain, and then removes the hash. Both gone and writer are Lua statements, and may
+// return.
 func releaseReader(gone, writer string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -233,7 +236,7 @@ redis.call('del', KEYS[1])
 return 1`)
 }
 
-// releaseWriter removes one write. If there is no hash, the script runs gone.
+// releaseWriter releases one write. If there is no hash, the script runs gone, a Lua statement.
 func releaseWriter(gone string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'

@@ -58,7 +58,7 @@ func connect(c *locktest.Client) (nodes []*redis.Client) {
 // right returns the validity time that Redlock prescribes.
 func right(ttl, elapsed time.Duration) time.Duration { return ttl - elapsed - drift(ttl) }
 
-// untold is a lock that does not tell its holder the end of the lease.
+// untold is the lock of a Subject, except that it does not tell its holder the end of the lease.
 func untold(subject locktest.Subject) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := subject(c)

@@ -24,7 +24,8 @@ var semaphoreReacquire = bug.Bug{
 	After:    on(func(rdb *redis.Client) lock { return refreshed(rdb, extendOwn(rdb)) }),
 }
 
-// refreshed is a lock that refreshes its lease after each four fifths of it.
+// refreshed is a lock that renews its lease whenever four fifths of it are over. It tells its
+// holder that the lock is lost if refresh returns false.
 func refreshed(rdb *redis.Client, refresh func(context.Context, string, string, time.Duration) (bool, error)) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

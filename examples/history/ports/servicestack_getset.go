@@ -40,8 +40,9 @@ var servicestackGetSet = bug.Bug{
 	Left: true,
 }
 
-// takenOver is a lock whose key holds the end of the lease. Its release, Dispose, deletes the key,
-// whoever owns it.
+// takenOver is a lock whose key holds the end of the lease. If the lease has ended, a client takes
+// the lock over by replace, which puts the new end in place of the old one. The release, Dispose,
+// deletes the key, whoever owns it.
 func takenOver(rdb *redis.Client, now func() time.Time, replace func(ctx context.Context, tx *redis.Tx, key, old, end string) (bool, error)) lock {
 	return lock{
 		acquire: func(ctx context.Context, key, _ string, ttl time.Duration) (got bool, err error) {

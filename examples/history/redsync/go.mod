@@ -1,5 +1,5 @@
-// The version of redsync is chosen by -modfile: v4.0.3.mod and so on. Each replaces the
-// version that Lockstorm itself requires, which is newer. This file is for editors.
+// This file is for editors. The tests choose a version of redsync by -modfile, as in
+// go test -modfile=v4.0.3.mod.
 module example.com/history/redsync
 
 go 1.26.0

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// bugs has each bug of redsync by the version with the bug. The test is built with such a version,
-// as in go test -modfile=v4.0.3.mod.
+// bugs maps a version of redsync to the bug in it. The flag -modfile chooses the version with which
+// the test is built, as in go test -modfile=v4.0.3.mod.
 var bugs = map[string]bug.Bug{
 	"v4.0.3": {
 		Name:     "redsync-extend-always",
@@ -43,13 +43,14 @@ var bugs = map[string]bug.Bug{
 		Options:  locktest.Options{Nodes: 5},
 		Command:  "cd redsync && go test -v -modfile=v4.12.0.mod .",
 		Fault:    "lost-reply", Flaw: "exclusion by race",
-		// Under eviction, an attempt that a partition delays leaves keys behind; this does not
-		// count as a limit.
+		// Some schedules of eviction also cut a client off from a minority of the nodes. An attempt
+		// that waits for the other nodes may leave keys behind. Under eviction such keys are no
+		// limit but a flaw of the lock.
 		Left: true,
 	},
 }
 
-// mended has the version with the bug, by the version that fixed it.
+// mended maps a version of redsync that fixed a bug to the version that had the bug.
 var mended = map[string]string{"v4.0.4": "v4.0.3", "v4.12.1": "v4.12.0"}
 
 func TestHistory(t *testing.T) {
@@ -108,8 +109,8 @@ func subject(c *locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// result translates the library's results. False without an error means that the majority no longer
-// had the lock.
+// result translates the library's results to those of locktest. False without an error means that
+// the majority no longer had the lock.
 func result(ok bool, err error) error {
 	if err == nil && !ok {
 		return locktest.ErrNotHeld

@@ -21,7 +21,7 @@ type Bug struct {
 	Mended   string // the commit or version with the fix
 	Language string // the project's language
 	Story    string // what went wrong, in a sentence or two
-	Command  string // finds the bug again, run in examples/history; "" = the command for the ports
+	Command  string // the command line, run in examples/history, that finds the bug again; "" = that for a port
 
 	// Options say what the lock needs or promises: the number of nodes, that it renews its leases,
 	// that it reads the wall clock. All other options keep their defaults.
@@ -31,9 +31,9 @@ type Bug struct {
 	// Flaw is the violation that shows the bug, as in "exclusion by foreign-delete". Fault is the
 	// fault under which the bug shows. Both are empty for a bug that is not found.
 	Fault, Flaw string
-	// Varies: what happens depends on which of two goroutines runs first at one instant, so that
-	// a bug that default options do not find is met now and then, and not again by the same
-	// trial. Missed then logs it.
+	// Varies: the bug shows only if one of two goroutines, both ready at the same instant, happens
+	// to run first. A run meets such a bug by chance, and the same trial may not show it again.
+	// Missed therefore logs the bug if it meets it, and does not fail the test.
 	Varies bool
 	// Left: the fixed version still had other bugs. Without Left it must have no bug.
 	Left bool
@@ -43,7 +43,7 @@ type Bug struct {
 // that showed the bug runs.
 var whole = flag.Bool("whole", false, "run all faults, and not just the one that showed the bug")
 
-// Test finds the bug before the fix, and not after.
+// Test fails unless Lockstorm finds the bug in Before and does not find it in After.
 func (b Bug) Test(t *testing.T) {
 	var row string
 	var left []string
@@ -84,8 +84,8 @@ func (b Bug) Gone(t *testing.T) (left []string) {
 	return slices.Compact(left)
 }
 
-// Missed fails the test if Before shows a flaw that After does not show. Such a bug is found after
-// all and belongs in the table of found bugs.
+// Missed is the test of a bug that Lockstorm is known not to find. It fails the test if Before
+// shows a flaw that After does not show: the bug then belongs in the table of found bugs.
 func (b Bug) Missed(t *testing.T) {
 	if !*whole {
 		t.Skip("only all faults show that a bug is not found: go test -whole")
