@@ -265,7 +265,8 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	})
 }
 
-// The reply to a later command shows which earlier writes a node still had.
+// The reply to a later command, such as DEL, shows which keys a promoted or restarted node still
+// had.
 func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	tales(t, []tale{
