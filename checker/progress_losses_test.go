@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// only returns those measures that a test is about.
+// only returns the fields of m with these names.
 func only(m progress.Measures, fields ...string) map[string]any {
 	all := map[string]any{}
 	for _, f := range fields {

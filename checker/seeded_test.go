@@ -20,7 +20,7 @@ type bug struct {
 	text    string // a history that reveals the bug
 }
 
-// each returns a copy of e after change has edited each entry or dropped it.
+// each returns a copy of e in which change has edited each entry, or dropped it by returning false.
 func each(e history.Evidence, change func(*history.Op) (keep bool)) history.Evidence {
 	var ops []history.Op
 	for _, op := range e.Ops {
