@@ -73,10 +73,10 @@ func namedDelays(w World) []Schedule {
 	return e.all
 }
 
-// delays delivers late the message that is sent at a spot: either when another client has the lock,
-// or after the sender's clean-up, which uses another connection. In the second case the message
-// arrives at the sender's next attempt, when the lock is free, or when the sender holds the lock
-// again.
+// delays makes the request at a spot arrive late: either when another client has the lock, or after
+// the sender's clean-up, which uses another connection. In the second case the request arrives at
+// the sender's next attempt, when the lock is free, or when the sender holds the lock again. One
+// more schedule makes the reply arrive when another client has the lock.
 func (e *enumeration) delays(s spot, part part) {
 	one, gone := e.one(), e.givenUp()
 	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {

@@ -46,8 +46,8 @@ type Fault struct {
 	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string
-	// deadly says that the struck client is dead or hangs, and takes no further step. A mix aims
-	// no other action at that client.
+	// deadly says that the struck client is dead or hangs, and takes no further step. A mix avoids
+	// striking that client again.
 	deadly bool
 	// freezes says that the fault keeps the struck client from its next step. If the harness holds
 	// that client for longer, the extra time counts as part of the fault.
@@ -137,8 +137,8 @@ func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(need testbed.Capability) bool { return slices.Contains(have, need) })
 }
 
-// Capable returns nil if the running world has the capabilities that f needs, else an error
-// that wraps ErrNotSupported.
+// Capable returns nil if env has the capabilities that f needs, else an error that wraps
+// ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
 	if missing := f.missing(testbed.CapabilitiesOf(env)); len(missing) > 0 {
 		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
@@ -256,8 +256,8 @@ func (u Unsupported) Error() string {
 // Unwrap returns ErrNotSupported.
 func (Unsupported) Unwrap() error { return ErrNotSupported }
 
-// impossible returns why the fault has nothing to strike in this world; is is false if the fault
-// can strike.
+// impossible returns why the fault has nothing to strike in this world. The second result is false
+// if the fault can strike.
 func (f Fault) impossible(w World) (u Unsupported, is bool) {
 	if f.Impossible == nil {
 		return u, false

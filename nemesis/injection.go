@@ -71,7 +71,8 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 }
 
 // clients returns the clients that the action strikes: its Others without the client at its Point
-// or, if the action has no Others, only the client at its Point.
+// or, if the action has no Others, only the client at its Point. Without a Point, the action's
+// Client takes the place of the client at Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -246,7 +247,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 	return n.Reset(ctx, l)
 }
 
-// noticeable is how long a client may be held without a trace in the history.
+// noticeable is a duration: if the harness holds a client for that long or longer, the history
+// records a stall.
 const noticeable = time.Millisecond
 
 // stalled records how long the harness held a client at a point while the harness struck or healed.

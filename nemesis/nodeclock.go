@@ -87,8 +87,8 @@ func (s *injection) setClocks(ctx context.Context, offset time.Duration) (keys i
 	return keys, err
 }
 
-// jump sets these nodes' clocks wrong, and sets them right again while some client holds
-// the lock, so that the second jump has an effect too.
+// jump makes an action set these nodes' clocks wrong, and set them right again while some client
+// holds the lock, so that the second jump has an effect too.
 func (w World) jump(nodes []string, offset time.Duration, l lineup) func(*Action) {
 	return func(a *Action) {
 		a.Nodes, a.Offset, a.Values = nodes, offset, w.Times

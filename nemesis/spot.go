@@ -39,7 +39,7 @@ func (s spot) trigger(clients []int) *Trigger {
 
 // action returns an action that strikes one client in who: the first to reach the spot. At a
 // command of an acquire the action waits until a client has just released the lock, so that it
-// strikes an attempt that succeeds.
+// usually strikes an attempt that succeeds.
 func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
 	if s.n == 0 {
@@ -130,7 +130,7 @@ func (w World) halfway(when testbed.When, step string) []spot {
 }
 
 // renewals returns the commands that a watchdog sends while the lock is held: only the
-// first of each step, to the first node.
+// first of each step, to the first node, and two at most.
 func (w World) renewals(when testbed.When) []spot {
 	var all []spot
 	for _, step := range protocol[1:4] {
@@ -153,9 +153,10 @@ var most = map[string]int{
 }
 
 // boundaries returns one side of the commands in World.Points, in the protocol's order. It takes
-// the commands of the given steps, or of all steps if none are given. With independent nodes it
-// takes only the first node, the node that completes the quorum, and the last node. There the
-// second command of an acquire cleans up a failed attempt.
+// the commands of the given steps, or of all steps if none are given. On independent nodes it takes
+// only the first command to the first node, to the node that completes the quorum, and to the last
+// node. It also takes the second command of an acquire to the first node, which cleans up a failed
+// attempt.
 func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	if len(steps) == 0 {
 		steps = protocol
