@@ -52,7 +52,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	return suits
 }
 
-// drawnMixes draws one plan from r.
+// drawnMixes draws one plan of chaos from r.
 func drawnMixes(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault

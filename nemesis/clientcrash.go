@@ -80,8 +80,9 @@ func (w World) rivals(r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// namedCrashes kills one client, or two in succession, on each side of each command, and at
-// the beginning of each step in which the client believes that it holds the lock.
+// namedCrashes kills one client, or two in succession, before each command, when the command is
+// sent, and when its reply arrives; and at the beginning of each step in which the client believes
+// that it holds the lock.
 func namedCrashes(w World) []Schedule {
 	e := w.enumerate()
 	dies := func(a *Action) { a.Nodes = nil }

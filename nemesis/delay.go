@@ -128,7 +128,7 @@ func (e *enumeration) anew(s spot) {
 
 // lateGrants delivers a grant late, but before the client's timeout, and the client then
 // works for longer than its lease. A deadline counted from the reply is later than the end
-// of the key. This tests only leases that have a deadline.
+// of the key. lateGrants adds no schedule if leases have no deadline.
 func (e *enumeration) lateGrants() {
 	if !e.Deadlines {
 		return

@@ -56,8 +56,8 @@ type Fault struct {
 	effect history.FaultEffect
 	// aim enters an action's targets into its window.
 	aim func(s *injection, w *history.Window)
-	// inject puts the fault in force and returns its heal. If inject fails, it leaves nothing
-	// behind.
+	// inject puts the fault in force and returns its heal. If inject fails, no part of the fault
+	// stays in force.
 	inject func(ctx context.Context, s *injection) (heal, error)
 }
 

@@ -15,21 +15,23 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// event records an action of the nemesis that oracles must know about.
+// event records an event of the nemesis that oracles must know about, such as history.FNodeDown.
 func (s *injection) event(op history.Op) error {
 	op.Process = history.Nemesis
 	_, err := s.rec.Event(op)
 	return err
 }
 
-// impact returns the place at which the action struck.
+// impact returns an Impact with the place at which the action struck: a client at a step or at a
+// command.
 func (s *injection) impact() *history.Impact {
 	at := momentOf(s.hit)
 	at.Client = s.client
 	return &history.Impact{At: at}
 }
 
-// lasted returns the place at which the action struck, its time in force, and its end.
+// lasted returns an Impact with the place at which the action struck, its time in force, and the
+// place at which a client ended it.
 func (s *injection) lasted() *history.Impact {
 	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {

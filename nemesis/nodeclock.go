@@ -163,7 +163,8 @@ func (w World) clocks(s spot) []part {
 // drifts sets the nodes' clocks ahead while a holder works for longer than its lease. The
 // offset is less than the drift that a recipe should allow for (redis.io, "Distributed
 // Locks with Redis"). Several runs are needed, since another client must ask in the short
-// time between the keys' end and the deadline. This tests only leases that have a deadline.
+// time between the keys' end and the deadline. drifts adds no schedule if leases have no
+// deadline.
 func (e *enumeration) drifts() {
 	if !e.Deadlines {
 		return
