@@ -12,7 +12,7 @@ import (
 // spans nor overlaps. It returns the locks that more clients held at once than Claims.Permits
 // allows (one, if that is 0).
 func bruteForce(e history.Evidence) map[string]bool {
-	e.Ops = NewCase(e).Ops // a release without a mode now has the mode of its acquire
+	e.Ops = NewCase(e).Ops // here a release without a mode gets the mode of its acquire
 	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
@@ -40,7 +40,8 @@ func bruteForce(e history.Evidence) map[string]bool {
 }
 
 // bruteFences decides fencing beside the sweep and porcupine, straight from the definition: it
-// compares every two entries. It returns the locks with a fence that is too small.
+// compares every two entries. It returns the locks with a wrong fence: one that is below 1, given
+// to two owners, or smaller than a fence that came before.
 func bruteFences(e history.Evidence) map[string]bool {
 	violated := map[string]bool{}
 	fence := func(op history.Op) int64 { return op.Lease.Fence }

@@ -347,8 +347,8 @@ func TestNobodyDefinitelyHoldsWhatANodeMayHaveLost(t *testing.T) {
 	}
 }
 
-// A list beside the lock records every grant. c1 gets the lock because c0 outlived its lease. Then
-// a replica without c1's grant is promoted. c0's entry in the list, which the replica has, does not
+// A list beside the lock records every grant. c0 outlives its lease, and c1 gets the lock. Then a
+// replica without c1's grant is promoted. c0's entry in the list, which the replica has, does not
 // make the failover the cause of the overlap.
 func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {
 	take := func(s *story, at float64, client int, length, token string) {

@@ -109,7 +109,7 @@ func TestALeaseOnSeveralNodesEndsWithItsQuorum(t *testing.T) {
 		s.cmd(10+float64(i), 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000")
 	}
 	s.done(15, 0, history.OK, history.Lease{Token: "t0"})
-	for i, node := range []string{"n0", "n1"} { // the second removal leaves the lease on only two
+	for i, node := range []string{"n0", "n1"} { // the second DEL leaves the key on only two of five nodes
 		s.node = node
 		s.cmd(100+100*float64(i), 1, "1", "DEL", "lock")
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// asksTime adds a TIME command. The node answers with its clock, which is ahead milliseconds
-// ahead of the trial's.
+// asksTime adds a TIME command. The node's clock, with which it answers, is fast by ahead
+// milliseconds.
 func (s *story) asksTime(at float64, client int, ahead float64) {
 	now := nodeEpoch + int64(at+ahead)
 	s.cmd(at, client, fmt.Sprintf(`["%d" "%d"]`, now/1000, now%1000*1000), "TIME")

@@ -83,8 +83,8 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 	}
 }
 
-// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended:
-// c0's late DEL removed its key, after c0 had considered the DEL's operation finished.
+// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended: a DEL
+// of c0 removed c1's key, long after the operation to which the DEL belonged had completed.
 func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	for name, c := range map[string]struct {
 		late func(*story)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A bug is a mistake that one of the two checkers could make: it misreads the evidence in
-// one respect.
+// A bug is a mistake that one of the two checkers of exclusion, sweep or porcupine, could make: it
+// misreads the evidence in one respect.
 type bug struct {
 	name    string
 	claims  history.Claims
@@ -127,7 +127,7 @@ var bugs = []bug{
 		c1 acquire 6-7 ok`},
 }
 
-// A mistake in one of the two checkers must lead to ErrDisagree.
+// A mistake in the sweep or in porcupine must lead to ErrDisagree.
 func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {

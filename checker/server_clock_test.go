@@ -9,8 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// nodeClock sets a node's wall clock: from the time at on, the clock is ahead milliseconds ahead
-// of the trial's.
+// nodeClock sets a node's wall clock: from the time at on, the clock is fast by ahead milliseconds.
 func (s *story) nodeClock(at float64, node string, ahead float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: ms(ahead)})
 }
