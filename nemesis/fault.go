@@ -190,7 +190,7 @@ type Unsupported struct {
 	// set up, or in which the fault has no target.
 	Nodes    locks.Topology     `json:"nodes,omitempty"`
 	Topology testbed.Topology   `json:"topology,omitempty"`
-	Needs    testbed.Capability `json:"needs,omitempty"`
+	Needs    testbed.Capability `json:"needs,omitempty"`  // the missing capability
 	Beside   string             `json:"beside,omitempty"` // another fault, which promotes the same replica
 	// Span is the duration of a trial or a restart, Life the life of the keys.
 	Span time.Duration `json:"span,omitempty"`
@@ -204,18 +204,18 @@ type Want string
 
 // Reasons why a fault cannot strike.
 const (
-	WrongNodes       Want = "wrong-nodes" // the fault cannot strike the recipe's nodes
-	NoTopology       Want = "no-topology"
-	NoCapability     Want = "no-capability"
-	OneHeir          Want = "one-heir" // another fault promotes the same replica
-	NoPlanFits       Want = "no-plan-fits"
-	NothingDisturbed Want = "nothing-disturbed"
-	NoReplica        Want = "no-replica"
-	NoSlots          Want = "no-slots"
-	NoScripts        Want = "no-scripts"
-	NoLives          Want = "no-lives"
-	TooFewClients    Want = "too-few-clients"
-	ExpiredBefore    Want = "expired-before" // keys expire before a restarted node serves again
+	WrongNodes       Want = "wrong-nodes"       // the fault cannot strike the recipe's nodes
+	NoTopology       Want = "no-topology"       // the testbed cannot set up the topology
+	NoCapability     Want = "no-capability"     // the testbed lacks a capability that the fault needs
+	OneHeir          Want = "one-heir"          // another fault promotes the same replica
+	NoPlanFits       Want = "no-plan-fits"      // no plan of the fault fits the trial, which may be too short
+	NothingDisturbed Want = "nothing-disturbed" // chaos has no other fault to mix
+	NoReplica        Want = "no-replica"        // the topology has no replica to promote
+	NoSlots          Want = "no-slots"          // the topology is no Redis Cluster
+	NoScripts        Want = "no-scripts"        // the probe trial ran no scripts
+	NoLives          Want = "no-lives"          // no key expires, and no client asks a node for the time
+	TooFewClients    Want = "too-few-clients"   // two primaries need two clients
+	ExpiredBefore    Want = "expired-before"    // keys expire before a restarted node serves again
 )
 
 // wants has the sentence for each Want.

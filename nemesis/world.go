@@ -34,12 +34,12 @@ type World struct {
 	Deadlines bool `json:"deadlines,omitempty"`
 	// Scripts says that clients of the probe trial ran Lua scripts (see the function Scripts).
 	Scripts bool `json:"scripts,omitempty"`
-	// Times says that clients of the probe trial asked nodes for the time (see AsksTime).
+	// Times says that clients of the probe trial asked nodes for the time (see keyspace.AsksTime).
 	Times bool `json:"times,omitempty"`
 	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
 	// 0 = keys never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"`
+	Claims  history.Claims `json:"claims"` // the recipe's
 }
 
 // check refuses a world in which no plan could be made.
