@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// denied adds an acquire that is told that the lock is busy. It sends these commands, each given
-// with its reply first. The client does not hear the reply to the first command. Later the client
-// asks again.
+// denied adds an acquire that completes as busy, although its first command set the lock's key. A
+// command is given as its reply and its arguments, such as "OK", "SET", "lock", "t0". The client
+// never gets the reply to the first command. Later it asks for the lock again.
 func (s *story) denied(at float64, client int, first []string, more ...[]string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.unanswered(at, client, first[0], first[1:]...)
@@ -21,7 +21,7 @@ func (s *story) denied(at float64, client int, first []string, more ...[]string)
 	s.busy(at+50, client, "nil", setPX("later")...)
 }
 
-// goesOn lets the client send the node a command that has nothing to do with the lock.
+// goesOn makes the client send the node a command that has nothing to do with the lock.
 func (s *story) goesOn(at float64, client int) *history.Command {
 	return s.cmd(at, client, "0", "EXISTS", "another")
 }
@@ -219,8 +219,8 @@ func TestAnAcquireThatMayBeRightIsNotAccused(t *testing.T) {
 	})
 }
 
-// deniedVote tells of an acquire that denies its grants on these nodes. Afterwards its client uses
-// the connection with that number.
+// deniedVote tells how c0's acquire sets its key on these nodes, but completes as busy. Afterwards
+// c0 sends a command to every node, over its connection number conn.
 func deniedVote(nodes []int, conn int) func(s *story) {
 	return func(s *story) {
 		s.vote(10, 1, "t1", allNodes, nil)
@@ -239,8 +239,8 @@ func deniedVote(nodes []int, conn int) func(s *story) {
 	}
 }
 
-// asksBefore adds a command to each node, sent before the acquire of deniedVote over the connection
-// with number conn. The command is answered at the time answered.
+// asksBefore adds a command of c0 to each node. c0 sends it over connection number conn before the
+// acquire of deniedVote, and gets the reply at the time answered.
 func (s *story) asksBefore(answered time.Duration, conn int) {
 	s.onNodes(50, 0, allNodes, "0", "EXISTS", "another")
 	for i := range s.e.Commands {

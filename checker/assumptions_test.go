@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// brokenBy returns the assumptions that the findings of one cause name, each once.
+// brokenBy judges the evidence. It returns the broken assumptions that the findings of one cause
+// name, sorted, each once.
 func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 	t.Helper()
 	verdicts, err := Judge(context.Background(), e)
@@ -34,14 +35,15 @@ func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 	return slices.Compact(all)
 }
 
-// window records the opening or the closing entry of a fault's window. over has the fault's
-// targets.
+// window adds the entry that opens a fault's window (how is Invoke) or closes it (how is Info).
+// over has the fault's targets.
 func (s *story) window(at float64, how history.Type, client int, fault string, over history.Window) {
 	over.Fault, over.ID, over.Hits = fault, 7, 1
 	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: fault, Window: &over})
 }
 
-// over returns a window on a client, cut one on the client's link to n0.
+// over returns a window whose target is a client; the target of cut's window is the client's link
+// to n0.
 func over(client int) history.Window { return history.Window{Clients: []int{client}} }
 
 func cut(client int) history.Window {
@@ -257,8 +259,9 @@ func TestClientClocksThatWereBrokenAreNamed(t *testing.T) {
 	}
 }
 
-// If a node lost its counter of fences, the node is to blame. If the counter goes back by itself,
-// the recipe is to blame.
+// A grant with fence 7 is followed by a grant with fence 1. If an event took the counter of fences
+// from its node, the finding names that event. If the counter stood all the time, the recipe itself
+// is to blame, and the finding names no broken assumption.
 func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 	const source = `redis.call("SET", KEYS[1], "token") return redis.call("INCRBY", KEYS[2], 7)`
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// turns returns a clean history of n critical sections, taken in turns by three clients. Each
-// section has busy attempts and two touches of the resource.
+// turns returns a clean history of n critical sections, taken in turns by three clients. During
+// each section, another client makes one attempt that is busy.
 func turns(n int) history.Evidence {
 	var ops []history.Op
 	now := time.Duration(0)

@@ -7,11 +7,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// bruteForce decides exclusion a third time, straight from the definition: at every instant
-// it counts the clients that believe they hold the lock. It uses neither holds nor spans nor
-// overlaps. It returns the locks that two clients held at once.
+// bruteForce decides exclusion beside the sweep and porcupine, straight from the definition: at
+// every nanosecond it counts the clients that believe they hold the lock. It uses neither holds nor
+// spans nor overlaps. It returns the locks that more clients held at once than Claims.Permits
+// allows (one, if that is 0).
 func bruteForce(e history.Evidence) map[string]bool {
-	e.Ops = NewCase(e).Ops // fills in modes: the definition does not tell which acquire a release belongs to
+	e.Ops = NewCase(e).Ops // here a release without a mode gets the mode of its acquire
 	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
@@ -38,7 +39,9 @@ func bruteForce(e history.Evidence) map[string]bool {
 	return violated
 }
 
-// bruteFences decides fencing a third time, straight from the definition: pair by pair.
+// bruteFences decides fencing beside the sweep and porcupine, straight from the definition: it
+// compares every two entries. It returns the locks with a wrong fence: one that is below 1, given
+// to two owners, or smaller than a fence that came before.
 func bruteFences(e history.Evidence) map[string]bool {
 	violated := map[string]bool{}
 	fence := func(op history.Op) int64 { return op.Lease.Fence }
@@ -68,7 +71,7 @@ func bruteFences(e history.Evidence) map[string]bool {
 // bruteState is the state of bruteForce at one instant.
 type bruteState struct {
 	claims  history.Claims
-	ahead   map[int]time.Duration
+	ahead   map[int]time.Duration // how far a client's clock is ahead, by client
 	crashed map[int]bool
 	unsure  map[string]bool // client, lock, mode and token of info acquires
 	open    map[history.Process]*attempt
@@ -80,7 +83,7 @@ type attempt struct {
 	lock, token string
 	mode        history.Mode
 	dead        bool
-	lapsed      bool     // dead only because all alarms of due rang
+	lapsed      bool     // dead only because all alarms of due rang; an extension may revive it
 	due         []*alarm // the attempt is dead when all of them rang
 }
 

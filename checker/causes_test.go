@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// stampOf returns the value that getset writes at that time, if the client's wall clock is right.
+// stampOf returns the value that recipe getset writes at that time if the client's wall clock is
+// right: the instant two seconds later, in Unix milliseconds, as 8 big-endian bytes.
 func stampOf(at float64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(at)+2000+1_700_000_000_000))
 }
@@ -22,7 +23,7 @@ func skew(at float64, client int, by float64) history.Op {
 	return history.Op{Client: client, F: history.FClock, Offset: ms(by)}
 }
 
-// setPX is the command by which set-nx-px grants.
+// setPX returns the command with which recipe set-nx-px takes the lock.
 func setPX(token string) []string { return []string{"SET", "lock", token, "NX", "PX", "1000"} }
 
 // twoHoldersByExpiry: c0 overruns its lease, and c1 gets the lock meanwhile.

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// migrate moves all keys from n0 to n1.
+// migrate moves all keys from n0 to n1. Later commands run on n1.
 func (s *story) migrate(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FMigrate, From: "n0", Node: "n1"})
 	s.node = "n1"
@@ -64,7 +64,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 	promote := func(s *story, at float64, from, node string) {
 		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, From: from, Node: node})
 	}
-	// both makes n1 grant the lock to c0, and n4 grant it to c1. Both serve the lock's shard.
+	// both makes n1 grant the lock to c0, and n4 grant it to c1. Both nodes serve the lock's shard.
 	both := func(s *story) {
 		s.at("n1")
 		s.take(60, 0, "OK", setPX("t0")...)
@@ -103,7 +103,7 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 	})
 }
 
-// refused adds attempts that are all answered with this reply.
+// refused adds 30 attempts of c0. The node answers the command of each attempt with this reply.
 func refused(s *story, reply string) {
 	s.healed(5)
 	read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")

@@ -11,7 +11,8 @@ import (
 
 const falseAnswer = "conduct: false-answer"
 
-// refuses adds a release with one command. Its client is told that it did not hold the lock.
+// refuses adds a release with one command. The release completes as a fail: its client is told that
+// it did not hold the lock.
 func (s *story) refuses(at float64, client int, reply string, args ...string) *history.Command {
 	s.invoke(at-1, client, history.FRelease)
 	c := s.cmd(at, client, reply, args...)

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// breakdown returns the event f by which the code under test ended the trial.
+// breakdown returns the event by which the code under test ended the trial. f is its name, such as
+// history.FPanic.
 func breakdown(f, detail string) history.Op {
 	return history.Op{Client: history.NoClient, F: f, Error: detail}
 }
@@ -60,8 +61,8 @@ func TestABreakdownIsToldInItsOwnWords(t *testing.T) {
 	}
 }
 
-// If a client waits when the code under test breaks down, it counts neither as blocked for ever nor
-// as blocked too long.
+// If the code under test breaks down while a client waits for a lock, liveness does not say that
+// the lock blocked this client for ever, or for too long.
 func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 	tales(t, []tale{
 		{"a key without a life of a holder that never got to its release", "setnx", func(s *story) {

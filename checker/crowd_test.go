@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Even if the holders of more locks crash than a verdict lists, the verdict says that all these
-// locks are blocked for ever.
+// A crashed client leaves more locks blocked for ever than a verdict lists findings. The verdict is
+// violated all the same, and lists maxFindings of these locks.
 func TestMoreBlockedLocksThanAreListedAreStillAViolation(t *testing.T) {
 	const locks = maxFindings + 20
 	var ops []history.Op

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// drawing adds a client that holds the lock between two times and draws the winners of several
-// rounds, one round every millisecond.
+// drawing adds a client that holds the lock between two times and draws winners, one every
+// millisecond. A winner such as {7, 2} is the second winner of round 7.
 func (s *story) drawing(from, to float64, client int, seq *int64, winners ...[]int64) {
 	s.take(from, client, "OK", setPX("t"+string(rune('0'+client)))...)
 	for i, w := range winners {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A history that any program recorded is judged by what clients believed: each
+// Judge accepts a history that any program recorded. It judges what clients believed: each
 // acquire's ok begins a hold, and the release ends it.
 func Example() {
 	const recorded = `
@@ -48,7 +48,8 @@ func Example() {
 	// c1 was granted jobs at 0.003s while c0 still believed it held it (since 0.001s, until its release at 0.005s)
 }
 
-// Models judge operations as they were answered, as Knossos does.
+// Linearizable checks a history against one model, such as "mutex". Like Knossos, it goes by how
+// operations completed, and not by what clients believed meanwhile.
 func ExampleLinearizable() {
 	ok := func(process int, f string, at time.Duration) []history.Op {
 		op := history.Op{Process: history.Process(process), Client: process, F: f, Lock: "jobs"}

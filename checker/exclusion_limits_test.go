@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// These histories once made a search explode. They must be decided within porcupine's own generous
-// limit: a search that exceeds this limit is exponential.
+// These histories once made porcupine's search explode. Porcupine must decide them within its own
+// generous limit: a search that exceeds this limit is exponential.
 func TestPorcupineNeverRunsAway(t *testing.T) {
 	const overlap = "c90 acquire 999990-999991 ok\nc91 acquire 999990-999992 ok\n"
 	type line = func(i int) string

@@ -25,7 +25,8 @@ func TestExclusionIsViolatedByStrictOverlapOnly(t *testing.T) {
 	}
 }
 
-// checkVerdict compares the summaries of a verdict's findings.
+// checkVerdict compares the summaries of a verdict's findings with want. If want is empty, the
+// verdict must hold.
 func checkVerdict(t *testing.T, v Verdict, want []string) {
 	t.Helper()
 	result := Held
@@ -115,7 +116,7 @@ func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       string // summary of the only finding; "" = the oracle holds
-		to         int    // milliseconds
+		to         int    // the end of the finding, in milliseconds
 	}{
 		{"two at a time", `
 			c0 acquire 1-2 ok

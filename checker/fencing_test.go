@@ -105,7 +105,8 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 	}
 }
 
-// A regress that one side of fencing misses makes the two sides disagree.
+// Sweep and porcupine both decide fencing. If one of them misses a fence that goes back, they
+// disagree.
 func TestAMistakeInEitherSideOfFencingIsADisagreement(t *testing.T) {
 	e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok fence=7
@@ -166,8 +167,9 @@ func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 	}
 }
 
-// A client sends its script again because the reply is late. If the first copy runs after the
-// acquire was answered, with the same token, it grants nothing to that acquire.
+// A client sends its SET again because the reply is late. The first copy runs long after the
+// acquire completed and the lock was released. It grants nothing to that acquire, although it has
+// the acquire's token.
 func TestACommandThatRunsAfterItsReplyIsNoGrant(t *testing.T) {
 	tales(t, []tale{{"sent twice", "fenced", func(s *story) {
 		token := "t0"

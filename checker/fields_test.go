@@ -24,7 +24,7 @@ func TestFieldsWithALifeOfTheirOwn(t *testing.T) {
 		}
 		s.done(at+1, client, how)
 	}
-	const believes = 5000 // longer than any TTL, so that there is a finding whose cause can be told
+	const believes = 5000 // a deadline after the end of any TTL, so that holds overlap and the overlap has a cause
 	tales(t, []tale{
 		{"readers leave in any order, then a writer comes", "rw-hash-owners", func(s *story) {
 			enter(s, 10, 0, history.Read, 1009)

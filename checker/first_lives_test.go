@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A client that finds a key without a TTL, and gives the key one, prolongs nobody's lease. Whether
-// that is harmless depends on how long the owner relies on its key.
+// A client finds another client's key without a TTL and gives it one. That prolongs no lease. It
+// does harm only if this TTL is shorter than the owner's lease.
 func TestTheFirstTTLOfAnothersKey(t *testing.T) {
 	repaired := func(ttl string) func(*story) { // as in "Redis in Action": another client adds a missing TTL
 		return func(s *story) {

@@ -1,6 +1,6 @@
 package checker
 
-// hold adds an acquire and a release of set-nx-px, each at its time.
+// hold adds an acquire of set-nx-px at the time from, and a release at the time to.
 func (s *story) hold(from, to float64, client int, token string) {
 	s.take(from, client, "OK", setPX(token)...)
 	s.give(to, client, "1", s.cad(token)...)
@@ -12,7 +12,8 @@ func (s *story) holdEX(from, to float64, client int) {
 	s.give(to, client, "1", "DEL", "lock")
 }
 
-// enter and leave are the scripts of reentrant-hash.
+// enter and leave return the commands that run the scripts of reentrant-hash: enter acquires, leave
+// releases.
 func (s *story) enter(owner string) []string {
 	return s.script("hash-enter", []string{"lock"}, owner, "1")
 }

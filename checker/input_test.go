@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// No recorder writes such histories, but a file may hold them.
+// No recorder writes such histories, but a file may have them: two operations on the resource with
+// the same seq, or an operation of a crashed client.
 func TestWhatCannotHaveHappenedIsNoEvidence(t *testing.T) {
 	touch := func(index int, client int, f string, typ history.Type, seq int64) history.Op {
 		return history.Op{

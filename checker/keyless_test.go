@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A violation by a lock that keeps its state in each process gets the cause no-key, and does not
-// stay unexplained.
+// If two clients hold a lock that keeps its state in each process and not in Redis, the cause is
+// no-key, and not unclassified.
 func TestALockThatKeepsNothingInRedisIsTold(t *testing.T) {
 	tales(t, []tale{
 		{"commands that name no key", "set-nx-px", func(s *story) {
@@ -35,8 +35,8 @@ func TestALockThatKeepsNothingInRedisIsTold(t *testing.T) {
 	})
 }
 
-// A key that is given more time than the recipe claims keeps other clients out for longer. The
-// cause is the lock itself: the end of such a key is not unexplained.
+// If a command gives a key a longer TTL than the recipe claims, the key keeps other clients out for
+// too long. The cause is long-lease: the lock itself is at fault.
 func TestAKeyThatIsGivenTooLongALifeIsTold(t *testing.T) {
 	tales(t, []tale{
 		{"a dead owner's key of three leases", "set-nx-px", func(s *story) {

@@ -20,8 +20,8 @@ func (s *story) side(at float64, client int, f, reply string, args ...string) {
 	s.done(at+1, client, history.OK)
 }
 
-// besides makes the client acquire the lock "other" at 20. The returned function releases
-// it.
+// besides makes the client acquire the lock "other" at 20. The function that besides returns
+// adds the release of "other", at the time release.
 func (s *story) besides(release float64, client int) func() {
 	s.side(20, client, history.FAcquire, "OK", "SET", "other", "other-token", "NX", "PX", "5000")
 	return func() {
@@ -46,7 +46,8 @@ func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 	return v[i].Findings[0].Account.Reasons[0]
 }
 
-// The release of another lock stops a renewal only if that renewal was not yet due.
+// A client releases another lock, and its watchdog stops. The release is to blame for the next
+// renewal's absence only if it came before that renewal was due.
 func TestAReleaseIsBlamedForARenewalThatWasNotYetDue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -99,7 +100,9 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 	}
 }
 
-// The owner never renews its lease, because its watchdog keeps renewing released leases.
+// An owner does not renew the lease that it holds, because its watchdog keeps renewing leases that
+// were released. The finding says so if there are as many of these as the watchdog ever renewed at
+// a time.
 func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onNodes adds the same command on each of these nodes, a millisecond apart.
+// onNodes adds the same command on each of these nodes, a millisecond apart. The last of them
+// becomes the current node.
 func (s *story) onNodes(at float64, client int, nodes []int, reply string, args ...string) {
 	for i, n := range nodes {
 		s.node = fmt.Sprintf("n%d", n)
@@ -17,7 +18,8 @@ func (s *story) onNodes(at float64, client int, nodes []int, reply string, args 
 	}
 }
 
-// vote adds an acquire on five nodes: the nodes in yes grant it, the nodes in no refuse it.
+// vote adds an acquire on five nodes: the nodes in yes grant it, the nodes in no refuse it. If
+// fewer than three grant it, the client removes its keys again and the acquire fails.
 func (s *story) vote(at float64, client int, token string, yes, no []int) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.onNodes(at, client, yes, "OK", setPX(token)...)

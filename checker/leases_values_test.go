@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// takesUntil adds an acquire that puts its owner and the end of its lease in a hash.
+// takesUntil adds an acquire that puts its owner and the end of its lease in a hash. fresh says
+// that the hash did not exist before.
 func (s *story) takesUntil(at float64, client int, fresh bool, owner string) {
 	reply := "2"
 	if !fresh {
@@ -20,8 +21,8 @@ func (s *story) extends(at float64, client int) {
 	s.cmd(at, client, "0", "HSET", "lock", "until", millisOf(at+1000))
 }
 
-// takesOver adds an acquire that reads the end of a lease and replaces the lease by its
-// own.
+// takesOver adds an acquire that reads the end of a lease, until, and replaces the lease by
+// its own. With remove, it deletes the hash first.
 func (s *story) takesOver(at float64, client int, owner string, until float64, remove bool) {
 	s.invoke(at-2, client, history.FAcquire)
 	s.cmd(at-1, client, quoted(millisOf(until)), "HGET", "lock", "until")
@@ -34,7 +35,8 @@ func (s *story) takesOver(at float64, client int, owner string, until float64, r
 	s.done(at+1, client, history.OK)
 }
 
-// An extension that only the old primary had is lost, whether it is a TTL or a value.
+// An extension that only the old primary has is lost in a failover, whether the extension is a new
+// TTL or a new value.
 func TestExtensionsInValuesThatWereLost(t *testing.T) {
 	split := func(remove bool) func(*story) {
 		return func(s *story) {

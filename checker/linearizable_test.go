@@ -87,7 +87,7 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	}
 }
 
-// tired is a context that counts as cancelled after left calls of Err.
+// tired is a context that is cancelled once its method Err has been called left times.
 type tired struct {
 	context.Context
 	left *atomic.Int64
@@ -128,7 +128,7 @@ func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 				t.Errorf("%s, %s: got %s: %s", name, model, legal.Result, legal.Why)
 			}
 			if name == "waiting" && (model == "mutex" || model == "semaphore:2") {
-				continue // here a waiting acquire may have taken effect, so that every subset has to be tried
+				continue // these models cannot rule out a waiting acquire, so that the search tries every subset
 			}
 			illegal := Linearizable(context.Background(), model, history.Evidence{Ops: histories.Timeline(t, text+"c2000 release 9000-9001 ok")})
 			if illegal.Result != Violated && (name != "unknown" || model != "mutex") { // an unknown acquire makes the release legal

@@ -8,8 +8,8 @@ import (
 
 func hang(client int) history.Op { return history.Op{Client: client, F: history.FHung} }
 
-// hungOn makes c0 hang as the holder of set-nx-px-watchdog. c0's watchdog renews until that
-// time, and c1 keeps trying to acquire the lock.
+// hungOn makes c0 hang while it holds a lock of set-nx-px-watchdog. c0's watchdog renews the lease
+// until the time until, and c1 keeps trying to acquire the lock.
 func (s *story) hungOn(until float64) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(20, hang(0))
@@ -22,7 +22,8 @@ func (s *story) hungOn(until float64) {
 
 func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
 
-// queue adds failing attempts of a client from one time to another.
+// queue adds attempts of a client that find the lock busy, one every 50 ms from one time to
+// another.
 func (s *story) queue(from, to float64, client int, reply string, args ...string) {
 	for at := from; at < to; at += 50 {
 		s.busy(at, client, reply, args...)
@@ -44,8 +45,8 @@ func watchdogsGoOn(s *story) {
 	}
 }
 
-// timerGoesOn tells how a client keeps an entry alive although its acquire was never
-// answered.
+// timerGoesOn tells how a client enters a re-entrant lock twice, but never gets the reply to the
+// first entry. It releases only the second entry, and its timer renews the first one for ever.
 func timerGoesOn(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.unanswered(10, 0, "1", s.enter("owner-zero")...)
@@ -247,8 +248,8 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 	})
 }
 
-// Readers share a key. A reader whose acquire got no answer may have prolonged the key's
-// TTL.
+// Readers share a key. A reader whose acquire got no reply may have prolonged the key's TTL,
+// and leaves an orphan then.
 func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
 	keys := []string{"lock:read", "lock:write"}
 	tales(t, []tale{{"behind another who could not give his back", "rw-two-keys", func(s *story) {

@@ -139,8 +139,8 @@ func TestVerdictsThatWereMistaken(t *testing.T) {
 	})
 }
 
-// A release whose command was lost left the orphaned key. Its client's later hang under
-// another lock is not the cause.
+// A release whose command never reached the node left an orphaned key. Its client hangs later,
+// while it holds another lock. This hang is not the cause.
 func TestAHangUnderAnotherLockExplainsNothing(t *testing.T) {
 	s := tell(t, "set-nx-ex-retry")
 	s.take(10, 0, "OK", "SET", "lock", "token-a", "EX", "1", "NX")

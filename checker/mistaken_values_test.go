@@ -84,14 +84,16 @@ func clockOfNode(ahead float64) history.Op {
 	return history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(ahead)}
 }
 
-// openIsOf changes the lock of the operation that the client has just invoked.
+// openIsOf changes the lock of the operation that the client has just invoked. The operation must
+// be the last entry.
 func (s *story) openIsOf(client int, lock string) {
 	op := &s.e.Ops[len(s.e.Ops)-1]
 	op.Lock = lock
 	s.open[client] = *op
 }
 
-// acquireOther adds a complete acquire of the lock "other", whose key expires at once.
+// acquireOther adds an acquire and a release of the lock "other". Its key expires after 5 ms, before
+// the release.
 func (s *story) acquireOther(at float64, client int) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.openIsOf(client, "other")
@@ -103,7 +105,8 @@ func (s *story) acquireOther(at float64, client int) {
 	s.done(at+12, client, history.Fail)
 }
 
-// Two locks count their fencing tokens in one key, and one of the locks is never granted.
+// Two locks count their fencing tokens in one key. The counter that the grants of both locks raised
+// is not an orphan that keeps clients out.
 func TestACounterOfTwoLocksKeepsNobodyOut(t *testing.T) {
 	judgement(t, "fenced", func(s *story) {
 		s.invoke(1, 1, history.FAcquire)

@@ -347,8 +347,9 @@ func TestNobodyDefinitelyHoldsWhatANodeMayHaveLost(t *testing.T) {
 	}
 }
 
-// A list beside the lock records the latest grants. A promoted replica has the list, but
-// lacks the grant that was made after the lease had ended.
+// A list beside the lock records every grant. c0 outlives its lease, and c1 gets the lock. Then a
+// replica without c1's grant is promoted. c0's entry in the list, which the replica has, does not
+// make the failover the cause of the overlap.
 func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {
 	take := func(s *story, at float64, client int, length, token string) {
 		s.invoke(at-1, client, history.FAcquire)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// These locks have no declarations, and they are correct: the oracles must not accuse them.
+// These locks are no built-in recipes, and they are correct. The oracles must not accuse them.
 func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 	permits := func(s *story, n int) { s.e.Claims.Permits = n }
 	tales(t, []tale{
@@ -97,8 +97,8 @@ func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 	})
 }
 
-// TestGoodLocksAreNeverAccused draws schedules of clients that use the standard lock.
-// Ownership must hold in all of them.
+// TestGoodLocksAreNeverAccused draws random sequences of acquires and releases by three clients of
+// set-nx-px. Ownership must hold in all of them.
 func TestGoodLocksAreNeverAccused(t *testing.T) {
 	recipe, _ := locks.ByID("set-nx-px")
 	sources, err := nodetest.ScriptSources()
@@ -136,7 +136,7 @@ func TestGoodLocksAreNeverAccused(t *testing.T) {
 	})
 }
 
-// useLock makes a client try to acquire the lock, or release the lock if it holds it.
+// useLock makes a client release the lock if held has the client's token, else try to acquire it.
 func useLock(e *history.Evidence, n *nodetest.Node, step int, now float64, client int, held map[int]string) {
 	invoke := history.Op{
 		Index: len(e.Ops), Process: history.Process(client), Client: client, Type: history.Invoke, Lock: "lock", F: history.FRelease, Time: ms(now - 0.5),

@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// These are locks as other people write them.
+// These are locks as users write them. One renews its lease by setting the key again, even if the
+// key is another's by now.
 func TestLocksOfOthers(t *testing.T) {
 	tales(t, []tale{
 		{"a renewal that sets the key anew, whoever's it is", "set-nx-px", func(s *story) {
@@ -63,7 +64,9 @@ func fenceCountedLate(s *story) {
 	s.done(1201, 0, history.OK, history.Lease{Token: "t0", Fence: 2})
 }
 
-// The evidence is not blurred, since only exact times show when each grant was made.
+// A client counts its fence only after another client got the lock and a fence, so that the earlier
+// grant has the greater fence. The times of key changes are exact here, since blurred times would
+// not show which grant came first.
 func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	fenceCountedLate(s)

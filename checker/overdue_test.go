@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A lease whose end is in a value ends without a TTL. If two clients race for it, the
-// winner kept the loser out; the old key did not.
+// A lease whose end is in a value ends without a TTL. If two clients then race to take the
+// lease over, the winner kept the loser out. The key of the old lease kept out neither.
 func TestAKeyWithoutATTLThatIsTakenOverKeptNobodyOut(t *testing.T) {
 	tales(t, []tale{
 		{"two come at once", "set-nx-px", func(s *story) {
@@ -65,8 +65,8 @@ func TestAKeyWithoutATTLThatIsTakenOverKeptNobodyOut(t *testing.T) {
 	})
 }
 
-// A replica that is promoted may have an older TTL than the last one: that one, too, was given
-// by a command.
+// A promoted replica may lack the last EXPIRE, and have the TTL of an earlier one instead. If that
+// TTL is longer than the recipe claims, the cause is long-lease, as on a primary.
 func TestATTLThatAPromotedReplicaHasWasGivenByACommand(t *testing.T) {
 	tales(t, []tale{{"a lease that an extension made too long", "set-nx-px", func(s *story) {
 		s.take(10, 0, "OK", "SET", "lock", "a", "NX", "PX", "1000")

@@ -191,7 +191,7 @@ func TestOwnershipTellsByWhatTheKeyWas(t *testing.T) {
 		"EVAL return(redis.call('DEL',KEYS[1])) 1 lock":                 deleted,
 		"EVAL return(redis.call('SET',KEYS[1],'x')) 1 lock":             deleted,
 		"EVAL return(redis.call('SET',KEYS[1],'x','KEEPTTL')) 1 lock":   deleted,
-		"EVAL return(redis.call('SET',KEYS[1],'2')) 1 lock":             "", // the script may have counted
+		"EVAL return(redis.call('SET',KEYS[1],'2')) 1 lock":             "", // the script may have counted from 1 to 2
 		"EVAL return(redis.call('PEXPIRE',KEYS[1],100)) 1 lock":         renewed,
 		"EVAL return(redis.call('GET',KEYS[1])) 1 lock":                 "",
 		"EVAL redis.call('SET',KEYS[1],'1','EX',1)return(nil) 1 lock x": renewed,
@@ -265,7 +265,8 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	})
 }
 
-// The reply to a later command shows which earlier writes a node still had.
+// The reply to a later command, such as DEL, shows which keys a promoted or restarted node still
+// had.
 func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	tales(t, []tale{

@@ -27,7 +27,8 @@ func TestWhatALockCostsIsMeasured(t *testing.T) {
 	if p.Commands != 7 || p.GrantCommandsMedian != 3 || p.GrantCommandsMax != 4 {
 		t.Errorf("%d commands, %d and at most %d a grant; want 7, 3 and 4", p.Commands, p.GrantCommandsMedian, p.GrantCommandsMax)
 	}
-	// c0 held the lock from 11 to 109 ms, c1 from 121 to 218 ms. c1 asked twice meanwhile.
+	// c0 held the lock from 11 to 109 ms, and c1 asked for it twice meanwhile. c1 held it from 121 to
+	// 218 ms.
 	if p.HeldCommands != 2 || p.HeldTime != 195*time.Millisecond {
 		t.Errorf("%d commands in %v of holding, want 2 in 195ms", p.HeldCommands, p.HeldTime)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// only returns those measures that a test is about.
+// only returns the fields of m with these names.
 func only(m progress.Measures, fields ...string) map[string]any {
 	all := map[string]any{}
 	for _, f := range fields {
@@ -109,7 +109,7 @@ func TestALeaseOnSeveralNodesEndsWithItsQuorum(t *testing.T) {
 		s.cmd(10+float64(i), 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000")
 	}
 	s.done(15, 0, history.OK, history.Lease{Token: "t0"})
-	for i, node := range []string{"n0", "n1"} { // the second removal leaves the lease on only two
+	for i, node := range []string{"n0", "n1"} { // the second DEL leaves the key on only two of five nodes
 		s.node = node
 		s.cmd(100+100*float64(i), 1, "1", "DEL", "lock")
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// randomHistories is the number of random histories on which the checkers must agree.
+// randomHistories returns the number of random histories on which sweep, porcupine and the
+// definition (bruteForce) must agree.
 func randomHistories() int {
 	if testing.Short() {
 		return 2_000
@@ -108,8 +109,8 @@ func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) 
 	}
 }
 
-// agreeOnFences reports whether fences regress. It fails the test if the three checkers
-// differ.
+// agreeOnFences reports whether fences regress. It fails the test if sweep, porcupine and the
+// definition (bruteFences) differ.
 func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	given, err := readFences(NewCase(e))
 	if err != nil {
@@ -129,8 +130,8 @@ func agreeOnFences(t rapid.TB, e history.Evidence) bool {
 	return len(found) > 0
 }
 
-// Rapid draws other histories than the seeds above. It shows the smallest history on which
-// sweep and porcupine differ.
+// Rapid draws histories of its own. If sweep and porcupine differ on one, rapid shrinks that history
+// and shows the smallest one.
 func TestSweepAndPorcupineAgreeOnEveryModel(t *testing.T) {
 	for _, claims := range histories.Kinds {
 		t.Run(linear.ModelOf(claims).Name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// joins makes c1 ask for a lock that c0 holds: c1's entry stands behind c0's.
+// joins makes c1 ask for a lock that c0 holds. The lock is a list of owners: c0's entry is its
+// head, c1's entry stands behind it.
 func joins(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.cmd(10, 0, "1", "RPUSH", "lock", "owner-0")
@@ -128,8 +129,8 @@ func TestAnEntryThatWaitsIsNoGrant(t *testing.T) {
 	})
 }
 
-// A queue still counts as a queue of waiting clients, even if one entry was removed and its
-// client got in later.
+// The entries of a queue are no orphans, even if another client once removed an entry whose client
+// got the lock later.
 func TestAPlaceThatWasLostOnceDoesNotMakeTheOthersOrphans(t *testing.T) {
 	queue := func(removed bool) func(*story) {
 		return func(s *story) {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// asksTime adds a TIME command. The node answers with its clock, which is ahead by that
-// much.
+// asksTime adds a TIME command. The node's clock, with which it answers, is fast by ahead
+// milliseconds.
 func (s *story) asksTime(at float64, client int, ahead float64) {
 	now := nodeEpoch + int64(at+ahead)
 	s.cmd(at, client, fmt.Sprintf(`["%d" "%d"]`, now/1000, now%1000*1000), "TIME")
@@ -17,8 +17,8 @@ func (s *story) asksTime(at float64, client int, ahead float64) {
 // nodeEpoch is the time of the nodes' wall clock at the story's start, in milliseconds.
 const nodeEpoch = 1700000000000
 
-// A client reads the time before a node's clock jumps and uses it afterwards. The clock is
-// to blame.
+// A client reads the time of a node's clock, the clock jumps, and the client writes the old time to
+// a key. The node's clock is to blame for the violation.
 func TestTimesThatWereReadBeforeAJump(t *testing.T) {
 	tales(t, []tale{
 		{"by the owner", "set-nx-px", func(s *story) {

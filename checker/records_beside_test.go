@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// ask adds an attempt at a lock that has a second key. Every attempt overwrites the second
-// key.
+// ask adds an attempt at a lock that has a second key, "lock:last". Every attempt, also one that
+// is refused, overwrites the second key with its token.
 func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, "OK", "SET", "lock:last", token)
@@ -56,7 +56,8 @@ func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	})
 }
 
-// A key whose owner shortened its TTL on release is not orphaned.
+// A release may leave the key with another TTL. If this TTL is shorter, the key is not orphaned; a
+// longer one blocks the lock.
 func TestAKeyMayBeLeftToEndSooner(t *testing.T) {
 	for life, want := range map[string]Result{"400": Held, "2000": Violated} {
 		s := tell(t, "set-nx-px")

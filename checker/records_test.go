@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// asks adds an attempt with at most three commands. Each command begins with its reply.
+// asks adds an attempt with several commands, a millisecond apart. Each command is given as its
+// reply and its arguments, such as "OK", "SET", "lock", "t0".
 func (s *story) asks(at float64, client int, how history.Type, commands ...[]string) {
 	s.invoke(at-1, client, history.FAcquire)
 	for i, c := range commands {
@@ -15,7 +16,8 @@ func (s *story) asks(at float64, client int, how history.Type, commands ...[]str
 	s.done(at+float64(len(commands)), client, how)
 }
 
-// noting tells of a lock whose attempts each send a command to another key first.
+// noting tells of a lock whose every attempt first sends a command to another key. note returns
+// this command of a client, its reply first.
 func noting(note func(client int) []string) func(*story) {
 	set := func(reply, token string) []string { return append([]string{reply}, setPX(token)...) }
 	return func(s *story) {
@@ -89,7 +91,8 @@ func TestTheLocksOwnKeyIsNoRecord(t *testing.T) {
 	})
 }
 
-// named adds an acquire of a lock beside which each owner later writes its name.
+// named adds an acquire that sets the lock's key and then, at the time later, writes the client's
+// name to the key "owner".
 func (s *story) named(at, later float64, client int, token, name string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, "OK", setPX(token)...)
@@ -97,15 +100,15 @@ func (s *story) named(at, later float64, client int, token, name string) {
 	s.done(later+1, client, history.OK)
 }
 
-// handsOn tells of a lock beside which each owner writes its name. c0 held and released it;
-// c1 holds it now.
+// handsOn tells of a lock whose owners write their name to the key "owner". c0 held and released
+// the lock; c1 holds it now.
 func handsOn(s *story) {
 	s.named(10, 11, 0, "t0", "c0")
 	s.give(20, 0, "1", s.cad("t0")...)
 	s.named(30, 31, 1, "t1", "c1")
 }
 
-// A record of the last owner is nobody's grant, since the lock does not depend on it.
+// A key with the last owner's name is nobody's grant, since the lock does not depend on it.
 func TestTheLastOwnersNameIsNobodysGrant(t *testing.T) {
 	tales(t, []tale{
 		{"the lock was lost in a failover", "set-nx-px", func(s *story) {

@@ -57,8 +57,8 @@ func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 	}
 }
 
-// A lock may report a successful release although no answer came, as the lock of document
-// D3 does. The release's command may still arrive later and end a later grant.
+// A lock may report a successful release although it got no reply, as reentrant-local does. The
+// release's command may still arrive later and end a later grant.
 func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing.T) {
 	for _, said := range []history.Type{history.OK, history.Info} {
 		s := tell(t, "reentrant-local")
@@ -83,8 +83,8 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 	}
 }
 
-// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended:
-// c0's late DEL removed its key, after c0 had considered the DEL's operation finished.
+// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended: a DEL
+// of c0 removed c1's key, long after the operation to which the DEL belonged had completed.
 func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	for name, c := range map[string]struct {
 		late func(*story)
@@ -164,8 +164,8 @@ func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 	}
 }
 
-// A Redis client sends a release again if it lost the reply. The second release finds
-// nothing.
+// A Redis client sends the command of a release again if the reply was lost. The repetition finds
+// no key, but nobody else removed it.
 func TestAReleaseThatIsSentAgainIsNotDeniedByAnother(t *testing.T) {
 	release := func(first, second func(s *story)) func(s *story) {
 		return func(s *story) {

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// restsFor tells of a release by c0 that leaves the key with the TTL given by this command.
-// c1 waits until the key expires.
+// restsFor tells of a release by c0 that does not remove the key: its command gives the key a TTL
+// of 500 ms. c0 crashes, and c1 waits until the key expires.
 func restsFor(release ...string) func(*story) {
 	return func(s *story) {
 		s.take(10, 0, "OK", setPX("t0")...)
@@ -93,7 +93,8 @@ func TestWhatOnlyLooksLeftOnPurposeIsAnOrphan(t *testing.T) {
 	})
 }
 
-// If a lock claims that no client ever gets in after a crash, its leases do not expire.
+// A lock such as setnx claims that nobody gets in after a crash: its leases never end. So a client
+// that takes such a lock over robs its holder, however old the key is.
 func TestNothingLapsesOfALockWithoutAnEnd(t *testing.T) {
 	takeover := func(s *story) {
 		s.take(10, 0, "OK", "SET", "lock", "t0")

@@ -2,9 +2,9 @@ package checker
 
 import "testing"
 
-// TestWhatLooksLikeAWaiterOrAFirstLifeMayBeARobbery covers three cases. A guard that one
-// acquire after another sets is no queue. A shorter TTL robs an owner that prolongs its
-// lease in a value. The head of a queue may be at either end.
+// A client robs another one in each case: it deletes a guard key, which each acquire sets and
+// deletes; it gives a TTL to a key whose owner keeps the lease's end in the value; or it removes
+// the head of a queue, which may stand at either end of a list.
 func TestWhatLooksLikeAWaiterOrAFirstLifeMayBeARobbery(t *testing.T) {
 	tales(t, []tale{
 		{"guard deleted by another", "set-nx-px", func(s *story) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryCauseHasARow compares the rows with the constants in cause.go.
+// TestEveryCauseHasARow compares the table of causes with the constants in cause.go.
 func TestEveryCauseHasARow(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "cause.go", nil, 0)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A bug is a mistake that one of the two checkers could make: it misreads the evidence in
-// one respect.
+// A bug is a mistake that one of the two checkers of exclusion, sweep or porcupine, could make: it
+// misreads the evidence in one respect.
 type bug struct {
 	name    string
 	claims  history.Claims
@@ -20,7 +20,7 @@ type bug struct {
 	text    string // a history that reveals the bug
 }
 
-// each returns a copy of e after change has edited each entry or dropped it.
+// each returns a copy of e in which change has edited each entry, or dropped it by returning false.
 func each(e history.Evidence, change func(*history.Op) (keep bool)) history.Evidence {
 	var ops []history.Op
 	for _, op := range e.Ops {
@@ -127,7 +127,7 @@ var bugs = []bug{
 		c1 acquire 6-7 ok`},
 }
 
-// A mistake in one of the two checkers must lead to ErrDisagree.
+// A mistake in the sweep or in porcupine must lead to ErrDisagree.
 func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {

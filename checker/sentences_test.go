@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNobodyReadsSentences checks that no code reads facts out of sentences: a finding's
-// account has the facts as data.
+// TestNobodyReadsSentences checks that no code outside tests searches a finding's sentences, such
+// as Summary, for facts: the finding's account has the facts as data.
 func TestNobodyReadsSentences(t *testing.T) {
 	reads := regexp.MustCompile(`(?:strings\.(?:Cut|Split|Fields|Index|Contains|HasPrefix|HasSuffix|TrimPrefix|LastIndex|Replace)\w*|\.(?:MatchString|FindString|ReplaceAll)\w*)\([^\n]*\b(?:\.Summary|\.Broken|\.Why|rounded)\b`)
 	documents := regexp.MustCompile(`\br\.Summary\b`) // the Summary of a recipe may be read

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// nodeClock sets a node's wall clock: from now on it is ahead by so many milliseconds.
+// nodeClock sets a node's wall clock: from the time at on, the clock is fast by ahead milliseconds.
 func (s *story) nodeClock(at float64, node string, ahead float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: ms(ahead)})
 }
@@ -220,13 +220,14 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	})
 }
 
-// If the clocks of two parties are wrong, only the difference between these clocks matters.
+// If the clock of the client that wrote a time and the clock of the client that reads it are both
+// wrong, only their difference matters.
 func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 	skew := func(s *story, at float64, client int, ahead float64) {
 		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
 	}
-	// c0 crashes and leaves a time in the key. Every attempt of c1 before until finds this
-	// time.
+	// c0 crashes and leaves the time stamp in the key. Every attempt of c1, until the time until,
+	// finds this stamp.
 	blocked := func(s *story, stamp, until float64) {
 		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
 		s.nemesis(20, crash(0))

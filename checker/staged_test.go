@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// stages lists trials in which an oracle is violated.
+// stages lists trials in which an oracle is violated. The test below removes parts of their
+// evidence.
 var stages = []struct {
 	name, recipe string
 	tale         func(*story)
@@ -77,7 +78,8 @@ var stages = []struct {
 	}},
 }
 
-// blanksOf returns copies of the evidence. Each lacks the part after which it is named.
+// blanksOf returns copies of the evidence, each without one part. The map's key names the missing
+// part, such as "all replies" or "key changes of lock".
 func blanksOf(e history.Evidence) map[string]history.Evidence {
 	all := map[string]history.Evidence{"all key changes": e, "all that was watched": e, "all replies": e}
 	gone := e

@@ -235,7 +235,8 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 	}
 }
 
-// doubts lists the causes of the findings that do not count.
+// doubts lists the causes of the findings that do not count because a stall of the harness may have
+// caused them.
 func doubts(v Verdict) (causes []Cause) {
 	for _, f := range v.Doubtful {
 		causes = append(causes, f.Cause)

@@ -15,18 +15,18 @@ import (
 
 // story builds small evidence by hand, as a trial of a real recipe would record it. All
 // times are milliseconds since the trial's start. A command belongs to its client's open
-// operation and runs at the given time. By default its reply arrives within half a
-// millisecond.
+// operation and runs on the current node at the given time. By default its reply arrives
+// within half a millisecond.
 type story struct {
 	t    *testing.T
 	e    history.Evidence
 	open map[int]history.Op
-	node string
-	jump map[int]int // by client: how often it continued as a new process
+	node string      // the current node, on which the next command runs
+	jump map[int]int // by client: how often the client continued as a new process
 	conn int         // the current connection, which ends when a node is killed
 	// killed: the run ended before its faults were healed.
 	killed bool
-	// conns maps the event of a killed node to the last connection before it.
+	// conns maps the index of a node's down event to the last connection before that event.
 	conns   map[int]int
 	meddled []nodetest.ForeignCommand
 	// blurred: a key change was observed only when its command was answered.
@@ -35,7 +35,7 @@ type story struct {
 	unwatched bool
 }
 
-// tell begins the story of a recipe whose lease is one second.
+// tell begins the story of a trial of a built-in recipe, with leases of one second.
 func tell(t *testing.T, recipe string) *story {
 	t.Helper()
 	r, ok := locks.ByID(recipe)
@@ -98,8 +98,8 @@ func (s *story) nemesis(at float64, op history.Op) {
 	}
 }
 
-// dying adds what told adds, as if it ran after the node's death was recorded but before
-// the node died.
+// dying calls told. The commands that told adds run after the history records the node's
+// death, but before the node really dies.
 func (s *story) dying(told func()) {
 	s.conn--
 	told()
@@ -268,7 +268,8 @@ func blur(e history.Evidence) {
 	}
 }
 
-// take adds a complete acquire, with one command that grants the lock.
+// take adds a complete acquire, with one command that runs at the time at and grants the
+// lock.
 func (s *story) take(at float64, client int, reply string, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, reply, args...)

@@ -18,9 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// muted returns the evidence without the replies that no client got, as if the nodes
-// reported only the commands that ran. If doubtful is set, it is not even certain that
-// these commands ran.
+// muted returns the evidence without the replies that nodes sent but no client got. With doubtful,
+// the evidence does not even say for certain that the commands of these replies ran. ok is false if
+// there are no such replies.
 func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
 	e.Commands = slices.Clone(e.Commands)
 	for i := range e.Commands {
@@ -36,7 +36,8 @@ func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
 	return e, ok
 }
 
-// The keys show what a command did, so that no oracle needs a reply that no client got.
+// The changes of the keys show what a command did. So no verdict changes if the evidence lacks the
+// replies that no client got.
 func TestNoVerdictRestsOnWhatNobodyHeard(t *testing.T) {
 	faults := [][]string{
 		{"lost-reply"}, {"partition-replies"}, {"partition"}, {"delay"}, {"lost-reply", "node-restart"}, {"lost-reply", "client-pause"},

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A missing reply hides nothing: the effect of the command on the key is observed.
+// In these tests the evidence lacks the replies to some commands. The changes of the keys show what
+// these commands did.
 
 // mute adds a command without an observed reply. If certain is set, the command certainly
 // ran; otherwise it may have run.
@@ -102,7 +103,8 @@ func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 	}
 }
 
-// c0 enters twice; the reply to its one release is not observed.
+// c0 acquires a re-entrant lock twice and releases it once. The reply to the release is not
+// observed.
 func TestALeaveThatNobodyHeardWasNotTheLast(t *testing.T) {
 	enter := func(s *story, client string) []string {
 		return s.script("hash-enter", []string{"lock"}, "owner-number-"+client, "1")

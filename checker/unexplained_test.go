@@ -2,8 +2,8 @@ package checker
 
 import "testing"
 
-// If a key ended unobserved just when its TTL ran out, the end counts as expiry. An
-// unobserved end long before that explains nothing.
+// A key vanishes, and nobody knows why. If its TTL runs out at that time, the key counts as
+// expired. If the TTL is far from its end, the disappearance explains nothing.
 func TestAnEndThatNobodySaw(t *testing.T) {
 	gone := func(at float64) func(*story) {
 		return func(s *story) {

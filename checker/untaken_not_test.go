@@ -7,8 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// TestALockThatMayNotBeFreeIsNotCalledFree: missing keys do not show that a lock is free if
-// an acquire takes a key away, if a key was removed later, or if Redis could not serve.
+// TestALockThatMayNotBeFreeIsNotCalledFree: a lock whose keys are missing at the end is not free
+// for certain. Perhaps another lock's key refuses the acquires, or an acquire needs a key, such as a
+// list of free tokens, or Redis could not serve.
 func TestALockThatMayNotBeFreeIsNotCalledFree(t *testing.T) {
 	tales(t, []tale{
 		{"another lock's key refuses", "set-nx-px", func(s *story) {

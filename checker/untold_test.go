@@ -30,7 +30,7 @@ func takenFrom(s *story, record bool) {
 	s.give(110, 1, "2", "RPUSH", "tokens", "b")
 }
 
-// heldByTwo turns a tale into one of a lock that two clients may hold.
+// heldByTwo returns the same tale of a lock that two clients may hold at once.
 func heldByTwo(tale func(*story)) func(*story) {
 	return func(s *story) {
 		s.e.Claims.Permits = 2

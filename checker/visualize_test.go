@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// windowWords says whether a window was closed.
+// windowWords is the function that puts a fault's window into words for Visualize. It says whether
+// the window was closed.
 func windowWords(_ history.Window, closed *history.Window) string {
 	if closed == nil {
 		return "it was never healed"

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// handOver tells of a lock whose releaser hands it to c1, which was refused before.
+// handOver tells how c0's release hands the lock to c1, whose attempt was refused before: it sets
+// the key to c1's token.
 func handOver(s *story) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.busy(20, 1, "nil", setPX("t1")...)
@@ -14,8 +15,8 @@ func handOver(s *story) {
 	s.busy(50, 2, "nil", setPX("t2")...)
 }
 
-// A lock that is handed to the next client belongs to that client until it comes for the
-// lock.
+// A release may hand the lock to a waiting client. From then on the key is that client's grant,
+// even before the client asks again.
 func TestALockIsHandedToTheNextOne(t *testing.T) {
 	tales(t, []tale{
 		{"who comes for it", "set-nx-px", func(s *story) {
@@ -44,7 +45,8 @@ func TestALockIsHandedToTheNextOne(t *testing.T) {
 	})
 }
 
-// tries adds an attempt in a mode, with commands that each begin with their reply.
+// tries adds an attempt in a mode. Each command is given as its reply and its arguments, such as
+// "1", "EXISTS", "readers".
 func (s *story) tries(at float64, client int, mode history.Mode, how history.Type, commands ...[]string) {
 	s.invoke(at-1, client, history.FAcquire, mode)
 	for i, c := range commands {
@@ -53,7 +55,7 @@ func (s *story) tries(at float64, client int, mode history.Mode, how history.Typ
 	s.done(at+float64(len(commands)), client, how)
 }
 
-// A living client's entry in a queue belongs to the client while it keeps asking.
+// The entry of a waiting client in a queue is no orphan while this client lives and keeps asking.
 func TestAnEntryOfAWaitingClientIsItsOwn(t *testing.T) {
 	tales(t, []tale{
 		{"a writer that waits keeps readers out", "set-nx-px", func(s *story) {

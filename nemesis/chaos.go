@@ -52,7 +52,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	return suits
 }
 
-// drawnMixes draws one plan from r.
+// drawnMixes draws one plan of chaos from r.
 func drawnMixes(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault
@@ -156,8 +156,8 @@ type mixer struct {
 	durability testbed.Durability
 	pace       time.Duration // usual pause between two actions of a track
 	most       int           // maximum number of actions on a track
-	mortal     []int         // clients that may still crash
-	alive      []int         // clients that never crash
+	mortal     []int         // clients that a deadly action may still strike
+	alive      []int         // clients that no deadly action strikes so far
 }
 
 // fill returns a track's actions, one after another. A promotion ends its track, because

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// mixOf draws a world and a plan of chaos in it; ok is false if there is no such plan.
+// mixOf draws a world and a plan of chaos in it. The result is false if the world has no such plan.
 func mixOf(t *rapid.T) (World, Plan, bool) {
 	w := someWorld(t)
 	p, err := New(rapid.Uint64().Draw(t, "seed"), []string{"chaos"}, w, rapid.IntRange(0, 9).Draw(t, "k"))

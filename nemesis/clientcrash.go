@@ -58,9 +58,9 @@ func drawnCrashes(w World, r *rand.Rand) []Plan {
 }
 
 // rivals returns plans in which the holder dies, and the first client to take over its lock stalls
-// half-way until another client has it. The commands of a takeover are not in the probe trial: they
-// follow the last acquire command of that trial. Only an acquire of several commands has a
-// takeover.
+// half-way until another client has the lock. A takeover sends more commands than any acquire of
+// the probe trial. So the stall comes before the command that follows the probe's last one. Only an
+// acquire of several commands has a takeover.
 func (w World) rivals(r *rand.Rand) []Plan {
 	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {
@@ -80,8 +80,9 @@ func (w World) rivals(r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// namedCrashes kills one client, or two in succession, on each side of each command, and at
-// the beginning of each step in which the client believes that it holds the lock.
+// namedCrashes kills one client, or two in succession, before each command, when the command is
+// sent, and when its reply arrives; and at the beginning of each step in which the client believes
+// that it holds the lock.
 func namedCrashes(w World) []Schedule {
 	e := w.enumerate()
 	dies := func(a *Action) { a.Nodes = nil }

@@ -69,10 +69,10 @@ func drawnPauses(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// namedPauses freezes one client, or two, on each side of each command and at the beginning of
-// each step in which the client believes that it holds the lock. The pause ends at one of these
-// moments: another client has the lock, is about to touch the resource, or has released the lock;
-// a fixed time is over; or the lock is free again.
+// namedPauses freezes one client, or two, before each command, when its reply arrives, and at the
+// beginning of each step in which the client believes that it holds the lock. The pause ends at one
+// of these moments: another client has the lock, is about to touch the resource, or has released
+// the lock; a fixed time is over; or the lock is free again.
 func namedPauses(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	freezes := func(atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {

@@ -99,7 +99,7 @@ func drawnSkews(w World, r *rand.Rand) []Plan {
 	return append(plans, d.plans(2, r)...)
 }
 
-// skew sets a client's clock wrong while clients get the lock several times.
+// skew returns a move that sets a client's clock wrong while clients get the lock several times.
 func (w World) skew(offset time.Duration, client int) move {
 	idea := "a client whose clock is ahead contends"
 	if offset < 0 {
@@ -146,8 +146,8 @@ func namedSkews(w World) []Schedule {
 }
 
 // slowClocks slows a client down and sets its clock back at the same spot. The client
-// checks its deadline too late, and the clock hides that. This tests only leases that have
-// a deadline.
+// checks its deadline too late, and the clock hides that. slowClocks adds no schedule if
+// leases have no deadline.
 func (e *enumeration) slowClocks() {
 	if !e.Deadlines {
 		return

@@ -73,10 +73,10 @@ func namedDelays(w World) []Schedule {
 	return e.all
 }
 
-// delays delivers late the message that is sent at a spot: either when another client has the lock,
-// or after the sender's clean-up, which uses another connection. In the second case the message
-// arrives at the sender's next attempt, when the lock is free, or when the sender holds the lock
-// again.
+// delays makes the request at a spot arrive late: either when another client has the lock, or after
+// the sender's clean-up, which uses another connection. In the second case the request arrives at
+// the sender's next attempt, when the lock is free, or when the sender holds the lock again. One
+// more schedule makes the reply arrive when another client has the lock.
 func (e *enumeration) delays(s spot, part part) {
 	one, gone := e.one(), e.givenUp()
 	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
@@ -128,7 +128,7 @@ func (e *enumeration) anew(s spot) {
 
 // lateGrants delivers a grant late, but before the client's timeout, and the client then
 // works for longer than its lease. A deadline counted from the reply is later than the end
-// of the key. This tests only leases that have a deadline.
+// of the key. lateGrants adds no schedule if leases have no deadline.
 func (e *enumeration) lateGrants() {
 	if !e.Deadlines {
 		return

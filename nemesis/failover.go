@@ -225,7 +225,7 @@ func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigge
 	e.plan(l, named(s, variant), e.timed(e.lostPrimary(idea, stop, lag, until)))
 }
 
-// beneath returns the loss of the primary at a spot, and a pause of the client there.
+// beneath returns two actions at a spot: the loss of the primary, and a pause of the client there.
 func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag time.Duration) (lost, slow Action) {
 	slow = e.slow(s, l.everyone(), l)
 	slow.At += lag

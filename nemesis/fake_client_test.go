@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeClient is a client process.
+// fakeClient is a client process of a fakeEnv.
 type fakeClient struct {
 	env   *fakeEnv
 	id    int

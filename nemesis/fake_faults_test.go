@@ -41,7 +41,7 @@ func (e *fakeEnv) HangWork(client int, hangs func() error) (testbed.Undo, error)
 	return e.prolong(client, &fakeWork{done: make(chan struct{}), hangs: hangs}), nil
 }
 
-// fakeWork is a fault that prolongs a client's work.
+// fakeWork is a fault that prolongs a client's work: slow-work or, if hangs is not nil, hung-work.
 type fakeWork struct {
 	done  chan struct{}
 	hangs func() error

@@ -26,8 +26,8 @@ type fakeEnv struct {
 	clients  []*fakeClient
 	nodes    map[string]*fakeNode
 	list     []string
-	barriers map[string]*barrier // keyed by link and direction, or by node
-	faults   []string            // what the test did to the world, in order
+	barriers map[string]*barrier // keyed by link and direction, by node or by client
+	faults   []string            // what faults did to the world, in order, such as "lift c0"
 	snapshot map[string]fakeKey  // the replica's keys while replication is stopped
 	moved    map[int]string      // the primary that a split gave each client
 }
@@ -146,7 +146,7 @@ func (e *fakeEnv) raise(key string, drop bool) (testbed.Undo, error) {
 	}, nil
 }
 
-// clean reports points and barriers that a finished Run left in the world.
+// clean fails the test if a finished Run left points or barriers in the world.
 func (e *fakeEnv) clean(t *testing.T) {
 	t.Helper()
 	e.mu.Lock()
@@ -156,7 +156,7 @@ func (e *fakeEnv) clean(t *testing.T) {
 	}
 }
 
-// done reports whether something was done to the world.
+// done reports whether a fault did this to the world, such as "lift c0".
 func (e *fakeEnv) done(what string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

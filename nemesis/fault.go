@@ -46,8 +46,8 @@ type Fault struct {
 	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.
 	provokes []string
-	// deadly says that the struck client is dead or hangs, and takes no further step. A mix aims
-	// no other action at that client.
+	// deadly says that the struck client is dead or hangs, and takes no further step. A mix avoids
+	// striking that client again.
 	deadly bool
 	// freezes says that the fault keeps the struck client from its next step. If the harness holds
 	// that client for longer, the extra time counts as part of the fault.
@@ -56,8 +56,8 @@ type Fault struct {
 	effect history.FaultEffect
 	// aim enters an action's targets into its window.
 	aim func(s *injection, w *history.Window)
-	// inject puts the fault in force and returns its heal. If inject fails, it leaves nothing
-	// behind.
+	// inject puts the fault in force and returns its heal. If inject fails, no part of the fault
+	// stays in force.
 	inject func(ctx context.Context, s *injection) (heal, error)
 }
 
@@ -137,8 +137,8 @@ func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(need testbed.Capability) bool { return slices.Contains(have, need) })
 }
 
-// Capable returns nil if the running world has the capabilities that f needs, else an error
-// that wraps ErrNotSupported.
+// Capable returns nil if env has the capabilities that f needs, else an error that wraps
+// ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
 	if missing := f.missing(testbed.CapabilitiesOf(env)); len(missing) > 0 {
 		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
@@ -190,7 +190,7 @@ type Unsupported struct {
 	// set up, or in which the fault has no target.
 	Nodes    locks.Topology     `json:"nodes,omitempty"`
 	Topology testbed.Topology   `json:"topology,omitempty"`
-	Needs    testbed.Capability `json:"needs,omitempty"`
+	Needs    testbed.Capability `json:"needs,omitempty"`  // the missing capability
 	Beside   string             `json:"beside,omitempty"` // another fault, which promotes the same replica
 	// Span is the duration of a trial or a restart, Life the life of the keys.
 	Span time.Duration `json:"span,omitempty"`
@@ -204,18 +204,18 @@ type Want string
 
 // Reasons why a fault cannot strike.
 const (
-	WrongNodes       Want = "wrong-nodes" // the fault cannot strike the recipe's nodes
-	NoTopology       Want = "no-topology"
-	NoCapability     Want = "no-capability"
-	OneHeir          Want = "one-heir" // another fault promotes the same replica
-	NoPlanFits       Want = "no-plan-fits"
-	NothingDisturbed Want = "nothing-disturbed"
-	NoReplica        Want = "no-replica"
-	NoSlots          Want = "no-slots"
-	NoScripts        Want = "no-scripts"
-	NoLives          Want = "no-lives"
-	TooFewClients    Want = "too-few-clients"
-	ExpiredBefore    Want = "expired-before" // keys expire before a restarted node serves again
+	WrongNodes       Want = "wrong-nodes"       // the fault cannot strike the recipe's nodes
+	NoTopology       Want = "no-topology"       // the testbed cannot set up the topology
+	NoCapability     Want = "no-capability"     // the testbed lacks a capability that the fault needs
+	OneHeir          Want = "one-heir"          // another fault promotes the same replica
+	NoPlanFits       Want = "no-plan-fits"      // no plan of the fault fits the trial, which may be too short
+	NothingDisturbed Want = "nothing-disturbed" // chaos has no other fault to mix
+	NoReplica        Want = "no-replica"        // the topology has no replica to promote
+	NoSlots          Want = "no-slots"          // the topology is no Redis Cluster
+	NoScripts        Want = "no-scripts"        // the probe trial ran no scripts
+	NoLives          Want = "no-lives"          // no key expires, and no client asks a node for the time
+	TooFewClients    Want = "too-few-clients"   // two primaries need two clients
+	ExpiredBefore    Want = "expired-before"    // keys expire before a restarted node serves again
 )
 
 // wants has the sentence for each Want.
@@ -256,8 +256,8 @@ func (u Unsupported) Error() string {
 // Unwrap returns ErrNotSupported.
 func (Unsupported) Unwrap() error { return ErrNotSupported }
 
-// impossible returns why the fault has nothing to strike in this world; is is false if the fault
-// can strike.
+// impossible returns why the fault has nothing to strike in this world. The second result is false
+// if the fault can strike.
 func (f Fault) impossible(w World) (u Unsupported, is bool) {
 	if f.Impossible == nil {
 		return u, false

@@ -55,7 +55,8 @@ func drawn(t *testing.T, lock string, topology testbed.Topology, trials int, eac
 	}
 }
 
-// At least one of a cell's first drawn trials must show the flaw at which the plans aim.
+// At least one of the first twelve drawn trials of a recipe under a fault must show the flaw at
+// which the fault's plans aim.
 func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	for i, c := range []struct {
 		name, lock, fault string
@@ -104,7 +105,8 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	}
 }
 
-// worlds has a recipe for each topology, and another recipe with several commands in each step.
+// worlds has one recipe for each topology, and for Single a second one whose takeover sends several
+// commands.
 var worlds = map[string]testbed.Topology{
 	"set-nx-ex-get-del": testbed.Single, "setnx-takeover-del": testbed.Single,
 	"set-nx-px": testbed.Replicated, "redlock": testbed.Independent,

@@ -42,9 +42,9 @@ var hungWork = Fault{
 	},
 }
 
-// whileHung returns how long the other clients wait for a hung client before the liveness phase. It
-// is longer than a watchdog of four renewals, as of the recipe set-nx-ex-bounded-renewal, keeps a
-// lease alive.
+// whileHung returns how long the other clients wait for a hung client before the liveness phase. By
+// then a watchdog that ends after four renewals, as that of recipe set-nx-ex-bounded-renewal does,
+// no longer keeps the lease alive.
 func (w World) whileHung() time.Duration { return w.lease() + 5*w.TTL }
 
 func drawnHungWork(w World, r *rand.Rand) []Plan {

@@ -15,21 +15,23 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// event records an action of the nemesis that oracles must know about.
+// event records an event of the nemesis that oracles must know about, such as history.FNodeDown.
 func (s *injection) event(op history.Op) error {
 	op.Process = history.Nemesis
 	_, err := s.rec.Event(op)
 	return err
 }
 
-// impact returns the place at which the action struck.
+// impact returns an Impact with the place at which the action struck: a client at a step or at a
+// command.
 func (s *injection) impact() *history.Impact {
 	at := momentOf(s.hit)
 	at.Client = s.client
 	return &history.Impact{At: at}
 }
 
-// lasted returns the place at which the action struck, its time in force, and its end.
+// lasted returns an Impact with the place at which the action struck, its time in force, and the
+// place at which a client ended it.
 func (s *injection) lasted() *history.Impact {
 	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {
@@ -71,7 +73,8 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 }
 
 // clients returns the clients that the action strikes: its Others without the client at its Point
-// or, if the action has no Others, only the client at its Point.
+// or, if the action has no Others, only the client at its Point. Without a Point, the action's
+// Client takes the place of the client at Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -246,7 +249,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 	return n.Reset(ctx, l)
 }
 
-// noticeable is how long a client may be held without a trace in the history.
+// noticeable is a duration: if the harness holds a client for that long or longer, the history
+// records a stall.
 const noticeable = time.Millisecond
 
 // stalled records how long the harness held a client at a point while the harness struck or healed.

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slow is a world in which every fault on nodes or clients takes a while to inject and to heal.
+// slow is a world in which some faults take the time slowness: injecting a client pause or a script
+// flush, and healing a node pause or a node restart.
 type slow struct{ *fakeEnv }
 
 const slowness = 300 * time.Millisecond

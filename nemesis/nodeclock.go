@@ -87,8 +87,8 @@ func (s *injection) setClocks(ctx context.Context, offset time.Duration) (keys i
 	return keys, err
 }
 
-// jump sets these nodes' clocks wrong, and sets them right again while some client holds
-// the lock, so that the second jump has an effect too.
+// jump makes an action set these nodes' clocks wrong, and set them right again while some client
+// holds the lock, so that the second jump has an effect too.
 func (w World) jump(nodes []string, offset time.Duration, l lineup) func(*Action) {
 	return func(a *Action) {
 		a.Nodes, a.Offset, a.Values = nodes, offset, w.Times
@@ -163,7 +163,8 @@ func (w World) clocks(s spot) []part {
 // drifts sets the nodes' clocks ahead while a holder works for longer than its lease. The
 // offset is less than the drift that a recipe should allow for (redis.io, "Distributed
 // Locks with Redis"). Several runs are needed, since another client must ask in the short
-// time between the keys' end and the deadline. This tests only leases that have a deadline.
+// time between the keys' end and the deadline. drifts adds no schedule if leases have no
+// deadline.
 func (e *enumeration) drifts() {
 	if !e.Deadlines {
 		return

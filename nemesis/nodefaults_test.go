@@ -14,7 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// story tells the nemesis's entries of a history, each in a few words.
+// story writes each entry of the nemesis in a history in a few words, such as "open n0" or
+// "close 1" for a window.
 func story(ops []history.Op) []string {
 	var all []string
 	for _, op := range ops {

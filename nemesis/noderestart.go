@@ -62,7 +62,8 @@ var nodeRestart = Fault{
 // rejoining is the time until a restarted master of a Redis Cluster serves again.
 const rejoining = 2 * time.Second
 
-// stayAway sets how long the action's nodes stay down: 0 unless the nodes may have lost keys.
+// stayAway sets the action's Away, the minimum time that its nodes stay down: the time that the
+// recipe demands (history.Claims.Away) if the nodes may have lost keys, else 0.
 func (w World) stayAway(a *Action) {
 	a.Away = 0
 	if a.Durability != "" && a.Durability != testbed.Always {

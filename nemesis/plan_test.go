@@ -143,7 +143,7 @@ func TestPlansStrikeWhatThereIsAndEndInTime(t *testing.T) {
 	})
 }
 
-// sound returns what is wrong with an action of a plan for a world.
+// sound returns what is wrong with an action of a plan for a world; nil if nothing is.
 func sound(w World, p Plan, a Action) error {
 	if slices.IndexFunc(p, func(b Action) bool { return a.ID == b.ID }) != a.ID-1 {
 		return errors.New("IDs do not count from 1")

@@ -246,7 +246,8 @@ func (s *injection) provoke(ctx context.Context) (result, error) {
 	return result{n, i}, uerr
 }
 
-// lose causes the loss of the primary, and returns the kind of loss.
+// lose causes the loss of the primary. It returns what brings the old primary back, and the kind of
+// loss.
 func (s *injection) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:
@@ -271,7 +272,7 @@ func (s *injection) lose(ctx context.Context, primary string) (restore []testbed
 	return nil, history.PrimaryKilled, s.kill(ctx, primary, func() {})
 }
 
-// serversOf returns the links from the other servers to a node.
+// serversOf returns the links to a node from the other nodes and from the Sentinels.
 func serversOf(node string) []testbed.Link {
 	var links []testbed.Link
 	for i := range 1 + testbed.Replicas {

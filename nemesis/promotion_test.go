@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watchedWorld returns a world whose nodes are watched by Sentinels.
+// watchedWorld returns a world whose primary is elected by Sentinels.
 func watchedWorld() World {
 	return World{
 		Clients: 3, Nodes: []string{"n0"}, Topology: testbed.Sentinel, TTL: time.Second, Hold: 100 * time.Millisecond,

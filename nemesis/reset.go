@@ -43,7 +43,7 @@ func drawnResets(w World, r *rand.Rand) []Plan {
 	return d.plans(3, r)
 }
 
-// forAWhile returns how long new connections are usually reset too.
+// forAWhile returns how long most resets stay in force. Meanwhile new connections are reset too.
 func (w World) forAWhile() time.Duration { return w.TTL / 10 }
 
 // namedResets breaks connections around each command, and idle connections. Other schedules

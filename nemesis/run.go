@@ -22,7 +22,7 @@ const healing = 25 * time.Second
 // Run carries the plan out and returns when every action has ended. Each action is a window in the
 // history. Run writes the window's invoke entry when the action strikes, and its closing info
 // entry, which has the hits, when the action is healed. An action whose trigger did not come
-// leaves an empty window. Every fault is healed when Run returns, even if ctx ended early. An
+// leaves a window with 0 hits. Every fault is healed when Run returns, even if ctx ended early. An
 // error means that the harness (a testbed or a recorder) failed, or that a capability is missing.
 // In the second case the error wraps ErrNotSupported, and nothing was done.
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {

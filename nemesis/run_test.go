@@ -151,8 +151,8 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
-// A fault with Linger goes on for that long after a client has reached Until. That client goes on
-// meanwhile.
+// A fault with Linger stays in force for the time Linger after a client has reached Until. That
+// client goes on meanwhile.
 func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	until := both(testbed.StepHold)
 	until.Who = Other

@@ -115,8 +115,9 @@ func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Ac
 	e.plan(l, named(s, variant), p...)
 }
 
-// writers adds a schedule for a read-write lock in which two writers take part and one is
-// struck. In other schedules chance decides which clients read and which write.
+// writers adds a schedule in which two clients take part, both write, and one of them is struck. It
+// does so only for a read-write lock. In other schedules of such a lock chance decides which clients
+// read and which write.
 func (e *enumeration) writers(s spot, variant, idea string, shape func(*Action)) {
 	if !e.Claims.ReadWrite {
 		return
@@ -133,7 +134,7 @@ func (e *enumeration) plan(l lineup, name string, actions ...Action) {
 	e.all = append(e.all, Schedule{Name: name + "-" + l.name, Clients: l.clients, Plan: actions})
 }
 
-// named joins a spot's name with a variant's.
+// named joins a spot's name with a variant's, such as "acquire.n0.1.before" and "free".
 func named(s spot, variant string) string { return join(s.String(), variant) }
 
 // join joins the nonempty names of variants with dots.

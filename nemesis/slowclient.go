@@ -74,8 +74,9 @@ func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 
 // rivals adds schedules that strike a client so that another client can take over its lock. Two
 // other clients compete for the takeover: the first stalls half-way through it until the second has
-// the lock. The commands of a takeover are not in the probe trial: they follow the last acquire
-// command of that trial.
+// the lock. The stall comes before the third or a later command of an acquire. If the recipe's keys
+// never expire, a takeover sends more commands than the probe trial shows. Then the stall may also
+// come before either of the two commands after the probe's last one.
 func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) {
 	calm := last(e.boundaries(testbed.Before, testbed.StepAcquire))
 	if len(e.Nodes) > 1 || e.Claims.Recovery == 0 || len(calm) == 0 || calm[0].n < 2 {

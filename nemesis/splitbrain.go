@@ -68,8 +68,8 @@ var splitBrain = Fault{
 	},
 }
 
-// leased returns how long clients of the new primary are kept out by a grant that the new primary
-// received by replication.
+// leased returns the time after which the new primary can grant a lock again if it received the
+// last grant by replication.
 func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func drawnSplits(w World, r *rand.Rand) []Plan {

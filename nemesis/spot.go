@@ -9,13 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// spot is a place in a protocol at which a plan strikes: one side of a command, or the
-// beginning of a step. It is the same for all clients.
+// spot is a place in a protocol at which a plan strikes. At a command, it is the moment before the
+// command, the moment when it is sent, or the moment when its reply arrives. Else it is the
+// beginning of a step. A spot is the same for all clients.
 type spot struct {
 	step string
 	node string       // the node that gets the command
 	n    int          // number of the command in its step and node; 0 = the step begins
-	when testbed.When // the side of the command
+	when testbed.When // the moment at the command: Before, Sent or Replied
 	// inner marks the acquire of a client that already holds the lock.
 	inner bool
 }
@@ -39,7 +40,7 @@ func (s spot) trigger(clients []int) *Trigger {
 
 // action returns an action that strikes one client in who: the first to reach the spot. At a
 // command of an acquire the action waits until a client has just released the lock, so that it
-// strikes an attempt that succeeds.
+// usually strikes an attempt that succeeds.
 func (w World) action(s spot, idea string, who []int, l lineup) Action {
 	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
 	if s.n == 0 {
@@ -82,8 +83,9 @@ func last(spots []spot) []spot { return spots[max(0, len(spots)-1):] }
 
 // Spots of drawn plans: a few telling ones among the commands that the probe trial showed.
 
-// commands returns one side of a step's commands, sorted by node, then number. On independent
-// nodes it returns only the first command to each node: later commands clean up a failed attempt.
+// commands returns the spots at a step's commands, sorted by node, then number. when is Before, Sent
+// or Replied. On independent nodes commands returns only the first command to each node: later
+// commands clean up a failed attempt.
 func (w World) commands(when testbed.When, step string) []spot {
 	var all []spot
 	for _, p := range w.Points {
@@ -101,18 +103,20 @@ func (w World) commands(when testbed.When, step string) []spot {
 	return all
 }
 
-// firstCommand returns one side of the first command of a step, if it has one.
+// firstCommand returns the spot at the first command of a step, if the step has one. when is Before,
+// Sent or Replied.
 func (w World) firstCommand(when testbed.When, step string) []spot {
 	return first(w.commands(when, step))
 }
 
-// lastCommand returns one side of the last command of a step, if it has one.
+// lastCommand returns the spot at the last command of a step, if the step has one. when is Before,
+// Sent or Replied.
 func (w World) lastCommand(when testbed.When, step string) []spot {
 	return last(w.commands(when, step))
 }
 
-// halfway returns the commands of a step, without the first. On independent nodes it returns only
-// the command that completes the quorum.
+// halfway returns the spots at the commands of a step, without the first. On independent nodes it
+// returns only the spot at the command that completes the quorum.
 func (w World) halfway(when testbed.When, step string) []spot {
 	all := w.commands(when, step)
 	if len(all) < 2 {
@@ -130,7 +134,7 @@ func (w World) halfway(when testbed.When, step string) []spot {
 }
 
 // renewals returns the commands that a watchdog sends while the lock is held: only the
-// first of each step, to the first node.
+// first of each step, to the first node, and two at most.
 func (w World) renewals(when testbed.When) []spot {
 	var all []spot
 	for _, step := range protocol[1:4] {
@@ -152,10 +156,11 @@ var most = map[string]int{
 	testbed.StepHold: 2, testbed.StepRead: 2, testbed.StepTouch: 2,
 }
 
-// boundaries returns one side of the commands in World.Points, in the protocol's order. It takes
-// the commands of the given steps, or of all steps if none are given. With independent nodes it
-// takes only the first node, the node that completes the quorum, and the last node. There the
-// second command of an acquire cleans up a failed attempt.
+// boundaries returns the spots at the commands in World.Points, in the protocol's order. when is
+// Before, Sent or Replied. boundaries takes the commands of the given steps, or of all steps if none
+// are given. On independent nodes it takes only the first command to the first node, to the node
+// that completes the quorum, and to the last node. It also takes the second command of an acquire to
+// the first node, which cleans up a failed attempt.
 func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	if len(steps) == 0 {
 		steps = protocol
@@ -211,8 +216,8 @@ func (w World) granted() []spot {
 // releases returns the spots before each command of a release.
 func (w World) releases() []spot { return w.boundaries(testbed.Before, testbed.StepRelease) }
 
-// reentry returns one side of the command with which a holder acquires again, if the recipe
-// is reentrant.
+// reentry returns the spot at the first command with which a holder acquires again, if the recipe is
+// reentrant. when is Before, Sent or Replied.
 func (w World) reentry(when testbed.When) []spot {
 	if !w.Claims.Reentrant {
 		return nil

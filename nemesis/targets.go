@@ -82,7 +82,8 @@ func clientsTo(n int) []int {
 	return all
 }
 
-// part is a set of nodes with its label for a schedule's name and its words for an idea.
+// part is a set of nodes with its label for a schedule's name, such as "majority", and its words
+// for an idea, such as "a majority of nodes".
 type part struct {
 	label, words string
 	nodes        []string
@@ -152,9 +153,10 @@ func (w World) ring() []testbed.Link {
 	return links
 }
 
-// exactQuorum cuts one client off from all but a quorum of nodes for the whole trial, and strikes
-// the last node of that quorum. Other clients reach the remaining nodes, and have a majority
-// together with the struck node. Keys from before the cut have expired by then.
+// exactQuorum cuts one client off from all but a quorum of nodes for the whole trial, and later
+// strikes the last node of that quorum. Other clients reach the remaining nodes, and have a
+// majority together with the struck node. The strike comes when keys from before the cut have
+// expired.
 func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Action)) {
 	quorum := e.quorum()
 	if len(e.Nodes) < 3 || quorum == len(e.Nodes) {

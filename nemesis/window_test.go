@@ -19,7 +19,7 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// told is the expected window of a fault, without its times.
+// told is an action and the window that the history should have of it, without the window's times.
 type told struct {
 	act    Action
 	nodes  []string // the world's nodes

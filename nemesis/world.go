@@ -34,12 +34,12 @@ type World struct {
 	Deadlines bool `json:"deadlines,omitempty"`
 	// Scripts says that clients of the probe trial ran Lua scripts (see the function Scripts).
 	Scripts bool `json:"scripts,omitempty"`
-	// Times says that clients of the probe trial asked nodes for the time (see AsksTime).
+	// Times says that clients of the probe trial asked nodes for the time (see keyspace.AsksTime).
 	Times bool `json:"times,omitempty"`
 	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
 	// 0 = keys never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"`
+	Claims  history.Claims `json:"claims"` // the recipe's
 }
 
 // check refuses a world in which no plan could be made.
@@ -61,8 +61,8 @@ func (w World) check() error {
 // but at least the lease time.
 func (w World) lease() time.Duration { return max(w.TTL, w.Claims.Recovery) }
 
-// outlast returns a duration longer than the lease plus a retry and a hold. In a trial that is too
-// short for that, the duration is based on TTL instead of lease.
+// outlast returns a duration that is usually longer than the lease, a retry and a hold together. In
+// a trial that is too short for that, the duration is based on TTL instead of lease.
 func (w World) outlast() time.Duration {
 	long := w.lease() + 3*w.TTL/5
 	if long > 3*w.Duration/4 {
@@ -71,9 +71,9 @@ func (w World) outlast() time.Duration {
 	return long
 }
 
-// readable returns the minimum duration of a fault that ends when another client has the lock. A
-// second reader may hold a read-write lock beside the first; the second reader's grant proves
-// nothing. So the fault outlasts the lease of a read-write lock.
+// readable returns the minimum duration of a fault that ends when another client has the lock: 0,
+// except for a read-write lock. There the other client may be a second reader beside the struck
+// one, whose grant proves nothing. So the fault outlasts the lease.
 func (w World) readable() time.Duration {
 	if w.Claims.ReadWrite {
 		return w.TTL + w.TTL/10
@@ -81,7 +81,8 @@ func (w World) readable() time.Duration {
 	return 0
 }
 
-// retries returns the length of a stall: a few attempts of another client, but less than a lease.
+// retries returns the length of a short pause: a few attempts of another client, but less than a
+// lease.
 func (w World) retries() time.Duration {
 	retry := w.Retry
 	if retry <= 0 {
