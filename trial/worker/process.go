@@ -24,7 +24,7 @@ import (
 var errDied = errors.New("worker died")
 
 // slowness is the factor by which a trial's real time may exceed its limit of processor
-// time, on a busy machine; the trial's own patience ends earlier.
+// time, on a busy machine. At 12 minutes that is more than the 10 that trial.Run allows itself.
 const slowness = 12
 
 const (
@@ -207,8 +207,8 @@ func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (of
 	}
 }
 
-// hangs returns why the process must be killed; "" if the process ends, or over is closed,
-// first.
+// hangs waits until the process must be killed, and returns why. It returns "" if the process ends,
+// or over is closed, before that.
 func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()
