@@ -97,7 +97,7 @@ func (c *comparer) text(field, a, b string) {
 	}
 }
 
-// texts compares lists.
+// texts compares lists of values that may contain tokens, element by element.
 func (c *comparer) texts(field string, a, b []Bytes) {
 	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
 		return

@@ -88,7 +88,7 @@ func (l Link) String() string {
 	return l.From + "↔" + l.To
 }
 
-// Client returns the client at the link's end; false for a link between servers.
+// Client returns the number of the client at the link's From end; false for a link between servers.
 func (l Link) Client() (int, bool) {
 	number, ok := strings.CutPrefix(l.From, "c")
 	c, err := strconv.Atoi(number)

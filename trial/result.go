@@ -26,7 +26,7 @@ const (
 	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
 )
 
-// Flaw is one (oracle, cause) that a trial or a cell showed, with its declared kind.
+// Flaw is a kind of violation that a trial or a cell showed: the violated oracle and the cause.
 type Flaw struct {
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`

@@ -36,8 +36,8 @@ const winners = 10
 // and for the lock's own commands.
 func drawEvery(o Options) time.Duration { return max(2*(o.Hold+o.Rest), time.Millisecond) }
 
-// untilNextDraw returns the time to the next draw, which replaces an instance's rest. All
-// timers fire almost together, but no two at the same instant.
+// untilNextDraw returns the time to the first draw after the client's rest. All timers fire almost
+// together, but no two at the same instant.
 func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	every, now := drawEvery(s.Opts), s.Env.Now()
 	next := ((now+rest)/every + 1) * every

@@ -231,7 +231,7 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 		switch took := time.Since(started); {
 		case known && now-before >= limit:
 			return crash.TooLong
-		case told != was || told%2 == 1: // the worker may have waited for the log
+		case told != was || told%2 == 1: // the worker may have waited until log had taken a command
 			started, idle = time.Now(), 0
 		case took >= slowness*limit, !known && took >= limit:
 			return crash.TooSlow
