@@ -58,7 +58,7 @@ const (
 // Prolongs reports whether the fault makes live clients stay at their work for longer, or for ever.
 func (e FaultEffect) Prolongs() bool { return e == Slowed || e == Hung }
 
-// Direction of a link.
+// Direction says which traffic of a link a fault affects: requests, replies or both.
 type Direction string
 
 // Directions, as toxiproxy names them.

@@ -99,8 +99,8 @@ func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is reports whether the term ends at the time expires, give or take doubt. If expires is 0, it
-// reports whether the term has no TTL.
+// is reports whether the term ends at the given time, with a tolerance of doubt. The time 0 stands
+// for a term without a TTL.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }

@@ -82,7 +82,7 @@ func (p *process) reach(s state, end End, now func() time.Duration) error {
 	defer close(p.ready)
 	if p.frozen > 0 && !p.still() && !p.gone() {
 		if err := p.stop(now); err != nil {
-			p.resume(now) // else Start would not return the error
+			p.resume(now) // so that the process can end its session with the error
 			return err
 		}
 	}
