@@ -162,8 +162,8 @@ func randomNumber(digits string) bool {
 	return true
 }
 
-// virtualEpoch is when virtual time begins (testing/synctest). virtualDays is the largest offset of
-// a trial's clock from virtual time, in days.
+// virtualEpoch is when virtual time begins (testing/synctest). A trial's clock is never farther than
+// virtualDays from it.
 var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const virtualDays = 30

@@ -48,6 +48,8 @@ func Read(e history.Evidence) *Keys {
 	return r.Keys
 }
 
+// reader builds the Keys of one Read. It first prepares tables of the evidence, then walks through
+// the evidence in order of time.
 type reader struct {
 	*Keys
 	history.Evidence

@@ -24,7 +24,8 @@ import (
 var errDied = errors.New("worker died")
 
 // slowness is the factor by which a trial's real time may exceed its limit of processor
-// time, on a busy machine. At 12 minutes that is more than the 10 that trial.Run allows itself.
+// time, on a busy machine. For trialLimit that makes 12 minutes; on virtual time the trial
+// gives up by itself after 10.
 const slowness = 12
 
 const (
