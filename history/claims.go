@@ -39,8 +39,8 @@ type Claims struct {
 	// ScriptNames maps the SHA-1 of a Lua script's source, in lower-case hex, to the
 	// script's name in texts. No verdict depends on it.
 	ScriptNames map[string]string `json:"scriptNames,omitempty"`
-	// Draws: each write of the guarded resource records a piece of work that is to be done
-	// once. Two writes with equal values are the same work, done twice.
+	// Draws: each write of the guarded resource records a piece of work that must be done only
+	// once. Two writes with equal values mean that this work was done twice.
 	Draws bool `json:"draws,omitempty"`
 	// Trusting: clients ignored deadlines and lost leases (--clients-trust).
 	Trusting bool `json:"trusting,omitempty"`

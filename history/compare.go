@@ -68,7 +68,8 @@ func (c *comparer) differ(field, a, b string) {
 	}
 }
 
-// each compares two logs entry by entry.
+// each calls entry for every index that both logs have, until there is a difference. a and b are
+// the lengths of the logs; different lengths are a difference, too.
 func (c *comparer) each(log string, a, b int, entry func(i int)) {
 	c.log = log
 	for i := range min(a, b) {
@@ -96,7 +97,7 @@ func (c *comparer) text(field, a, b string) {
 	}
 }
 
-// texts compares lists.
+// texts compares lists of values that may contain tokens, element by element.
 func (c *comparer) texts(field string, a, b []Bytes) {
 	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
 		return
@@ -162,7 +163,7 @@ func (c *comparer) window(a, b *Window) {
 	}
 }
 
-// leftovers compares the keys that a post-mortem found.
+// leftovers compares the keys that a post-mortem found on a node after the trial (Op.Keys).
 func (c *comparer) leftovers(a, b []KeyState) {
 	if exact(c, "keys (length)", len(a), len(b)); len(a) != len(b) {
 		return
@@ -202,7 +203,8 @@ func (c *comparer) commands(a, b Evidence) {
 	})
 }
 
-// unordered maps each command whose reply is a set to the number of words in one element.
+// unordered maps each command whose reply has no order to the number of words in one element: 2 for
+// HGETALL, whose elements are a field and its value.
 var unordered = map[string]int{
 	"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1, "KEYS": 1,
 }

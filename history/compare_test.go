@@ -95,7 +95,8 @@ func TestRunsThatDifferInRandomTokensAloneAreTheSame(t *testing.T) {
 	})
 }
 
-// changes make the one run really differ from the other.
+// changes maps each kind of real difference to a function that makes it: the function changes an
+// entry of the i-th token in one run.
 var changes = map[string]func(e *Evidence, i int, tokens []string){
 	"a time":           func(e *Evidence, i int, _ []string) { e.Ops[3*i].Time++ },
 	"a fence":          func(e *Evidence, i int, _ []string) { e.Ops[3*i+1].Lease.Fence++ },

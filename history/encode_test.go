@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fill sets every field of v, and those of structs in v, but leaves some of them empty.
+// fill sets the fields of v, and of structs in v, to random values. It leaves some of them empty.
 func fill(t *rapid.T, v reflect.Value) {
 	if rapid.IntRange(0, 3).Draw(t, "empty") == 0 {
 		return

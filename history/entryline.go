@@ -19,7 +19,7 @@ type entryNumbers struct {
 	process       Process
 }
 
-// mostNames bounds the number of names that are kept.
+// mostNames bounds the number of names that entryLines keeps.
 const mostNames = 1 << 12
 
 // unmarshal works like json.Unmarshal, but is faster for most entries.
@@ -95,7 +95,8 @@ func (p *plainJSON) lease(l *Lease) bool {
 	})
 }
 
-// name reads a text that has few different values in a history, and shares their copies.
+// name reads a text with few different values in a history, such as a lock's name. Equal names share
+// one copy in memory.
 func name[T ~string](l *entryLines, p *plainJSON, to *T) bool {
 	s, ok := p.word()
 	if !ok {

@@ -8,7 +8,7 @@ type EventKind struct {
 	Of Subject
 	// Injected: a fault caused the event. The harness itself noticed all other events.
 	Injected bool
-	// Leaves: Op.Client never gives back what it holds.
+	// Leaves: Op.Client never releases the locks that it holds.
 	Leaves bool
 	// HasOffset: Op.Offset belongs to the event. An Offset of 0 sets a clock right.
 	HasOffset bool
@@ -43,7 +43,7 @@ const (
 	KeysDoubted            // other nodes take Op.Node for dead; a later event replaces its keys
 	KeysShifted            // the keys of Op.Node expire earlier or later
 	KeysEvicted            // Op.Node lost Op.Keys
-	KeysHidden             // nobody reaches the keys of Op.Node
+	KeysHidden             // no client can reach the keys of Op.Node
 	KeysRestored           // Op.Node has only the data that it had persisted
 	KeysReplaced           // Op.Node replaces a primary and has that primary's keys, but may lack some
 )

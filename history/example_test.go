@@ -45,7 +45,7 @@ func Example() {
 	// c1 acquire fail from 2ms
 }
 
-// The recorder refuses what cannot have happened.
+// The recorder refuses impossible histories: here, a process releases while its acquire is open.
 func ExampleRecorder() {
 	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
 	rec.Invoke(history.Op{Process: 0, Client: 0, F: history.FAcquire, Lock: "jobs"})

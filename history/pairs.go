@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// Pair is an operation: its invocation and its completion, which must not be changed.
+// Pair is an operation. Its entries are part of the history and must not be changed.
 type Pair struct {
 	Invoke   *Op
 	Complete *Op // nil: the operation was still open when the history ended

@@ -65,7 +65,7 @@ func (c *comparer) translated(text string) string {
 // piece is a word of a text, or a run of separators.
 type piece struct {
 	text  string
-	apart bool
+	apart bool // text is a run of separators
 }
 
 // separators end a word. The characters of base64, UUIDs and identifiers do not.
@@ -162,8 +162,8 @@ func randomNumber(digits string) bool {
 	return true
 }
 
-// virtualEpoch is when virtual time begins (testing/synctest); virtualDays is the
-// largest offset of a trial's clock.
+// virtualEpoch is when virtual time begins (testing/synctest). A trial's clock is never farther than
+// virtualDays from it.
 var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const virtualDays = 30

@@ -58,7 +58,7 @@ const (
 // Prolongs reports whether the fault makes live clients stay at their work for longer, or for ever.
 func (e FaultEffect) Prolongs() bool { return e == Slowed || e == Hung }
 
-// Direction of a link.
+// Direction says which traffic of a link a fault affects: requests, replies or both.
 type Direction string
 
 // Directions, as toxiproxy names them.
@@ -88,7 +88,7 @@ func (l Link) String() string {
 	return l.From + "↔" + l.To
 }
 
-// Client returns the client at the link's end; false for a link between servers.
+// Client returns the number of the client at the link's From end; false for a link between servers.
 func (l Link) Client() (int, bool) {
 	number, ok := strings.CutPrefix(l.From, "c")
 	c, err := strconv.Atoi(number)

@@ -62,7 +62,7 @@ func severalLocks(ops []history.Op) bool {
 // neededBy returns the keys of each lock, from the keys that its successful acquires changed.
 func neededBy(pairs []history.Pair, acquires map[int]map[string]bool) map[string]map[string]bool {
 	needed := map[string]map[string]bool{}
-	only := map[string]history.Pair{} // by lock: the acquire of a lock that has only one
+	only := map[string]history.Pair{} // by lock: its acquire, if the lock has only one
 	for _, p := range pairs {
 		keys, lock := acquires[p.Invoke.Index], p.Invoke.Lock
 		if keys == nil {
@@ -153,7 +153,7 @@ func touched(c history.Command, changed []string) []string {
 }
 
 // elsewhere reports whether some of the names are keys of other locks, and none is a key of the
-// given lock.
+// given lock. needed has the keys of each lock.
 func elsewhere(names []string, lock string, needed map[string]map[string]bool) bool {
 	others := false
 	for _, name := range names {

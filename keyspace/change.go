@@ -12,7 +12,7 @@ import (
 type spot struct{ name, value string }
 
 // spots returns the places of a key's content in the content's order. Equal elements of a
-// list get numbered names.
+// list get numbered names, such as "c1" and "c1#2".
 func spots(k *history.KeyContent) []spot {
 	switch {
 	case k == nil:
@@ -124,7 +124,8 @@ type actor struct {
 	at     When
 }
 
-// take applies a change, given by its position in Evidence.Keys, and records it as a Step.
+// take applies a change, given by its position in Evidence.Keys, and records it as a Step. pos is
+// the position in the log of the command that made the change; -1 for none.
 func (r *reader) take(n *node, change, pos int) {
 	c := r.Evidence.Keys[change]
 	k := n.key(string(c.Key))
@@ -149,6 +150,7 @@ func (k *keyState) latest() (last *Grant) {
 	return last
 }
 
+// change applies a change to the key's grants. What the change does depends on its cause, c.By.
 func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	at := When{Clip(c.From), max(Clip(c.From), Clip(c.To))}
 	if !k.content.SameValue(c.Before) { // the observer missed an earlier change
@@ -181,6 +183,8 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 // key was due and the time when it was seen to be gone.
 func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi, seen.Hi)} }
 
+// changedBy applies a change that a command or a stranger made: grants of removed places end,
+// changed and new places get grants.
 func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
 	d := compare(c.Before, c.After)
 	name := string(c.Key)
@@ -206,14 +210,16 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike records a strike on the grants in on, the sender's own grants among them.
+// strike records that a command struck the grants in on, which may include its sender's own grants.
+// It records nothing if no command made the change.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
 	}
 }
 
-// setTerm sets the key's term to the TTL that the key has after the change.
+// setTerm sets the key's term to the TTL that the key has after the change. If the key existed
+// before, that is a strike on its grants.
 func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
 		return
@@ -227,8 +233,8 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
 
-// slack returns the uncertainty about the end of a term. If the instant of the change is
-// known only within bounds, the reading of the node's clock is uncertain, too.
+// slack returns the uncertainty about the end of a term that was set at the given instant. If that
+// instant is known only within bounds, the reading of the node's clock is uncertain, too.
 func slack(at When) time.Duration {
 	if at.Lo == at.Hi {
 		return 0
@@ -333,12 +339,13 @@ func (r *reader) enter(g *Grant) {
 	}
 }
 
+// empty ends all grants of the key; the key is absent from now on.
 func (r *reader) empty(k *keyState, e End) {
 	r.finish(k.everything(), e)
 	*k = keyState{places: map[string]*placeState{}}
 }
 
-// finish ends grants, all with the same Seq.
+// finish gives the same end, with the same Seq, to all of the grants that have not ended.
 func (r *reader) finish(grants []*Grant, e End) {
 	e.Seq = r.tick()
 	for _, g := range grants {
@@ -353,6 +360,9 @@ func (r *reader) finish(grants []*Grant, e End) {
 	}
 }
 
+// unexplained brings the key to the content after a change of unknown cause. Grants of changed
+// places end as Unclear, and the new values are a stranger's. If the cause of c is known, an earlier
+// change was missed: then unexplained brings the key to the content before c.
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {

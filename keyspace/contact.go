@@ -10,7 +10,7 @@ import (
 // This file finds the keys that a command reached: the keys that it names, the keys that it
 // changed, and the keys whose names its script is known to build.
 
-// made is a key whose name a script builds from its arguments.
+// made is a key whose name a script builds from its arguments, such as 'lock:'..ARGV[1].
 type made struct {
 	key string
 	of  []history.Bytes // the arguments that the name contains

@@ -53,7 +53,7 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// An acquire that succeeds without a change rests on the keys whose names its script
+// An acquire that succeeds without a change gets grants on the keys whose names its script
 // builds.
 func TestGrantsThatRestOnWhatNoCommandNames(t *testing.T) {
 	tales(t, []tale{{"set again to what it is", `

@@ -9,8 +9,8 @@ import (
 
 // counted returns the amount by which a command raised or lowered the number in a place.
 // counts is false if the value is no number or if the command set it. A script set the
-// number if the new value was one of its arguments, unless the number changed by exactly
-// one.
+// number if findSet found the place, or if the new number was one of the script's
+// arguments and differs from the old number by more than one.
 func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -185,8 +185,8 @@ func (p *placeState) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the position in all of the latest grant that the grant by overwrote and that has
-// the same owner; -1 for none.
+// latestOf returns the position in all of the owner's latest earlier share, which the same owner's
+// share by overwrote; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

@@ -9,7 +9,7 @@ import (
 // This file finds the counts that go down. Such a count holds the number of free permits
 // and is initialised before use. An acquire takes a permit; the release puts it back.
 
-// leaning is the evidence about a count's direction.
+// leaning is the evidence of whether acquires raise a count or lower it.
 type leaning struct {
 	up, down bool // the first acquire that changed the count raised it, or lowered it
 	one      bool // an acquire wrote 1 as the first number, as if the count started from zero
@@ -53,7 +53,7 @@ func (r *reader) orient() {
 	}
 }
 
-// learn processes one step. undone means that the operation reverses its own earlier step.
+// learn adds the evidence of one step. undone means that the operation reverses its own earlier step.
 func (l *leaning) learn(s countStep, acquire, undone bool) {
 	switch {
 	case !acquire:
@@ -74,9 +74,8 @@ type countStep struct {
 	pure  bool // the command can do nothing but count
 }
 
-// counts returns the steps by which one change of a key raised or lowered numbers. The
-// change was made by the given command. A number in a place that was empty is a step from
-// zero.
+// counts returns the steps by which one change of a key raised or lowered numbers. by is the
+// command that made the change. A number in a place that was empty is a step from zero.
 func (r *reader) counts(change int, by actor) (all []countStep) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
@@ -122,9 +121,10 @@ func (r *reader) invoked(op int) *history.Op {
 	return &history.Op{}
 }
 
-// takes reports whether a change of the count by step takes a share rather than returns
-// one. The new number is is. Below zero only acquires take shares: another operation may
-// have returned a share that it did not own.
+// takes reports whether a command takes a share of the count rather than returns one. The
+// parameters are the change and the number after it. If a count that goes up is still zero or
+// less, only an acquire takes a share: another operation may have returned a share that it did
+// not own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:

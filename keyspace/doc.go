@@ -10,6 +10,8 @@
 //     of a set, list or sorted set.
 //   - A grant is the value that one command put in one place. A grant alone does not mean
 //     that its owner got the lock: the result of the command's operation decides that.
+//   - A share is a grant in a place whose number is a count. A count goes up if acquires
+//     raise it, and down if acquires lower it, as they do with a semaphore's free permits.
 //   - A strike is a command that ended another command's grant or changed its TTL.
 //   - A contact is a command that reached an existing key.
 //

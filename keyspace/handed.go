@@ -12,25 +12,27 @@ import (
 // example, the releaser of a lock with a queue may write the token of the next waiter
 // there.
 
-// naming tells which client's acquires named a value.
+// naming tells which client's acquires passed a value as an argument of a command.
 type naming struct {
 	client  int
-	several bool // acquires of several clients named it
+	several bool // acquires of several clients passed the value
 	by      []named
 }
 
-// named is a command of an acquire that named a value.
+// named is a command of an acquire that passed a value as an argument.
 type named struct {
 	at time.Duration
 	op int
 }
 
-// heir finds the client that profits from a value that by's command put in the place s. The
-// value is another client's token if only that client's acquires passed it as an argument. (If
-// the value is empty or a number, the member's name is the token.) Then handed is true, heir is
-// that client, and heir.op is its latest acquire that passed the token before the command ran;
-// -1 if that acquire had succeeded before, so that the client was not waiting. lock is the lock
-// of that acquire; if the operation of by is known, both are of one lock. Otherwise handed is
+// heir finds the owner of a value that the command of the actor by put in a place. The value is
+// another client's token if only that client's acquires passed it as an argument. If the value
+// is empty or a number, the member's name is the token.
+//
+// For another client's token, handed is true and heir is that client. heir.op is its latest
+// acquire that passed the token before the command ran; -1 if that acquire had already
+// succeeded, so that the client was not waiting. lock is the lock of that acquire, which must
+// also be the lock of the sender's operation, if that is known. For any other value, handed is
 // false and heir is by.
 func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
@@ -61,8 +63,8 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	return by, "", false
 }
 
-// namings returns, for each argument of an acquire's command, the client whose acquires
-// named it. The commands of one client are in order of time.
+// namings maps each argument of acquires' commands to the client whose acquires passed it, with
+// those commands in order of time.
 func (r *reader) namings() map[string]*naming {
 	if r.named != nil {
 		return r.named

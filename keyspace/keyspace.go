@@ -38,8 +38,8 @@ type Grant struct {
 	// place already held, or wrote the same value again.
 	Rested bool
 	// Handed: another client's command, Cmd, put this client's token in the place. Op is
-	// the client's latest acquire that named the token; -1 if the client no longer waits
-	// for the lock.
+	// the client's latest acquire that passed the token as an argument; -1 if the client no
+	// longer waits for the lock.
 	Handed bool
 	// Beside: the grant is a share in a count; when it was made, other shares were there.
 	Beside bool
@@ -185,17 +185,17 @@ type Keys struct {
 	Contacts []Contact
 	Steps    []Step
 	Partings []*Parting
-	// Effects maps each command to the changes that it made: from its position in the log to
-	// their positions in Evidence.Keys.
+	// Effects maps the position of a command in the log to the changes that the command made, as
+	// positions in Evidence.Keys.
 	Effects map[int][]int
 	// Unseen maps each node whose keys became unobservable to the reason and the time.
 	Unseen map[string]Blindness
 	// Last is the greatest Seq of the trial.
 	Last int
 
-	byOp     map[int][]*Grant
-	holders  map[string][]string
-	ran      []When
+	byOp     map[int][]*Grant    // by index of the invocation; see Of
+	holders  map[string][]string // by lock; see Holding
+	ran      []When              // by position in the log; see Ran
 	watched  bool
 	commands []history.Command
 	unnamed  map[int][]string // by position in the log: keys whose names the command's script built
@@ -228,8 +228,8 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 	return nil
 }
 
-// Blind reports whether commands ran but the keys that they reached are unknown: either no
-// keys were seen at all (node is ""), or those of the returned node were not seen.
+// Blind reports whether commands ran but the keys that they reached were not observed. node is
+// the node whose keys were not observed; "" if no node's keys were.
 func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
 		return "", true

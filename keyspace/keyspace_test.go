@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// tale has the events to enact (see play), and the grants and strikes expected, one per line.
 type tale struct{ name, tale, want string }
 
 func tales(t *testing.T, all []tale) {

@@ -13,10 +13,11 @@ func (t *Term) Given() time.Duration {
 	return max(0, (t.Fair.Lo - t.At.Hi + unit - 1).Truncate(unit))
 }
 
-// LifeOf returns the TTL that the commands of the operation invoked at index op gave a lock. For
-// each key, the longest TTL that the commands gave it counts. Of several keys, the shortest of these
-// TTLs counts, since a lock ends with the first of its keys. LifeOf returns 0 if no key has
-// a TTL. ok is false if the operation put nothing on keys.
+// LifeOf returns the TTL of the lock that an operation took. op is the index of its invocation.
+// For each key with a grant of the operation, the longest TTL that any command gave this grant
+// counts, renewals included. Of several keys, the shortest of these TTLs counts, since a lock
+// ends with the first of its keys. LifeOf returns 0 if no key has a TTL. ok is false if the
+// operation put nothing on keys.
 func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// node is one Redis node during the walk.
+// node is one Redis node while reader.walk goes through the evidence in order of time.
 type node struct {
 	name  string
 	items []item
@@ -35,7 +35,7 @@ func (n *node) aheadAt(at time.Duration) (ahead time.Duration) {
 type item struct {
 	cmd     int // position of the command in the log; -1 for none
 	changes []int
-	at      time.Duration // the earliest time at which it can have happened
+	at      time.Duration // the earliest time at which the command or the change can have happened
 }
 
 func (n *node) sorted() []*keyState {
@@ -48,7 +48,8 @@ func (n *node) sorted() []*keyState {
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
 
-// shift moves the end of the key's term as a jump of its node's clock did.
+// shift moves the end of the key's term, and of its grants' terms, by as much as a jump of the
+// node's clock moved the key's expiry.
 func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	if c.Before == nil || c.After == nil {
 		return

@@ -73,8 +73,8 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// older returns the places whose value did not change although the key's new TTL shows that
-// the value is now an earlier grant's.
+// older returns the places that kept their value but fell back to an earlier grant: that grant once
+// had the key's new TTL, and the current grants never had it.
 func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
 	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
 		return nil
@@ -99,8 +99,8 @@ func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is reports whether the term ends at the time expires, give or take doubt. If expires is 0, it
-// reports whether the term has no TTL.
+// is reports whether the term ends at the given time, with a tolerance of doubt. The time 0 stands
+// for a term without a TTL.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
@@ -168,7 +168,7 @@ func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 // lastWith returns the last Seq at which the key, on any node, had the content that it has
 // after the change. It returns the current Seq if the key never had that content.
 func (r *reader) lastWith(c history.KeyChange) int {
-	until := map[string]int{} // by node: the Seq before the key's next change there
+	until := map[string]int{} // by node: the last Seq before the key's next change there
 	for i, s := range slices.Backward(r.Steps) {
 		was := r.Evidence.Keys[s.Change]
 		if was.Key != c.Key {

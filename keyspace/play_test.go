@@ -33,7 +33,7 @@ type play struct {
 	t     *testing.T
 	world *nodetest.World
 	e     history.Evidence
-	ran   map[string]int
+	ran   map[string]int // by node: the number of commands so far
 	last  map[string]int // by client: position of its last operation in e.Ops
 }
 
@@ -67,7 +67,7 @@ func enact(t *testing.T, tale string) history.Evidence {
 
 func ms(at float64) time.Duration { return time.Duration(at * float64(time.Millisecond)) }
 
-// number sorts the entries by time and updates the operations of the commands to match.
+// number sorts the entries by time, numbers them, and updates Command.Op accordingly.
 func (p *play) number() {
 	order := make([]int, len(p.e.Ops))
 	for i := range order {
@@ -175,7 +175,8 @@ func (p *play) command(at time.Duration, on, who string, args []string) {
 	p.e.Commands = append(p.e.Commands, c)
 }
 
-// grantLine describes a grant in one line: "c0 lock.field=1 @10 to 1010, expired @1010".
+// grantLine describes a grant in one line: "c0 n0:lock.field=1 @10 to 1010; expired @1010". Times are
+// in milliseconds.
 func grantLine(e history.Evidence, g *Grant) string {
 	var b strings.Builder
 	place := g.Key
@@ -232,7 +233,7 @@ func moment(w When) string {
 	return moment(At(w.Lo)) + "–" + moment(At(w.Hi))
 }
 
-// strikeLine describes a strike in one line: "c1's DEL removed c0's of @10".
+// strikeLine describes a strike in one line: "c1's DEL @20 removed c0's of @10".
 func strikeLine(e history.Evidence, s Strike) string {
 	var on []string
 	for _, g := range s.On {

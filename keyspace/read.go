@@ -48,6 +48,8 @@ func Read(e history.Evidence) *Keys {
 	return r.Keys
 }
 
+// reader builds the Keys of one Read. It first prepares tables of the evidence, then walks through
+// the evidence in order of time.
 type reader struct {
 	*Keys
 	history.Evidence
@@ -57,7 +59,7 @@ type reader struct {
 	primary string
 	byKey   map[string][]*Grant
 	moving  map[string]*keyState // keys whose slot is moving
-	resting map[int]bool         // the last command of each successful acquire that changed no value
+	resting map[int]bool         // the last command of each acquire that succeeded but changed no value
 	began   []int                // the value of seq before each of the Steps
 	seq     int
 	down    map[KeyPlace]bool // counts that go down
@@ -68,7 +70,7 @@ type reader struct {
 	named       map[string]*naming       // cache; see the method namings
 }
 
-// keyState is one key during the walk.
+// keyState is one key of a node at the point that reader.walk has reached.
 type keyState struct {
 	content *history.KeyContent // nil: the key is absent
 	places  map[string]*placeState
@@ -145,8 +147,8 @@ func (r *reader) enqueue() {
 	}
 }
 
-// merge builds the node's items. A change by a command that is not on record has no
-// command.
+// merge builds the node's items from its commands and changes, both in the node's order. If a
+// change's command was not recorded, the change is an item without a command.
 func (r *reader) merge(n *node, ran, changes []int) {
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {
@@ -228,8 +230,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the successful acquires that changed no value, and notes the last command of
-// each.
+// look finds the acquires that succeeded but changed no value, and notes the last command of
+// each in r.resting.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -298,10 +300,10 @@ func (r *reader) step(n *node) {
 	}
 }
 
-// rest makes the grants of an acquire that succeeded but changed no value; it may have
-// changed a TTL. The acquire relied on the existing value or wrote the same value again;
-// the evidence does not tell which. If other clients handed places to the acquiring client,
-// the acquire relied on these places.
+// rest makes the grants of an acquire that succeeded but changed no value, although perhaps a
+// TTL. The acquire relied on the existing value or wrote the same value again; the evidence
+// does not tell which. If other clients handed places to the acquiring client, the acquire
+// relied on these places. met has the existing keys that its command reached.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	handed := false
@@ -321,8 +323,8 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 }
 
-// restOn makes the grant of an acquire that succeeded but changed no value. The grant comes over the
-// current grants of the place at.
+// restOn makes the grant of an acquire that succeeded but changed no value. The grant overwrites the
+// current grants of the place.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
 	r.settle(k.places[at.name])

@@ -164,7 +164,8 @@ func ServeClient(ctx context.Context) error {
 	return nil
 }
 
-// liveAsClient runs the session of a client in this process.
+// liveAsClient runs the session of a client in this process. leave ends the contexts of the client's
+// locks, and so their background work; it is never nil.
 func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err error) {
 	leave = func() {}
 	var spec Spec

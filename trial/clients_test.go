@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// enders are recipes for trialtest.RegisterEnders.
+// enders maps the ids of recipes to the way in which the recipes end their client process.
 var enders = map[string]func(){
 	"test-ends-panic": func() {
 		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()

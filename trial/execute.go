@@ -30,7 +30,7 @@ type Task struct {
 	Monitor bool `json:"monitor,omitempty"`
 	Drop    bool `json:"drop,omitempty"`   // never store the trial
 	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
-	Probe   bool `json:"probe,omitempty"`
+	Probe   bool `json:"probe,omitempty"`  // see Result.Probe; Done.Seen has what the trial showed
 	// Enough is what stored trials already show. A violated trial that shows no more is not stored.
 	Enough Shown `json:"enough,omitzero"`
 	Log    bool  `json:"log,omitempty"` // pass commands on as they happen
@@ -43,8 +43,8 @@ type Done struct {
 	// Stalled: the harness was not scheduled for so long that the outcome proves
 	// nothing, or decisive events came too close together to be ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
-	Seen     Sight           `json:"seen,omitzero"` // what a probe showed
-	Acquires []time.Duration `json:"acquires,omitempty"`
+	Seen     Sight           `json:"seen,omitzero"`      // what a probe showed
+	Acquires []time.Duration `json:"acquires,omitempty"` // see Result.Acquires
 	// Raced: the race detector found a data race in the trial (testbed.ErrRace).
 	Raced bool `json:"raced,omitempty"`
 	// RaceReport is what the race detector wrote, if a worker process ran the trial.
@@ -54,7 +54,7 @@ type Done struct {
 }
 
 // Execute runs a task, judges the evidence, and stores it if it shows something or the task asks
-// for it. Execute holds judging while it judges. log receives the commands; nil = no log.
+// for it. Execute locks judging while it judges and stores. log receives the commands; nil = no log.
 func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locker, log func(history.Command)) (Done, error) {
 	started := time.Now()
 	t.Stream = t.Stream || RealTime(tb) // the evidence of a long run must survive a kill
@@ -116,8 +116,8 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	return d, d.store(t, rec, stack)
 }
 
-// interrupted returns the error of a trial whose context ended with the error stopped. The trial's
-// own error err is included only if something could not be torn down.
+// interrupted returns the error of a trial whose context has ended. stopped is the context's error.
+// The result includes err, the trial's own error, only if something could not be torn down.
 func interrupted(stopped, err error) error {
 	var left *testbed.TeardownError
 	switch {

@@ -13,8 +13,8 @@ import (
 
 // Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or unvouched
 // record, no verdict says that a property holds. On a changed record, nothing is decided: violations
-// become doubts too. The verdicts of more come last. The error is checker.ErrDisagree; the verdicts
-// are valid nevertheless.
+// become doubts too. The functions in more give further verdicts, which come last. The error is
+// checker.ErrDisagree; the verdicts are valid nevertheless.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
 	var declared []locks.Flaw

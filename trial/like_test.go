@@ -18,7 +18,7 @@ func TestWhatAWorkloadIsLikeCountsAsItsFaultsDo(t *testing.T) {
 	}
 }
 
-// A workload may be like a fault for a single oracle only.
+// A workload may resemble a fault (Workload.Like) for a single oracle only (Workload.LikeIn).
 func TestWhatAWorkloadIsLikeIsLimitedToAnOracle(t *testing.T) {
 	declared := []locks.Flaw{
 		{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit, Faults: []string{"slow-work"}},
@@ -41,7 +41,7 @@ func TestWhatAWorkloadIsLikeIsLimitedToAnOracle(t *testing.T) {
 	}
 }
 
-// A standard workload is like a fault for at most one oracle, because it is used on every lock.
+// A standard workload resembles a fault for at most one oracle, because it is used on every lock.
 func TestWorkloadsAreLikeFaultsThatExist(t *testing.T) {
 	for _, w := range workloads.All() {
 		for _, name := range w.Like {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// receivers receive the nodes' events as they happen; nil = no receiver.
+// receivers receive commands and changes of keys as they happen; nil = no receiver.
 type receivers struct {
 	commands func(history.Command)
 	keys     func(history.KeyChange)

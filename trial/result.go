@@ -23,10 +23,10 @@ const (
 	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
 	NotExercised Outcome = "not-exercised" // the fault hit nothing
 	NotSupported Outcome = "not-supported" // the testbed or topology cannot run the cell
-	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
+	Holds        Outcome = "holds"         // no violation in the trials that were run; no proof of safety
 )
 
-// Flaw is one (oracle, cause) that a trial or a cell showed, with its declared kind.
+// Flaw is a kind of violation that a trial or a cell showed: the violated oracle and the cause.
 type Flaw struct {
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
@@ -85,8 +85,8 @@ type Result struct {
 	Probe bool `json:"probe,omitempty"`
 	// Runs are the earlier runs of the trial, in order; nil if the trial was run only once.
 	Runs []EarlierRun `json:"runs,omitempty"`
-	// Acquires are the durations of the successful acquires of a fault-free trial;
-	// passed to sinks, not stored.
+	// Acquires are the durations of the successful acquires of a fault-free trial. They are
+	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`
 	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
 	// shrink the trial. Only Load sets it.

@@ -33,8 +33,9 @@ func (t Result) Settled() []Flaw {
 	})
 }
 
-// DoubtDir returns the folder of the earliest run whose doubt the later runs left open,
-// relative to the campaign's; "" if none was kept.
+// DoubtDir returns the folder of the run in which the latest doubt began. That is the last of t.Runs
+// whose folder was kept and that shares no doubt with the run before it. The folder is relative to
+// the campaign's; "" if there is none.
 func (t Result) DoubtDir() (dir string) {
 	var open []Flaw
 	for _, r := range t.Runs {

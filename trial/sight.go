@@ -11,11 +11,11 @@ import (
 
 // Sight is what a probe showed.
 type Sight struct {
-	Points    []testbed.Point `json:"points,omitempty"`
-	Deadlines bool            `json:"deadlines,omitempty"`
-	Scripts   bool            `json:"scripts,omitempty"`
-	Times     bool            `json:"times,omitempty"`
-	KeyLife   time.Duration   `json:"keyLife,omitempty"`
+	Points    []testbed.Point `json:"points,omitempty"`    // where faults can strike a client (nemesis.Points)
+	Deadlines bool            `json:"deadlines,omitempty"` // leases have deadlines by clients' clocks
+	Scripts   bool            `json:"scripts,omitempty"`   // clients run Lua scripts
+	Times     bool            `json:"times,omitempty"`     // commands ask nodes for their time (TIME)
+	KeyLife   time.Duration   `json:"keyLife,omitempty"`   // longest TTL of a granted key (nemesis.KeyLife)
 }
 
 // SightOf extracts what the evidence of a probe shows.

@@ -67,7 +67,8 @@ type Spec struct {
 // Named says whether the trial runs a named schedule.
 func (s Spec) Named() bool { return s.Schedule != "" }
 
-// Number returns the trial's name among those of its cell and workload.
+// Number returns the trial's name among those of its cell and workload: "3", "3-again1" or
+// "acquire.n0.1.before-1of2".
 func (s Spec) Number() string {
 	n := cmp.Or(s.Schedule, strconv.Itoa(s.Trial))
 	if s.Attempt > 0 {

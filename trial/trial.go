@@ -31,7 +31,7 @@ func RealTime(tb testbed.Testbed) bool {
 }
 
 // patience is how long a trial on virtual time may take in real time, even on a slow
-// machine; Setup.Limit is its limit in virtual time.
+// machine. The trial's limit in virtual time is Setup.Limit.
 const patience = 10 * time.Minute
 
 // Run runs one trial: clients and nemesis side by side for the duration that s asks for;
@@ -134,8 +134,8 @@ func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 	return &running{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
 }
 
-// over returns the trial's error, given the error of the testbed's Run. A teardown error
-// always counts; if the code under test ended the trial, other errors do not.
+// over returns the trial's error, given the error of the testbed's Run. If the code under test
+// ended the trial, over records that as the history's last entry, and only teardown errors count.
 func (t *running) over(err error) error {
 	if t.broken == nil && !errors.As(err, &t.broken) {
 		return testbed.JoinErrors(err, t.unclosed)

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// recorder returns a recorder whose clock starts now. Its time is the bubble's.
+// recorder returns a recorder whose clock starts now. In a synctest bubble, its time is virtual.
 func recorder() *history.Recorder {
 	start := time.Now()
 	return history.NewRecorder(nil, func() time.Duration { return time.Since(start) })
@@ -101,7 +101,7 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 	})
 }
 
-// ending is a testbed that changes the error of its trials.
+// ending is a testbed whose Run returns the error that end makes of the fake testbed's.
 type ending struct {
 	*fakebed.Bed
 	end func(error) error

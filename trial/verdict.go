@@ -50,8 +50,8 @@ func (v verdictFile) write(folder string) error {
 	return jsonfile.Write(path, v)
 }
 
-// Load reads a judged trial back from its folder, without Dir and the fields that only a
-// run knows. Errors are input.Errors that name the file.
+// Load reads a judged trial back from its folder, without Dir and the fields that are not stored
+// there, such as Elapsed. Errors are input.Errors that name the file.
 func Load(folder string) (Result, history.Evidence, error) {
 	r, err := LoadRecord(folder)
 	if err != nil {

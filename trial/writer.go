@@ -131,7 +131,7 @@ func (p *trialWriter) keyChange(c history.KeyChange) {
 	p.failed(err)
 }
 
-// copy records ops that an ended process wrote.
+// copy records the entries that a process wrote before it died.
 func (p *trialWriter) copy(ops []history.Op) {
 	for i := range ops {
 		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))

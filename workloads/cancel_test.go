@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Whenever an attempt's context ends, the trial can be repeated exactly, and the recorded outcome
-// is true.
+// At whatever moment the context of an attempt ends, the trial repeats itself exactly. Some outcomes
+// are recorded as unknown, others as busy.
 func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 	for _, lock := range []string{"set-nx-px", "setnx-expire", "getset", "redisson", "redlock-naive", "reentrant-hash-watchdog"} {
 		t.Run(lock, func(t *testing.T) {

@@ -8,7 +8,7 @@
 // Vocabulary: a section is the time between grant and release, with the client's decisions as
 // data. A touch is a read or a write of the resource. Overrun is the share of sections that
 // outlast their lease. The liveness phase follows the last fault: each client then takes each lock
-// once more.
+// once more. Its grace is the time that the clients have for that.
 //
 // Clients are careful, like a good service: before each touch they check the lease's deadline and
 // Lost, and stop if the lease has ended. A fault can still hit between check and touch. A loss

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeEnv is an Env without Redis. Its locks live in memory, and its clock is that of the bubble.
-// If at is set, clients call it at each step.
+// fakeEnv is an Env without Redis. Its locks are in memory, and its clock is that of the synctest
+// bubble.
 type fakeEnv struct {
 	start  time.Time
 	skew   time.Duration
@@ -23,7 +23,7 @@ type fakeEnv struct {
 	apart  bool // each client runs on its own
 	// resource is the guarded resource; nil = the one from Workload.Resources.
 	resource Resource
-	at       func(client int, step string) error
+	at       func(client int, step string) error       // called at each step; nil = no call
 	work     func(client int) (<-chan struct{}, error) // nil = no fault prolongs work
 	awake    func(client int)                          // waits while the client is frozen; nil = no client is ever frozen
 }
@@ -76,6 +76,8 @@ func (s *server) expire(key string, client int) {
 	}
 }
 
+// memoryLock is a client's lock without Redis. The fields after mode change what it does; their zero
+// values make a sound lock.
 type memoryLock struct {
 	s        *server
 	client   int
@@ -168,7 +170,8 @@ var options = Options{
 	Retry: 50 * time.Millisecond, Duration: 3 * time.Second, Margin: 500 * time.Millisecond, Seed: 7,
 }
 
-// play runs a workload in virtual time and returns its history.
+// play runs a workload in virtual time and returns its history. adapt changes each client's lock
+// before use; nil = the lock is sound.
 func play(t *testing.T, name string, e *fakeEnv, opts Options, adapt func(*memoryLock)) (ops []history.Op, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,8 +42,7 @@ func (s *session) onTrialClock(wall time.Time) time.Duration {
 		return 0
 	}
 	// Two clocks cannot be read at the same time. In this order the result is too early by the
-	// time between the two readings, never too late: the history believes no hold for longer than
-	// claimed.
+	// time between the two readings: the history's deadline is never later than the client's.
 	now := s.Env.Now()
 	return now + time.Until(wall)
 }

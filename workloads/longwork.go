@@ -6,9 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// In each step, a holder has one place where a fault can prolong its work. In step hold it is
-// before the first look at the lease, in step read between the read and the next look, and in step
-// touch between that look and the write.
+// A fault can prolong a holder's work at one place in each step: in step hold before the first look
+// at the lease, in step read after the read, and in step touch between the look and the write.
 
 // begin begins the work of a holder.
 func (s *session) begin(h *hold) error {

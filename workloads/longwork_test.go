@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// slowOnce prolongs client 0's work by d in the given calls of Work, counted from 1.
+// slowOnce returns a fakeEnv.work that prolongs client 0's work by d in the given calls, counted from
+// 1.
 func slowOnce(d time.Duration, calls ...int) func(int) (<-chan struct{}, error) {
 	n := 0
 	return func(client int) (<-chan struct{}, error) {
@@ -74,7 +75,8 @@ func TestACarefulClientStopsSlowWorkWhenItsLeaseIsLost(t *testing.T) {
 	}
 }
 
-// losing reports the loss of each client's lease after the given time.
+// losing returns an adapt for play: each client's lock reports after the given time that the lease is
+// lost.
 func losing(after time.Duration) func(*memoryLock) {
 	return func(l *memoryLock) {
 		lost := make(chan struct{})

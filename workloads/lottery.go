@@ -16,7 +16,8 @@ import (
 // D3 itself has no such check: see the workload lottery-unmarked.
 //
 // The resource holds the number of the last draw and its number of winners. If two instances make
-// the same draw, one of them writes between the other's check and the other's last winner.
+// the same draw, one of them writes a winner after the other's check and before the other's last
+// winner.
 var lottery = Workload{
 	Name:    "lottery",
 	Doc:     "in every round all clients try at once, without waiting, and one of them may draw ten winners",
@@ -35,17 +36,17 @@ const winners = 10
 // and for the lock's own commands.
 func drawEvery(o Options) time.Duration { return max(2*(o.Hold+o.Rest), time.Millisecond) }
 
-// untilNextDraw returns the time to the next draw, which replaces an instance's rest. All
-// timers fire almost together, but no two at the same instant.
+// untilNextDraw returns the time to the first draw after the client's rest. All timers fire almost
+// together, but no two at the same instant.
 func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	every, now := drawEvery(s.Opts), s.Env.Now()
 	next := ((now+rest)/every + 1) * every
 	return next + s.stagger() - now
 }
 
-// stagger returns how long the client's timer fires after the time that all clients share. This
-// delay is an odd number of nanoseconds. After a message of the simulated network, clients act at an
-// even nanosecond; so no two of these events share an instant of a virtual clock.
+// stagger returns how much later than the common time the client's timer fires. This delay is an
+// odd number of nanoseconds. After a message of the simulated network, clients act at an even
+// nanosecond; so no two of these events share an instant of a virtual clock.
 func (s *session) stagger() time.Duration {
 	const places = 98 // number of nanoseconds in each microsecond that the simulation gives to its links
 	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places

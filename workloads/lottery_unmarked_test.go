@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The lock excludes in both lotteries. In lottery-unmarked a winner does not record its draw, so
-// another client whose timer fires late draws again.
+// The lock excludes in both lotteries. In lottery-unmarked no client records that the draw was made,
+// so another client whose timer fires late draws again.
 func TestOnlyTheNoteKeepsTheLotteryFromASecondDraw(t *testing.T) {
 	for _, lock := range []string{"set-nx-px", "redisson", "setnx"} {
 		for workload, want := range map[string]checker.Result{"lottery": checker.Held, "lottery-unmarked": checker.Violated} {
@@ -31,8 +31,8 @@ func TestOnlyTheNoteKeepsTheLotteryFromASecondDraw(t *testing.T) {
 	}
 }
 
-// With a short lease, some timers fire at the same instant at which another client writes or
-// receives something.
+// With a short lease, some timers fire very close to the instant at which another client writes or
+// receives something. The trial must still repeat itself.
 func TestDrawsOfAShortLeaseAreTheSameEachTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: with the race detector this takes minutes; make test runs it without")

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// gaps makes a lock that lets every client in at any time, with growing fences.
+// gaps returns an adapt for play that makes a lock let every client in at any time, with growing fences.
 func gaps() func(*memoryLock) {
 	var last int64
 	return func(l *memoryLock) {

@@ -53,9 +53,9 @@ func (w Workload) Decide(o Options, client, n int) Section {
 	return s
 }
 
-// about returns 0.5 to 1.5 times the mean, for where from 0 to 1. The result is rounded to
-// microseconds, so that clients that start at different fractions of a microsecond never act at
-// the same instant of a virtual clock.
+// about returns 0.5 to 1.5 times the mean: the random number where, from 0 to 1, selects the
+// factor. The result is rounded to microseconds, so that clients that start at different fractions
+// of a microsecond never act at the same instant of a virtual clock.
 func about(mean time.Duration, where float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + where)).Round(time.Microsecond)
 }
@@ -81,10 +81,10 @@ func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	return o
 }
 
-// begun counts the critical sections that each client began before the liveness phase. If
-// the workload quits, or a locks.Poller has no attempt left, the history does not show all
-// sections, and the count is a lower bound. In each section, all acquires come before the
-// first release.
+// begun counts the critical sections that each client began before the liveness phase. If the
+// workload's clients give up waiting (quits), or a locks.Poller has no attempt left, the history
+// does not show all sections, and the count is a lower bound. In each section, all acquires come
+// before the first release.
 func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	type place int
 	const (

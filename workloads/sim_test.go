@@ -146,6 +146,7 @@ func firstDifference(got, want []history.Op) string {
 	return "the commands differ"
 }
 
+// travelled returns the options after encoding them as JSON and decoding them.
 func travelled(t *testing.T, o workloads.Options) (back workloads.Options) {
 	t.Helper()
 	text, err := json.Marshal(o)
@@ -192,7 +193,8 @@ func orphans(v checker.Verdict) bool {
 // untouched are the workloads whose clients touch no resource.
 var untouched = []string{"d3-test-basic", "d3-test-reentrant"}
 
-// Every workload shows, without any fault, that D3's simple idea does not exclude.
+// Every workload whose clients touch the resource shows, without any fault, that D3's simple idea
+// (EXISTS, then SET) does not exclude.
 func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 	for _, p := range suiting("exists-set") {
 		t.Run(p[1], func(t *testing.T) {

@@ -49,7 +49,8 @@ func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 	}
 }
 
-// The workload runs by default for recipes for which it can show something.
+// two-locks is a standard workload, and suits exactly the recipes with a watchdog that are no
+// read-write locks.
 func TestTwoLocksSuitsWhatRenews(t *testing.T) {
 	w, _ := workloads.ByName("two-locks")
 	if !w.Standard {

@@ -247,8 +247,8 @@ func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	}
 }
 
-// After such an error the client goes on as after a refusal. The history records the error with an
-// unknown outcome.
+// After a timeout a lock may tell its client that the acquire was refused (locks.ErrPresumed). The
+// client goes on as after a refusal, but the history has the error, and info as the outcome.
 func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 	timeout := errors.New("i/o timeout")
 	for name, failed := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 // Named processes and clients are numbered. Dates become offsets from the first entry.
 func (r *reader) entries() error {
 	processes := map[string]int{}
-	byName := false // some process or client is no number
+	byName := false // some process or client has a name instead of a number
 	for _, w := range r.rows {
 		for _, f := range []field{fProcess, fClient} {
 			_, err := strconv.ParseUint(w.text(f), 10, 31)
@@ -34,8 +34,8 @@ func (r *reader) entries() error {
 	return nil
 }
 
-// fromFirst makes all times count from the first entry, if they are dates or count from a moment
-// more than ten years before the first entry.
+// fromFirst makes all times count from the earliest entry if they are dates, or if the earliest time
+// is more than ten years, as in nanoseconds since 1970.
 func (r *reader) fromFirst() {
 	const long = 10 * 365 * 24 * time.Hour
 	var base *time.Duration
@@ -63,7 +63,8 @@ func (r *reader) fromFirst() {
 	}
 }
 
-// plainEvents lists the events of the nemesis that need only a client and a time.
+// plainEvents lists the Op.F of each event of the nemesis that an application's log can state:
+// events with at most a client and a time, such as "crash".
 func plainEvents() (all []string) {
 	for _, k := range history.EventKinds() {
 		if k.Of != history.OfNode && !k.HasOffset && !k.Breakdown {
@@ -126,7 +127,7 @@ func (r *reader) entry(w row, processes map[string]int, byName bool) (e history.
 	return e, r.details(&e, w)
 }
 
-// process returns the row's process, or a process for the row's client if the row has no process.
+// process returns the row's process. If the row has none, its client counts as the process.
 func (r *reader) process(w row, processes map[string]int, byName bool) (*history.Process, error) {
 	name := w.text(fProcess)
 	if name == "" {

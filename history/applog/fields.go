@@ -60,16 +60,16 @@ var units = map[string]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
 }
 
-// column is the meaning of one name.
+// column is the meaning of one name: "from_ms" means fFrom in milliseconds.
 type column struct {
 	field field
 	unit  time.Duration // the unit of a number; 0 if the name has none
 }
 
-// timed lists the fields that are instants.
+// timed lists the fields that are instants. Only their names may end with a unit.
 var timed = []field{fTime, fFrom, fTo, fDeadline}
 
-// columnOf returns the meaning of a name; false if it has none.
+// columnOf returns the meaning of a CSV column's or JSON member's name; false if it is unknown.
 func columnOf(name string) (column, bool) {
 	name = strings.ToLower(name)
 	if f, ok := fieldNames[bare(name)]; ok {
@@ -82,7 +82,7 @@ func columnOf(name string) (column, bool) {
 	return column{}, false
 }
 
-// unitless returns a name without the suffix that says a number's unit.
+// unitless returns a name without the suffix for a unit: "from" for "from_ms".
 func unitless(name string) string {
 	if i := strings.LastIndexAny(name, "_- ."); i > 0 && units[name[i+1:]] != 0 {
 		return name[:i]
@@ -90,7 +90,7 @@ func unitless(name string) string {
 	return name
 }
 
-// bare returns a name without separators.
+// bare returns a name without separators: "acquiredat" for "acquired_at".
 func bare(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name)
 }

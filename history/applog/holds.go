@@ -66,19 +66,18 @@ type done struct {
 	kind         history.Type
 	time, until  time.Duration
 	token        string
-	// said and saidUntil are time and until as the log writes them.
+	// said and saidUntil are the time and the end of the lease (until) as the log writes them.
 	said, saidUntil string
 }
 
 // completions reads logs that have a row for each ended operation.
 //
-// It pairs each release with an unreleased acquire of the same client. That is the latest acquire
-// with the same token or, if there is none, the latest for which one of the two tokens is unknown.
-// If a clock was set back, a release may stand before its acquire: then only an equal token pairs
-// the two.
+// It pairs each release with an unreleased acquire of the same client, lock and mode: the latest one
+// with the same token, else the latest one if that acquire or the release has no token. If a clock
+// was set back, a release may stand before its acquire. Then only an equal token pairs the two.
 //
 // Only a successful acquire makes a hold. After a failure or an unknown outcome, the client does
-// not believe that it has the lock. A release ends a hold whatever its outcome.
+// not believe that it has the lock. A release ends a hold even if the release failed.
 func (r *reader) completions() error {
 	var all []done
 	for _, w := range r.rows {
@@ -89,8 +88,8 @@ func (r *reader) completions() error {
 		all = append(all, d)
 	}
 	slices.SortStableFunc(all, func(a, b done) int { return cmp.Compare(a.time, b.time) })
-	open := map[owned][]int{}  // places of holds without a release, latest last
-	alone := map[owned][]int{} // places of releases without an earlier acquire
+	open := map[owned][]int{}  // holds without a release, latest last, as indices in r.log.Holds
+	alone := map[owned][]int{} // releases without an earlier acquire, as indices in r.log.Holds
 	for _, d := range all {
 		o := owned{d.client, d.lock, d.mode}
 		switch {
@@ -143,7 +142,8 @@ type owned struct {
 	mode   history.Mode
 }
 
-// released returns the place in open of the hold that a release with that token ends; -1 for none.
+// released returns the index in open of the hold that a release with that token ends; -1 for none.
+// open has indices in r.log.Holds.
 func (r *reader) released(open []int, token string) int {
 	if i := r.sameToken(open, token); i >= 0 {
 		return i
@@ -157,6 +157,7 @@ func (r *reader) released(open []int, token string) int {
 }
 
 // sameToken returns the index in places of the latest hold with that token; -1 if there is none.
+// places has indices in r.log.Holds.
 func (r *reader) sameToken(places []int, token string) int {
 	for i, at := range slices.Backward(places) {
 		if token != "" && r.log.Holds[at].token == token {

@@ -10,17 +10,17 @@ import (
 
 // instants parses the times of one file. Either all are dates, or none is.
 type instants struct {
-	dated   bool // times are dates, read as nanoseconds since 1970
-	counted bool // times are numbers or durations that count from some moment
-	first   string
-	// fine is the unit of the last digit of the most precise time. If all times have whole
-	// milliseconds, the log has cut off or rounded the rest.
+	dated   bool   // times are dates, read as nanoseconds since 1970
+	counted bool   // times are numbers or durations that count from some moment
+	first   string // the first time parsed, for an error
+	// fine is the unit of the last digit of the most precise time. If all times are in whole
+	// milliseconds, fine is 1 ms: the log has cut off or rounded the rest.
 	fine time.Duration
 }
 
 var number = regexp.MustCompile(`^-?[0-9]{1,19}(\.[0-9]{1,9})?$`)
 
-// farthest bounds times, so that no difference of two overflows.
+// farthest bounds times, so that the difference between two times does not overflow.
 const farthest = time.Duration(1 << 62)
 
 var unitNames = map[time.Duration]string{time.Nanosecond: "ns", time.Microsecond: "us", time.Millisecond: "ms", time.Second: "s"}
@@ -79,8 +79,8 @@ func (in *instants) count(f field, text string, unit time.Duration) (time.Durati
 	return time.Duration(whole.Int64()), in.kind(f, text, false, finest(unit, digits))
 }
 
-// kind notes whether a time is a date or a number, and its fineness. It returns an error if the
-// file has both dates and numbers.
+// kind notes whether a time is a date or a number, and the unit of its last digit (fine). It
+// returns an error if the file has both dates and numbers.
 func (in *instants) kind(f field, text string, dated bool, fine time.Duration) error {
 	if !in.dated && !in.counted {
 		in.first, in.fine = text, fine
@@ -97,7 +97,7 @@ func (in *instants) kind(f field, text string, dated bool, fine time.Duration) e
 	return nil
 }
 
-// digitsAt returns how many digits the text begins with.
+// digitsAt returns the number of digits at the beginning of the text.
 func digitsAt(text string) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -106,7 +106,8 @@ func digitsAt(text string) int {
 	return n
 }
 
-// finest returns the unit divided by ten for each digit, but at least 1 ns.
+// finest returns the unit of the last of so many digits after the decimal point, at least 1 ns: for
+// 1 s and 3 digits, 1 ms.
 func finest(unit time.Duration, digits int) time.Duration {
 	for range digits {
 		unit /= 10

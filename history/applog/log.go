@@ -35,17 +35,17 @@ type Log struct {
 	Clients []string
 	// Notes say in plain sentences how the file was read.
 	Notes []string
-	// Fine is the unit of the last digit of the most precise time. Everything after that digit was
-	// cut off.
+	// Fine is the unit of the last digit of the most precise time, such as 1 ms. Log.Readings assumes
+	// that the log cut off the digits after it.
 	Fine time.Duration
 	// End is the latest time in any record, counted from the earliest.
 	End time.Duration
 }
 
 // Hold is one span for which a client believed that it held a lock. Its times are by the clock that
-// stamped the records, and count from the first record of the log.
+// stamped the records, and count from the earliest time in the log.
 type Hold struct {
-	Line   int // line of the record that began the hold
+	Line   int // line of the record that began the hold; if Unbegun, of the one that ended it
 	Client int
 	Lock   string
 	Mode   history.Mode
@@ -55,8 +55,8 @@ type Hold struct {
 	// To is when the hold ended. Unended: the log does not say when.
 	To      time.Duration
 	Unended bool
-	// Replied: To is when the reply to the release came. The client stopped believing earlier, when
-	// it invoked the release.
+	// Replied: To is when the reply to the release came. The client stopped using the lock earlier,
+	// when it invoked the release.
 	Replied bool
 	// Until is the end of the lease according to the log; 0 if the log does not state it.
 	Until time.Duration
@@ -137,13 +137,13 @@ type reader struct {
 	rows     []row
 	log      Log
 	instants instants
-	numbers  map[string]int // of clients, by name
+	numbers  map[string]int // numbers of clients, by name
 	locked   bool           // some row names its lock
 }
 
 func (r *reader) note(text string) { r.log.Notes = append(r.log.Notes, text) }
 
-// namedByValue reports whether the value of an operation is the lock's name.
+// namedByValue reports whether the row's value is the lock's name, as in a Jepsen acquire of "a".
 func (r *reader) namedByValue(w row) bool {
 	f := fWords[strings.ToLower(w.text(fF))]
 	v := w.text(fValue)

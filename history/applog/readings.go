@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Doubts are facts that the log leaves open and that its user states.
+// Doubts are facts that the log does not tell. The user states them.
 type Doubts struct {
 	// ClockError is the farthest that the clock of any client may have been from true time.
 	ClockError time.Duration
-	// ReleaseTakes is the longest time from a client's last moment under the lock, when it invokes
-	// its release, until the time that the log gives for the release. It is negative if unknown.
+	// ReleaseTakes is the longest time from a release's invocation, when the client stops using the
+	// lock, to the time that the log gives for that release. It is negative if unknown.
 	ReleaseTakes time.Duration
 	// UnendedHeld: a hold without an end lasted until the end of the log. Otherwise it may
 	// have ended at once, or never.
@@ -30,10 +30,10 @@ type Readings struct {
 	// Possible has the spans for which each hold may have lasted. If these spans do not overlap, no
 	// holds did.
 	Possible []history.Op
-	// Lines has the line of each entry's hold in the log, by the entry's index in Certain.
-	// LinesPossible is the same for Possible.
+	// Lines[i] is the line in the log of the hold that Certain[i] belongs to. LinesPossible is the
+	// same for Possible.
 	Lines, LinesPossible []int
-	// Slack is the error of the clocks and of cut-off times together.
+	// Slack is the greatest error of a time: ClockError plus the digits that the log cut off.
 	Slack time.Duration
 	// Brief is the number of holds without a certain span, because they are short or the
 	// log does not say when they began or ended.
@@ -43,7 +43,7 @@ type Readings struct {
 	Twice [2]int
 }
 
-// span is the time for which a hold lasts; to is never if the hold has no end.
+// span is the time for which a hold lasts; to is the constant never if the hold has no end.
 type span struct {
 	hold     *Hold
 	client   int
@@ -133,8 +133,9 @@ func twice(spans []span) [2]int {
 	return [2]int{}
 }
 
-// opsOf returns spans as acquires and releases, later by shift. At one instant releases come first,
-// since holds that touch do not overlap.
+// opsOf returns spans as acquires and releases, shift later than the spans, with the line of each
+// entry's hold. At one instant releases come first: a hold that begins when another ends does not
+// overlap it.
 func opsOf(spans []span, shift time.Duration) (ops []history.Op, lines []int) {
 	type entry struct {
 		op   history.Op

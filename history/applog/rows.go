@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// cell is one value as text.
+// cell is one value of a row, as text.
 type cell struct {
 	text string
 	unit time.Duration // the unit of a number; 0 if the field's name has none
@@ -125,7 +125,8 @@ func (t *table) column(name string) column {
 	return c
 }
 
-// put sets a value of a row.
+// put sets a value of the row. It leaves out values without a known field, and empty ones. A second
+// value for a field is an error.
 func (r row) put(name string, c column, text string) error {
 	if c.field == "" || text == "" {
 		return nil
@@ -280,8 +281,8 @@ func (t *table) members(r row, members map[string]json.RawMessage) error {
 	return nil
 }
 
-// plain returns the text of a string, number or boolean, and "" for null. An array of
-// numbers, which a value may be, is returned as JSON.
+// plain returns the text of a string, number or boolean, and "" for null. It returns an array of
+// numbers, such as the value of a read, as JSON.
 func plain(raw json.RawMessage) (string, error) {
 	switch raw[0] {
 	case 'n':

@@ -44,7 +44,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// drawWindow draws a window with facts of all kinds.
+// drawWindow draws a window with random fields. Its targets and plan, or its impact, may be missing.
 func drawWindow(t *rapid.T, id int, fault string) *history.Window {
 	text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9-]{1,8}`), rapid.Just("a \"b\\ <c>\n"))
 	number := rapid.IntRange(0, 1<<40)

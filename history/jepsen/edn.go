@@ -17,15 +17,15 @@ import (
 // defaultLock names the lock in a history without names of locks.
 const defaultLock = "lock"
 
-// ednEntry is an operation from EDN whose plain value is not interpreted yet.
+// ednEntry is one entry from EDN. Its :value is not interpreted yet.
 type ednEntry struct {
 	op       history.Op
 	line     int
 	indexed  bool
 	timed    bool
-	explicit bool // Lockstorm wrote the entry: its other keys count, and value is not interpreted
-	owner    string
-	value    any
+	explicit bool   // the entry has the :client that Write writes: value needs no interpretation
+	owner    string // another harness's name for the client, from :client; "" if there is none
+	value    any    // the :value of a client's entry
 }
 
 // clientFs maps the names that lock tests use for operations to values of Op.F and modes.
@@ -77,7 +77,7 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 }
 
 // ednEntries decodes the operations of a file, which stand one after another, or in one vector or
-// list. line is the line of an error.
+// list. line is the line of err.
 func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
 	f := forms{text: text, line: 1}
 	c, err := f.skip()
@@ -202,8 +202,8 @@ func (k *keys) clients(e *ednEntry) error {
 	return k.err
 }
 
-// nemesis fills in an entry of the nemesis. Another harness's nemesis may use any names. They must
-// not be taken for Lockstorm's, which have a meaning for oracles.
+// nemesis fills in an entry of the nemesis. Oracles give a meaning to the names of Lockstorm's
+// events. If another harness uses such a name, such as :panic, its entry gets the F "nemesis panic".
 func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {
@@ -293,8 +293,8 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	return 0, nil
 }
 
-// owned returns the line of the first client entry without a client, 0 if there is none.
-// It is an error if only some entries have clients.
+// owned returns the line of the first entry of a client that lacks Lockstorm's :client; 0 if none
+// does. It is an error if some entries have a :client and others lack it.
 func owned(entries []ednEntry) (line int, err error) {
 	explicit := false
 	for _, e := range entries {

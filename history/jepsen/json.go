@@ -9,11 +9,11 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Lost and Window have the same structure in EDN as in JSON, with keywords for names. So only the
-// Go types define that structure.
+// The keys :lost and :window of an entry hold a history.Lost and a history.Window: the members of
+// their JSON, with keywords for names, such as {:id 1, :hits 3}.
 
-// ednOf returns a value as EDN, with the members of its JSON. No type that is passed to it can fail
-// to encode.
+// ednOf returns a value as EDN, with the members of its JSON. v must be of a type that json.Marshal
+// can always encode.
 func ednOf(v any) string {
 	plain, _ := json.Marshal(v)
 	in := json.NewDecoder(bytes.NewReader(plain))
@@ -62,7 +62,7 @@ func ednContainer(b []byte, in *json.Decoder, open json.Delim) ([]byte, error) {
 	return fmt.Append(b, closing), err
 }
 
-// into decodes a value that ednOf wrote.
+// into decodes the key's value, which ednOf wrote, into v.
 func (k *keys) into(key string, v any) {
 	if !k.has(key) {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// keys decodes the values of a map and keeps the first error.
+// keys decodes the values of one EDN map, such as an entry. err is the first error.
 type keys struct {
 	m   map[string][]byte
 	err error

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// own assigns owners to the entries of a history without clients. named has the owners
-// that entries name, by process.
+// own sets Op.Client in a history without clients. named maps a process to the owner that its
+// entries name, such as "n1". If own had to guess, it also sets r.Apart and r.Step.
 func (r *Reading) own(named map[history.Process]string) {
 	apart := slices.Clone(r.Ops)
 	notes, step := owners(r.Ops, named)
@@ -34,6 +34,9 @@ func owners(ops []history.Op, named map[history.Process]string) (notes []string,
 	return assign(ops, named, step, retired)
 }
 
+// assign sets Op.Client. A process's thread is its number mod step, or the process itself if step is
+// 0. The threads of a named owner get that owner's number. If no owner is named, a thread's number
+// is its client. guessed is step, or 0 if one thread names two owners.
 func assign(ops []history.Op, named map[history.Process]string, step history.Process, retired bool) (notes []string, guessed history.Process) {
 	thread := func(p history.Process) history.Process {
 		if step > 0 {
@@ -84,7 +87,7 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
 }
 
-// unnamed gives the unnamed owners numbers from next on.
+// unnamed numbers the threads that names lacks, from next on, and sets their entries' Op.Client.
 func unnamed(ops []history.Op, names map[history.Process]string, thread func(history.Process) history.Process, next int) {
 	numbers := map[history.Process]int{}
 	for i := range ops {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// sequence makes an entry of an acquire from each "process type" in words.
+// sequence returns entries of acquires with these processes and types, such as "0 invoke,0 ok".
 func sequence(words string) []history.Op {
 	var ops []history.Op
 	for i, w := range strings.Split(words, ",") {

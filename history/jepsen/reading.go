@@ -66,8 +66,9 @@ const (
 // only be able to seek to its start.
 //
 // Ambiguous input is an error. The index, the time or the client may be missing, but only from all
-// entries. Then Read numbers the entries, places them a millisecond apart, and takes for the client
-// the process, or Jepsen's thread of successive processes. Notes report that.
+// entries. Then Read numbers the entries and places them a millisecond apart. Each process is a
+// client, or each thread of Jepsen: at concurrency 5, processes 1, 6 and 11 are thread 1. Notes
+// report these assumptions.
 func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	start, entries, err := survey(r)
 	if err != nil {
@@ -114,7 +115,7 @@ func isUTF16(text []byte) bool {
 // entry has at least 40 bytes. Afterwards r is at its start again, or behind its byte order mark.
 func survey(r io.ReadSeeker) (start []byte, entries int, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
-	start, _ = in.Peek(in.Size()) // an error that ends it early ends the loop too
+	start, _ = in.Peek(in.Size()) // the loop meets the same error again
 	start = bytes.Clone(start)
 	size := 0
 	for err == nil || errors.Is(err, bufio.ErrBufferFull) {
@@ -173,8 +174,8 @@ func (r *Reading) ordered(err error) (Reading, error) {
 	return *r, nil
 }
 
-// isEDN reports whether the format is EDN: by the name's extension, else by the first byte after
-// the opening brackets. In JSON that byte begins a string.
+// isEDN reports whether the format is EDN. The name's extension decides, else the first byte after
+// the opening brackets: in EDN that is often the colon of a keyword, in JSON the quote of a string.
 func isEDN(text []byte, name string) bool {
 	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(name, packed.Suffix))) {
 	case ".edn":

@@ -98,8 +98,8 @@ func scalar(v any) string {
 	return word(v)
 }
 
-// meanings interprets the values of entries that Lockstorm did not write, and returns the
-// owners named in them. line is the line of an error.
+// meanings interprets the values of entries that Lockstorm did not write. named maps a process to
+// the owner that its entries name. line is the line of err.
 func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history.Process]string, line int, err error) {
 	all := make([]saying, len(entries))
 	for i, e := range entries {
@@ -192,10 +192,10 @@ func someOf(names []string) string {
 
 // meaning sets the locks and leases of the entries of one history.
 type meaning struct {
-	names          map[string]int // plain values that are names of locks
-	tokens, tuples bool
-	open           map[history.Process]int // index of a process's open invocation
-	named          map[history.Process]string
+	names          map[string]int             // plain values that are names of locks
+	tokens, tuples bool                       // plain values are tokens; some value is a tuple [lock value]
+	open           map[history.Process]int    // index of a process's open invocation
+	named          map[history.Process]string // the owner that a process's entries name
 }
 
 // fill sets an entry's lock, mode and lease from its own value and from the value of its
@@ -228,8 +228,8 @@ func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 	}
 }
 
-// plain sets the lock, mode and lease of an operation on a lock. A completion that only
-// repeats its invocation's value adds nothing.
+// plain sets the lock, mode and lease of an operation on a lock. repeats: the entry is a completion
+// with its invocation's plain value, which then says nothing new unless plain values are tokens.
 func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	lease, lock, text := history.Lease{Token: s.token, Fence: s.fence}, s.lock, scalar(s.plain)
 	_, number := whole(s.plain)
@@ -261,7 +261,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	}
 }
 
-// touch sets the lock and the numbers of a read or a write.
+// touch sets the lock and the value, one or several numbers, of a read or a write.
 func (m *meaning) touch(e *ednEntry) {
 	v := plainly(e.value)
 	if tuple, ok := v.([]any); ok && m.tuples && len(tuple) == 2 {

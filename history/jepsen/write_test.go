@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// carried returns the part of an entry that EDN carries.
+// carried returns an entry as it is after Write and Read: without Op.Keys, and with nil for an
+// empty lease or value.
 func carried(op history.Op) history.Op {
 	op.Keys = nil
 	if op.Lease != nil && *op.Lease == (history.Lease{}) {

@@ -20,7 +20,7 @@ type env struct{ testbed.Env }
 
 type client struct{ testbed.Client }
 
-// works counts the calls of Work. The first call is slow; the second hangs.
+// works counts the calls of Work. The first call prolongs the work; later calls return ErrHung.
 var works atomic.Int32
 
 func (env) Client(int) testbed.Client                   { return client{} }
@@ -51,7 +51,7 @@ func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	return near, nil
 }
 
-// stage is a host whose clients run one of the scenes.
+// stage is a host whose clients run one of the scenes, such as "tick".
 type stage struct {
 	*Host
 	rec    *history.Recorder

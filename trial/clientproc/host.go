@@ -57,7 +57,7 @@ type World struct {
 	// Stalled receives how long a client process was not scheduled. It returns the longest
 	// such time so far: shorter ones need no report.
 	Stalled func(late time.Duration) (longest time.Duration, err error)
-	// Job describes the clients' task: Session.Job.
+	// Job describes the clients' task. Session.Job returns it to the client.
 	Job []byte
 }
 

@@ -183,7 +183,7 @@ func TestWhoWasFrozenBeforeItWasStartedCanBeThawed(t *testing.T) {
 // If the process was not scheduled between the readings of the two clocks, originOf reads both
 // clocks again.
 func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
-	const ahead = time.Hour // difference of the machine's clock
+	const ahead = time.Hour // how far the machine's clock is ahead of the trial's
 	rapid.Check(t, func(r *rapid.T) {
 		var now time.Duration
 		undisturbed := rapid.IntRange(0, originReadings-1).Draw(r, "undisturbed")

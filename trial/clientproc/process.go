@@ -22,7 +22,7 @@ type Death struct {
 	Client int
 	How    string // "exit status 2", "signal: killed"
 	Exited bool   // the process ended by itself, with an exit status
-	Said   string // on stdout and stderr
+	Said   string // its output on stdout and stderr
 	Cut    bool   // the middle of Said is missing
 	// Garbled: the process made a call that could not be decoded.
 	Garbled bool
@@ -63,8 +63,8 @@ const (
 )
 
 // reach notes the state that the process reports and, in state done, how the session ended. It
-// ignores a state that was reached before. A process that was to be frozen before it existed is
-// stopped only here, once it has its connections: until then, the other clients wait for it.
+// ignores a state that was reached before. If the process was to be frozen before it was started,
+// reach stops it, now that it has its connections: no client begins before all have theirs.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *process) reach(s state, end End, now func() time.Duration) error {
 	defer close(p.ready)
 	if p.frozen > 0 && !p.still() && !p.gone() {
 		if err := p.stop(now); err != nil {
-			p.resume(now) // else Start would not return the error
+			p.resume(now) // so that the process can end its session with the error
 			return err
 		}
 	}

@@ -71,7 +71,7 @@ type None struct{}
 // serviceName begins the name of every call.
 const serviceName = "Trial"
 
-// known are the errors that callers look for with errors.Is.
+// known are the errors that callers look for with errors.Is. A remote call returns only their text.
 var known = []error{history.ErrSealed, testbed.ErrCrashed, testbed.ErrHung}
 
 // recognise returns the known error with the same text as a call's error, else the call's error.

@@ -233,7 +233,7 @@ func readLine(r io.Reader) (string, error) {
 	return "", bufio.ErrTooLong
 }
 
-// Answers to a client: connected, or refused by the node's address.
+// Answers to a client: the connection is made, or nothing listens at the node's address.
 const (
 	welcome = "ok"
 	refused = "refused"

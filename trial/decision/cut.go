@@ -26,7 +26,8 @@ func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) tri
 }
 
 // healed returns a plan without effects after an instant. Actions that had not begun stay in the
-// plan until that instant: an action that waits at a point slightly delays clients there.
+// plan until that instant, since an action that waits at a point slightly delays clients there, as
+// it did in the recorded trial.
 func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	begun, ended := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, op := range ops {
@@ -53,7 +54,7 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	return p
 }
 
-// rounding is the tolerance by which an action may begin after its By.
+// rounding is how much later than its By, its latest start, an action may begin.
 const rounding = 101 * time.Microsecond
 
 // start returns the time at which the clients started: a plan's times count from there.

@@ -181,8 +181,7 @@ func instants(e history.Evidence, until time.Duration) []Instant {
 	return slices.CompactFunc(all, func(a, b Instant) bool { return a.At == b.At })
 }
 
-// spread returns indices below n, evenly spread, including the first and the last. The parameter
-// most limits their number.
+// spread returns at most so many indices below n, evenly spread, including the first and the last.
 func spread(n, most int) (places []int) {
 	if n <= most {
 		for i := range n {
@@ -196,9 +195,10 @@ func spread(n, most int) (places []int) {
 	return places
 }
 
-// edge returns averted, the last place at which a continuation averted the flaw (or a later place,
-// see skipIdle), and certain, the next tried place after that one. Each is -1 if there is none. A
-// place counts only if a continuation that was cut there repeated the trial up to the cut.
+// edge returns two indices of instants. averted is the last instant from which a continuation
+// averted the flaw (or a later one, see skipIdle); certain is the next tried instant after that one.
+// Each is -1 if there is none. An instant counts only if a continuation that was cut there repeated
+// the trial up to the cut.
 func edge(done map[int]Point) (averted, certain int) {
 	averted, certain = -1, -1
 	places := make([]int, 0, len(done))
@@ -222,8 +222,9 @@ func edge(done map[int]Point) (averted, certain int) {
 	return averted, certain
 }
 
-// skipIdle returns the last tried place between averted and certain from which no continuation
-// repeated the trial, or averted if there is none. The search cannot narrow the gap below that place.
+// skipIdle returns the last tried instant between averted and certain at which no continuation
+// repeated the trial up to the cut, or averted if there is none. The search narrows only the gap
+// after that instant.
 func skipIdle(done map[int]Point, averted, certain int) int {
 	for i := certain - 1; i > averted; i-- {
 		if p, ok := done[i]; ok && p.Runs == 0 {

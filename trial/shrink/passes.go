@@ -355,7 +355,7 @@ func dropNodes(s *trial.Spec, i, j int) bool {
 	return true
 }
 
-// onlyNodes restricts an action to the remaining nodes. The function to returns a node's new name
+// onlyNodes restricts an action to the remaining nodes. The callback returns the new name of a node,
 // and whether the node remains. onlyNodes returns false if the action is then without a target or a
 // trigger.
 func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {

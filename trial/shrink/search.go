@@ -59,10 +59,10 @@ var stages = [][]pass{
 // edits.
 type pass func(trial.Spec) []edit
 
-// edit changes a spec, which it owns, to be smaller in one way; it returns false if there is
-// nothing to change. An edit reduces one of these respects and may increase only later ones:
-// actions, clients, sections, options, nodes, conditions and targets of actions, roundness of
-// times, lengths of times. So edits never undo each other.
+// edit makes a spec smaller in one way; it returns false if there is nothing to change. It may
+// change the spec in place. An edit reduces one item of this list and may increase only later
+// items: actions, clients, sections, options, nodes, conditions and targets of actions, fineness of
+// times (1 ms is finer than 100 ms), lengths of times. So edits never undo each other.
 type edit func(*trial.Spec) bool
 
 // reduction is one Search under way.
@@ -157,7 +157,8 @@ func mostSections(o workloads.Options) int {
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability returns the durability that the nodes need under plan p.
+// durability returns the durability that the nodes need after an edit has changed the plan of was
+// to p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
 		return was.Durability // not due to the plan

@@ -24,7 +24,7 @@ type demand struct {
 	clients  int
 	sections int // number of sections of all clients together
 	duration time.Duration
-	lasting  time.Duration // duration of the first action
+	lasting  time.Duration // some action must last this long
 	link     bool          // the plan must strike a link
 	depth    int
 }

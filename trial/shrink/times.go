@@ -108,8 +108,8 @@ func actionTimes(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// untilOver lets an action wait for its start until the disturbed part ends: a shorter
-// limit would have no visible effect.
+// untilOver moves an action's latest start (By) to the end of the disturbed part, or to the action's
+// earliest start (At) if that is later. Then By adds no condition that a reader must consider.
 func untilOver(i int) edit {
 	return func(s *trial.Spec) bool {
 		if i >= len(s.Plan) || s.Plan[i].By == max(s.Options.Duration, s.Plan[i].At) {
@@ -120,7 +120,7 @@ func untilOver(i int) edit {
 	}
 }
 
-// roundPatience rounds up the time for which an action waits for its start.
+// roundPatience rounds up an action's latest start (By).
 func roundPatience(i int, ttl time.Duration) edit {
 	return onAction(i, func(a *nemesis.Action) bool {
 		unit := units(ttl)[0]
@@ -170,8 +170,8 @@ func calm(o workloads.Options) []time.Duration {
 	return []time.Duration{o.TTL, o.TTL / 2, o.TTL / 5, o.TTL / 10, o.Retry}
 }
 
-// ask sets a section's retry interval to the i-th of calm, unless the interval is already one of
-// the first i+1.
+// ask sets a section's retry interval to the i-th of calm, unless the interval is already as long or
+// longer.
 func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	if at := slices.Index(calm(o), x.Retry); at >= 0 && at <= i {
 		return false

@@ -16,7 +16,7 @@ import (
 // nodes, or all trials starting at once, the machine would stall every trial.
 type admission struct {
 	setup chan struct{}       // one element for each trial that is setting up its world
-	room  *semaphore.Weighted // taken by each running trial's weight
+	room  *semaphore.Weighted // each running trial takes its weight
 	limit int64
 }
 

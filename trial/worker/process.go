@@ -24,7 +24,8 @@ import (
 var errDied = errors.New("worker died")
 
 // slowness is the factor by which a trial's real time may exceed its limit of processor
-// time, on a busy machine; the trial's own patience ends earlier.
+// time, on a busy machine. For trialLimit that makes 12 minutes; on virtual time the trial
+// gives up by itself after 10.
 const slowness = 12
 
 const (
@@ -207,8 +208,8 @@ func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (of
 	}
 }
 
-// hangs returns why the process must be killed; "" if the process ends, or over is closed,
-// first.
+// hangs waits until the process must be killed, and returns why. It returns "" if the process ends,
+// or over is closed, before that.
 func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()
@@ -231,7 +232,7 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 		switch took := time.Since(started); {
 		case known && now-before >= limit:
 			return crash.TooLong
-		case told != was || told%2 == 1: // the worker may have waited for the log
+		case told != was || told%2 == 1: // the worker may have waited until log had taken a command
 			started, idle = time.Now(), 0
 		case took >= slowness*limit, !known && took >= limit:
 			return crash.TooSlow

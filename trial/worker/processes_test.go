@@ -22,7 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// killers are recipes for trialtest.RegisterEnders.
+// killers maps the ids of recipes to what the recipes do to their worker process, such as a panic.
 var killers = map[string]func(){
 	"test-kills-panic": func() {
 		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()
@@ -73,7 +73,7 @@ func forked(t *testing.T, n int) *processes {
 	return p
 }
 
-// killerTask returns a trial of a recipe without a fault.
+// killerTask returns a task for a trial of the given recipe without a fault.
 func killerTask(t *testing.T, lock string) trial.Task {
 	s := soundSpec()
 	s.Lock = lock
