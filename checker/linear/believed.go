@@ -21,7 +21,7 @@ import (
 //
 //   - If no two holds overlap, the following order is legal on the model: each acquire at its
 //     ok and each release at its hold's end, releases first where times are equal. Call this
-//     order the canonical one.
+//     order the canonical one, and the instant of an operation in it the canonical point.
 //   - If two holds overlap, both acquires have returned before either release is called. So
 //     in any order both holds are open at once, which no model allows.
 //
@@ -52,9 +52,9 @@ const (
 	softCut, hardCut = 64, 512
 )
 
-// CheckSpans decides, for each lock, whether the spans exclude each other on the model for
-// these claims. The spans of a lock must be in order of OK. It ignores fences: see
-// CheckFences.
+// CheckSpans decides, for each lock, whether the spans exclude each other on the model for these
+// claims. The spans of a lock must be in order of OK. CheckSpans ignores fences: see CheckFences. ctx
+// and a limit of 10 seconds bound the time; locks that remain are Undecided.
 func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
 	answers := map[string]Answer{}

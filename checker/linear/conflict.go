@@ -11,15 +11,15 @@ import (
 // It would not work to leave out operations one by one while the history stays illegal. For
 // example, two acquires conflict as soon as the release between them is left out; such a
 // conflict says nothing about the history. Instead, an operation that happened is turned
-// into one that perhaps happened. This can only make more histories legal. If the history
-// is still illegal, the conflict does not need the operation.
+// into one that perhaps happened. This never makes a legal history illegal. If the illegal history
+// stays illegal, the conflict does not need the operation.
 //
 // First the history is cut after the first reply that makes it illegal. An operation that
 // is open at the cut becomes one that perhaps happened. Then each operation in turn, from
 // the first on, also becomes one that perhaps happened, unless this makes the history
 // legal. The operations that remain certain are the conflict. If anybody may release, the
-// conflict often contains almost all acquires and releases. Then the conflict under the
-// stricter rules for owners is reported instead.
+// conflict often contains almost all acquires and releases. Then the conflict under stricter rules is
+// reported instead: only owners may release.
 
 // mostTold is the greatest size of a conflict that a sentence lists. If a conflict is
 // larger, the search looks for one under the stricter rules.
@@ -35,7 +35,7 @@ type clash struct {
 	last    recording   // the operation whose reply made them conflict
 	first   []any       // the lock's possible states before ops; nil for the initial state
 	minimal bool        // false if the time ran out
-	strict  bool        // a conflict only if nobody but its owner can release a lock
+	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
 }
 
 func (c clash) told(r *rules) *Conflict {
@@ -82,7 +82,7 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// The frontier used fences that only later replies tell.
+		// Up to from, the history is not illegal by itself: the frontier knew fences from later replies.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -105,7 +105,7 @@ func (s search) smallest(ops []recording, last recording) clash {
 	}
 	for from := 0; from < len(ops); from++ {
 		if rest := s.sparing(ops, from, last); s.violated(rest) {
-			// The operations that are certain so far conflict with the last operation.
+			// The operations in c.ops and the last operation suffice for a conflict.
 			if !slices.ContainsFunc(c.ops, func(op recording) bool { return op.place == last.place }) {
 				c.ops = append(c.ops, last)
 			}
@@ -210,8 +210,7 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared returns the operations after turning those in [from, to) into ones that perhaps
-// happened.
+// spared returns the operations after turning all[from:to] into ones that perhaps happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
 	for i := from; i < to; i++ {
@@ -220,8 +219,7 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns the operations after turning those from the place from on, except last,
-// into ones that perhaps happened.
+// sparing returns the operations after turning all[from:] except last into ones that perhaps happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {
@@ -232,6 +230,7 @@ func (s search) sparing(all []recording, from int, last recording) []recording {
 	return all
 }
 
+// spare turns an operation that happened into one that perhaps happened.
 func (s search) spare(op recording) recording {
 	if op.perhaps {
 		return op

@@ -33,9 +33,10 @@ import (
 //     or a client that runs several processes. The frontier tries it.
 //   - If several operations of the replying owner are available, the frontier tries them
 //     before the reply: fences may depend on their order.
-//   - If several releases would do, the frontier takes the one that replies first: any other,
-//     even one of unknown outcome, can take effect later in its stead. This argument covers
-//     owners with no other available operation; releases of other owners are tried, too.
+//   - If any of several releases makes way for an acquire, the frontier takes the one that replies
+//     first: the others, even those of unknown outcome, can take effect later in its stead. This
+//     argument covers owners with no other available operation. For other owners, the frontier tries
+//     every release.
 //   - If anybody may release, all acquires are alike, and so are all releases. Then no section
 //     has to come early: in any legal order, the replying operation can change places with the
 //     first operation of its kind.
@@ -82,7 +83,7 @@ type frontier struct {
 	now    []situation
 	owners map[int]*available
 	mixed  map[int]bool // owners whose available operations are mixed
-	full   bool         // there were more than mostSituations
+	full   bool         // there were more situations than mostSituations
 	// stop reports whether the time is over; stopped is its last answer. The search calls
 	// stop for each situation that it extends, since one reply may extend very many.
 	stop    func() bool
@@ -303,8 +304,8 @@ func (f *frontier) before(s situation, i int) []situation {
 	return g.all
 }
 
-// section returns the situations after an acquire and a release of one owner. Neither may
-// be the replying operation.
+// section returns the situations after an acquire and a release of one owner took effect. Neither of
+// the two is the replying operation.
 func (f *frontier) section(s situation, a *available, replying int) (all []situation) {
 	for acquire := range f.usable(s, &a.acquires, replying) {
 		for _, held := range f.effect(s, acquire, replying) {
