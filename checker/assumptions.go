@@ -19,7 +19,8 @@ import (
 // suspicion is a finding whose broken assumption is not known yet.
 type suspicion struct {
 	Finding
-	// first is the grant of the robbed party, or the grant that kept others out; nil if unknown.
+	// first is the grant that ended or was changed under its owner, or the grant that kept others out;
+	// nil if unknown.
 	first *keyspace.Grant
 	cmds  []int // places in the log of the commands that show the finding
 }
@@ -27,7 +28,7 @@ type suspicion struct {
 // breach finds the assumption that a trial broke; nil if all held.
 type breach func(*replay, suspicion) *account.Assumption
 
-// broken returns the assumption that did not hold, or nil if all held.
+// broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.
 func (rp *replay) broken(s suspicion) *account.Assumption {
 	ask := s.Cause.row().breach
 	if ask == nil {

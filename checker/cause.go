@@ -2,7 +2,7 @@ package checker
 
 import "github.com/lockstorm/lockstorm/history"
 
-// Cause is the reason why a property was violated, as far as the wire evidence shows it.
+// Cause is the reason why a property was violated, as far as the evidence shows it.
 type Cause string
 
 // Causes.
@@ -152,7 +152,7 @@ func (c Cause) RenewedUnheld() bool { return c.row().renewedUnheld }
 func always(history.Claims, Finding) bool { return true }
 func never(history.Claims, Finding) bool  { return false }
 
-// raceIsTimeless reports whether a race needs no delay. Two grants by the protocol itself need
-// none, unless the protocol judges by times that clients read. An overlap of beliefs (lasted > 0)
-// depends on timing.
+// raceIsTimeless reports whether a race is certain in spite of stalls of the harness. It is, if the
+// protocol itself made two grants, unless the protocol judges by times that clients read. An overlap of
+// beliefs (lasted > 0) depends on timing.
 func raceIsTimeless(c history.Claims, f Finding) bool { return !c.ClientClock && f.lasted == 0 }

@@ -227,7 +227,9 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 // regress is a grant, or an operation on the resource, with a fence that is too small for
 // its place in the order.
 type regress struct {
-	lock        string
+	lock string
+	// late is the grant whose fence is too small. newer is an earlier grant with the same or a greater
+	// fence; nil if late has no fence.
 	late, newer *fencedGrant
 	// accepted and seen are operations on the resource. The resource had seen the newer fence of
 	// seen, so it should have refused accepted.

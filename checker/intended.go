@@ -160,8 +160,8 @@ func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 }
 
 // waitingKeys returns the keys that hold nothing but entries of waiting clients. Only refused
-// attempts left anything in such a key. No client was refused there that met only its own entries:
-// see selfRefused. Entries that another client removed while their acquire still waited do not
+// attempts left anything in such a key, and each attempt that was refused there met another client's
+// entry: see selfRefused. Entries that another client removed while their acquire still waited do not
 // count.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {

@@ -13,7 +13,7 @@ import (
 // clocks, keys that expired, and missing renewals.
 
 // takenOver explains the end of a grant in a lock that judges by clients' clocks. The
-// command at place pos ended the first party's grant because its sender considered the
+// command at place pos ended the first party's grant because the sender of the command considered the
 // grant stale.
 //
 // If the sender had last read the value of an older grant, the cause is a race. If it had
@@ -185,8 +185,8 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 		granted = second.At.Hi
 	}
 	why := account.Fact{What: account.Expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
-	// If the key certainly ended before its fair end, it suffices that the second grant may
-	// have come before that fair end.
+	// last.Fair is when the key would have expired without a clock jump. If the key certainly expired
+	// earlier, it suffices that the second grant may have come before last.Fair.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
 		why.What, why.Until = account.ExpiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
@@ -291,6 +291,7 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 	return reason{}, false
 }
 
+// event returns the entry with that index; false if there is none.
 func (rp *replay) event(index int) (history.Op, bool) {
 	if at := rp.Pairing.Place(index); at >= 0 {
 		return rp.Ops[at], true

@@ -95,8 +95,8 @@ type wait struct {
 	lock        string
 	mode        history.Mode
 	from, until time.Duration // from the first attempt to the grant or the end of the last attempt
-	in          bool
-	ops         []int // invocations of its attempts
+	in          bool          // the wait ended with a grant
+	ops         []int         // invocations of its attempts
 }
 
 // afterHealing judges the liveness phase. If an orphan finding covers the wait of a late
@@ -141,6 +141,7 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt acc
 	return findings, doubt
 }
 
+// healedAt returns the time at which the last fault was healed; false if the run ended before.
 func (rp *replay) healedAt() (time.Duration, bool) {
 	for _, op := range slices.Backward(rp.Ops) {
 		if op.Event(history.FHealed) {
@@ -269,8 +270,8 @@ func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
 
 // round describes how often a lock went to other clients while some clients waited in vain.
 type round struct {
-	grants       int // grants to other clients
-	free, lasted time.Duration
+	grants       int           // grants to other clients
+	free, lasted time.Duration // how long the lock was free during the wait, and how long the wait lasted
 }
 
 // wentRound reports whether the lock was granted to other clients while all clients in waits

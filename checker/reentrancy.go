@@ -150,8 +150,9 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 }
 
 // lived returns the time until which an acquire's grants lived: the earliest end of their first
-// TTLs, Never if no grant has a TTL. If the acquire has no grant: 0 if the keys were observed;
-// otherwise the end of the requested lease, Never without a lease.
+// TTLs, or Never if no grant has a TTL. Without a grant, it returns 0 if the keys were observed.
+// Otherwise it returns the end of the lease that the acquire asked for, or Never if no lease time is
+// claimed.
 func (n nesting) lived(acquire *history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()

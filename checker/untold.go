@@ -204,8 +204,8 @@ type taking struct {
 	op, cmd int
 	key     string
 	what    []string // names of the elements
-	took    bool
-	added   bool // the acquire had changed the key in another way before
+	took    bool     // the acquire's last change to the key took elements out
+	added   bool     // the acquire also changed the key in another way
 }
 
 // takings lists the acquires whose last change to a key took elements out of it, in order

@@ -98,7 +98,7 @@ type Oracle struct {
 	// ctx ends first.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
-	// judge does what Judge does, on evidence that was already read. Its error is
+	// judge does what Judge does, on evidence that was already prepared. Its error wraps
 	// ErrDisagree.
 	judge func(context.Context, *Case) (Verdict, error)
 }
@@ -155,8 +155,8 @@ func agreed(judge func(context.Context, *Case) Verdict) func(context.Context, *C
 	return func(ctx context.Context, f *Case) (Verdict, error) { return judge(ctx, f), nil }
 }
 
-// ask returns the oracle's verdict, with its name and words. If the oracle panics, the
-// verdict is unknown. If ctx has ended by then, the verdict is also unknown, unless it is
+// ask returns the oracle's verdict, with Verdict.Oracle and Verdict.Why set. If the oracle panics, the
+// verdict is unknown. If ctx has ended by the time of the verdict, it is also unknown, unless it is
 // Violated: a violation that was found stays proven.
 func (o Oracle) ask(ctx context.Context, f *Case) (v Verdict, err error) {
 	defer func() {
@@ -259,17 +259,18 @@ func putWords(findings []Finding) {
 	}
 }
 
-// Judged returns a verdict that did not come from an oracle, with its reasons.
+// Judged returns a verdict with these reasons and their sentences, for a caller that judged without
+// asking an oracle.
 func Judged(oracle string, r Result, reasons ...account.Fact) Verdict {
 	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
 	v.Why = v.words()
 	return v
 }
 
-// unknown returns the verdict for a question that a fact leaves open.
+// unknown returns the verdict Unknown with its reason.
 func unknown(why account.Fact) Verdict { return Verdict{Result: Unknown, Reasons: []account.Fact{why}} }
 
-// notApplicable returns the verdict for a question that does not arise.
+// notApplicable returns the verdict NotApplicable with its reason.
 func notApplicable(why account.Fact) Verdict {
 	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
 }
@@ -278,6 +279,7 @@ func outOfTime(err error) Verdict {
 	return unknown(account.Fact{What: account.OutOfTime, Text: err.Error()})
 }
 
+// saying returns the facts that are not empty.
 func saying(facts ...account.Fact) (all []account.Fact) {
 	for _, f := range facts {
 		if f.What != "" {
@@ -297,8 +299,8 @@ func either(facts ...account.Fact) account.Fact {
 	return account.Fact{}
 }
 
-// words returns the verdict's reasons as plain sentences. A reason with an example includes
-// the summary of that doubtful finding.
+// words returns the verdict's reasons as plain sentences. If a reason names a cause as its example
+// (Fact.Example), the summary of the doubtful finding with this cause follows.
 func (v Verdict) words() string {
 	var said []string
 	for _, r := range v.Reasons {
