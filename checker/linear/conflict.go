@@ -82,7 +82,7 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// Up to from, the history is not illegal by itself: the frontier knew fences from later replies.
+		// Cut after from, the history is not illegal: the frontier had used fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -149,7 +149,7 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 		n *= 2
 	}
 	if ops != nil {
-		low := n / 2 // the run of this length is not violated
+		low := n / 2 // the run of this length is not illegal
 		try(low + 1 + sort.Search(n-low-1, func(i int) bool { return try(low + 1 + i) }))
 	}
 	return ops, first

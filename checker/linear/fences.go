@@ -14,9 +14,9 @@ import (
 //
 // A grant is one operation, from its invocation to its reply, on the model of a fenced
 // lock. The operation takes the lock and releases it at once, since a lease can end without
-// a release. It is legal only if its fence is greater than all earlier fences. So only one order
-// can be legal: the order of ascending fences. The history is linearizable if and only if no grant with
-// a greater fence was answered before a grant with a smaller fence was invoked.
+// a release. It is legal only if its fence is greater than all earlier fences. If all fences differ,
+// only one order can be legal: the order of ascending fences. Then the history is linearizable if and
+// only if no grant was answered before a grant with a smaller fence was invoked.
 //
 // If too many grants are concurrent for a quick search, each shrinks to one instant: the
 // earliest at which it can come after all grants with smaller fences, but not later than

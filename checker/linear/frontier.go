@@ -82,7 +82,7 @@ type frontier struct {
 	all    []recording
 	now    []situation
 	owners map[int]*available
-	mixed  map[int]bool // owners whose available operations are mixed
+	mixed  map[int]bool // owners whose available operations are mixed: see available.mixed
 	full   bool         // there were more situations than mostSituations
 	// stop reports whether the time is over; stopped is its last answer. The search calls
 	// stop for each situation that it extends, since one reply may extend very many.

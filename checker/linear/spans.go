@@ -15,7 +15,7 @@ type Span struct {
 	Owner           int
 	Mode            history.Mode
 	Invoke, OK, End time.Duration // End is Forever if nothing ended the belief
-	Why             string        // what ended the belief, in words
+	Why             string        // what ended the belief, in words, such as "its release"
 	Entry           int           // index of the acquire's ok; for merged spans, of the first acquire's ok
 	Fence           int64         // the fence that the acquire returned
 }
@@ -42,7 +42,7 @@ type fate struct {
 	changes []history.Op // changes of the client's wall clock
 }
 
-// owner is one party that can hold a lock. The mode is empty unless it is a read-write lock.
+// owner is one party that can hold a lock. The mode is empty unless the lock is a read-write lock.
 type owner struct {
 	client int
 	lock   string

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Never is Hold.To of a hold that nothing in the history ended.
+// Never is the time of an event that the history does not have, such as Hold.To of a hold that nothing
+// ended.
 const Never = keyspace.Forever
 
 // Hold is one span of time during which a client believed that it held a lock. It begins
