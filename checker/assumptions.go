@@ -183,9 +183,9 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest follows the owner's grants that overwrote one another, from this one back to the
-// first. A lock that counts its owner's entries stays taken until the owner has left all
-// of them.
+// oldest returns the first grant in the chain of the owner's grants that overwrote one another up to l.
+// A reentrant lock stays taken until the owner has released every acquire, so that the trouble may have
+// begun with the first.
 func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {
@@ -230,8 +230,8 @@ func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (firs
 	return first, ok
 }
 
-// late explains a command of an earlier attempt that ran late. Of the given commands, it blames the
-// one that took longest to run.
+// late explains a command of an earlier attempt that ran late. Of the commands s.cmds, it blames the
+// one that took longest to arrive and run.
 func (rp *replay) late(s suspicion) *account.Assumption {
 	latest := -1
 	for _, pos := range s.cmds {

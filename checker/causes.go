@@ -44,12 +44,12 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	return told
 }
 
-// reason explains why the second party was let in on one node.
+// reason explains why one client was let in beside another on one node.
 type reason struct {
 	cause Cause
 	why   account.Fact
 	cmds  []int           // places in the log of the commands that show the cause
-	first *keyspace.Grant // the grant of the first party that ended
+	first *keyspace.Grant // the other client's grant, which mostly had ended
 }
 
 // of returns the reason with first as the grant that ended, unless the reason names one already.

@@ -100,10 +100,10 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns a grant of the same acquire in another place of the same key, if a successful
-// acquire of the given client overwrote that grant before seq; nil if there is none. A client that
-// takes over such a key may leave some of its places unchanged, and later removes the whole key as
-// its own.
+// usurped returns another grant of g's acquire, in another place of the same key, that a successful
+// acquire of the given client overwrote before seq; nil if there is none. A client that takes over a
+// key with several places, such as a hash, may leave some of them unchanged, and later removes the whole
+// key as its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {

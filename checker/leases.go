@@ -224,10 +224,10 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's
-// deadline. The change came after the owner had asked. At some time after the key's end,
-// and no later than granted, the deadline had not come; without the change it would have
-// come.
+// deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's deadline beyond
+// the key's end. The change came after the owner had asked for the lock. At some time after the key's
+// end, and no later than granted, the deadline had not come by the changed clock; without the change it
+// would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	told, asked := owner.Lease().Deadline, owner.Invoke.Time

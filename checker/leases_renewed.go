@@ -275,8 +275,8 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 // its first TTL without taking anything from that grant. The key had no TTL before. One of
 // two things must be true: the owner gave the key another TTL before this one ended, or
 // this TTL lasts at least as long as the lease that the owner had asked for, or had
-// prolonged in a value. A lock that promises no end of its leases relies on keys without a
-// TTL.
+// prolonged by a write to the key. gaveFirst returns false if the recipe claims no lease time or no
+// recovery time, since such a lock may rely on keys without a TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {

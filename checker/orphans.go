@@ -23,7 +23,7 @@ type orphan struct {
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
 	renewed *keyspace.Term
-	// before is true if the key also kept others out later, for another cause.
+	// before: the key kept others out for this cause first, and later for another cause.
 	before bool
 }
 

@@ -166,7 +166,7 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 }
 
 // unowned reports whether the sender of a renewal was not responsible for the grant. Either
-// the grant was another client's, or its owner no longer attended to it when it sent the
+// the grant was another client's, or the sender no longer attended to its own grant when it sent the
 // renewal. The time of sending counts, even if the renewal arrived late. A client prolonged
 // its own grant if its command put a grant on the key, or if it was acquiring the lock
 // again. If readers share a key, a reader that never learnt whether it was let in may have

@@ -17,11 +17,11 @@ type Result string
 
 // Results. Violated outranks Unknown, which outranks Held.
 const (
-	Violated      Result = "violated"
-	Held          Result = "holds"
-	Unknown       Result = "unknown"
-	NotExercised  Result = "not exercised"
-	NotApplicable Result = "not applicable"
+	Violated      Result = "violated"       // a violation was found, and counts
+	Held          Result = "holds"          // no violation was found
+	Unknown       Result = "unknown"        // the evidence leaves the question open
+	NotExercised  Result = "not exercised"  // not returned by the oracles of this package
+	NotApplicable Result = "not applicable" // the recipe claims no such property, or the trial has nothing to judge
 )
 
 // Finding is one violation of one property.
@@ -65,9 +65,8 @@ type Verdict struct {
 	// LeftOut counts further findings; each has the same cause as one of Findings. Only a
 	// campaign's list of trials leaves findings out.
 	LeftOut int `json:"leftOut,omitempty"`
-	// Doubtful are findings that do not count, one for each cause. A stall of the harness
-	// itself may have caused them or, in liveness, a reply that no client saw. Only another
-	// run can decide.
+	// Doubtful are findings that do not count, one for each cause. A stall of the harness itself may have
+	// caused them, or an election that no fault had provoked. Only another run can decide.
 	Doubtful []Finding `json:"doubtful,omitempty"`
 	// Reasons explain every result other than a plain violated or holds. Why states the
 	// reasons in words.
