@@ -61,7 +61,7 @@ type Finding struct {
 type Verdict struct {
 	Oracle   string    `json:"oracle"`
 	Result   Result    `json:"result"`
-	Findings []Finding `json:"findings,omitempty"` // set for a violation, in order of From
+	Findings []Finding `json:"findings,omitempty"` // set for a violation; in order of From, or of lock if Linearizable
 	// LeftOut counts further findings; each has the same cause as one of Findings. Only a
 	// campaign's list of trials leaves findings out.
 	LeftOut int `json:"leftOut,omitempty"`
