@@ -138,7 +138,7 @@ func rank(x, y *keyspace.Grant) int {
 	case x.Key == y.Key && x.Place == y.Place && (x.EndedBefore(y) || y.EndedBefore(x)):
 		return 4
 	case x.Key == y.Key && x.Place == y.Place && (x.Over != nil || x.End != nil):
-		return 3 // x was ended or overwritten, so the two are no shares side by side
+		return 3 // x was ended or overwritten, so the two are not shares of one count
 	case x.Key == y.Key && x.Place == y.Place:
 		return 2
 	case x.Key == y.Key:

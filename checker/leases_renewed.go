@@ -212,8 +212,8 @@ func (rp *replay) mostRenewed(client int, node string) int {
 
 // lastWriteAt returns the last time, up to before, at which the grant's owner changed the
 // grant's key for this grant; 0 if it never did. The owner's releases and other acquires do
-// not count. The change may be in another place of the key: a watchdog may keep its time
-// there.
+// not count. The change may be in another place of the key: a watchdog may write the time of its
+// renewals there.
 func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
 	last, _ := rp.lastWrite(g, before)
 	return last.at

@@ -16,8 +16,8 @@ import (
 // The frontier goes through the entries of a history in order of time. It keeps every
 // situation that the lock can be in: the lock's state, and the operations that took effect
 // before their replies. An invocation makes an operation available. At a reply the
-// operation must have taken effect. So a situation in which it has not taken effect is
-// replaced by the situations in which it does so now, perhaps after other available
+// operation must have taken effect. So a situation in which the operation has not taken effect is
+// replaced by the situations in which it takes effect now, perhaps after other available
 // operations. If no situation is left, no order of the operations is legal.
 //
 // It would be right to try every sequence of available operations before each reply, but
@@ -26,11 +26,11 @@ import (
 //   - An operation that the replying operation does not need can take effect later. An acquire
 //     needs only the releases of the owners in its way: its legality depends on others' holds,
 //     and fewer holds never hinder it. A release needs only its owner's acquire.
-//   - A section, an acquire and a release of one owner, is an exception if both are available.
-//     It may have to come before the replying acquire, which may keep the lock for ever. It need
-//     not come before a replying release, unless the acquire that the release needs gets a
-//     greater fence than the section. Such a section requires an operation of unknown outcome,
-//     or a client that runs several processes. The frontier tries it.
+//   - The exception is a section: an acquire and a release of one owner, both available. A section
+//     may have to come before the replying acquire, since this acquire may keep the lock for ever. A
+//     section need not come before a replying release, unless the acquire that the release needs gets
+//     a greater fence than the section. The frontier tries these sections. They occur only with
+//     operations of unknown outcome, or with clients that run several processes.
 //   - If several operations of the replying owner are available, the frontier tries them
 //     before the reply: fences may depend on their order.
 //   - If any of several releases makes way for an acquire, the frontier takes the one that replies
