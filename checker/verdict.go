@@ -21,7 +21,7 @@ const (
 	Held          Result = "holds"          // no violation was found
 	Unknown       Result = "unknown"        // the evidence leaves the question open
 	NotExercised  Result = "not exercised"  // not returned by the oracles of this package
-	NotApplicable Result = "not applicable" // the recipe claims no such property, or the trial has nothing to judge
+	NotApplicable Result = "not applicable" // the property is not claimed, or there is nothing to judge
 )
 
 // Finding is one violation of one property.
@@ -59,9 +59,10 @@ type Finding struct {
 
 // Verdict is one oracle's answer for one trial.
 type Verdict struct {
-	Oracle   string    `json:"oracle"`
-	Result   Result    `json:"result"`
-	Findings []Finding `json:"findings,omitempty"` // set for a violation; in order of From, or of lock if Linearizable
+	Oracle string `json:"oracle"`
+	Result Result `json:"result"`
+	// Findings are set for a violation, in order of From; those of Linearizable are in order of Lock.
+	Findings []Finding `json:"findings,omitempty"`
 	// LeftOut counts further findings; each has the same cause as one of Findings. Only a
 	// campaign's list of trials leaves findings out.
 	LeftOut int `json:"leftOut,omitempty"`

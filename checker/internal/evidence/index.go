@@ -63,7 +63,8 @@ func newIndex(f *Case) (*Index, error) {
 	}
 	for i, h := range holds {
 		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-			if _, known := ix.HoldOf[ok]; !known { // keep the first hold: an extension began any later hold of this acquire
+			// Of several holds of one acquire, keep the first: an extension began the later ones.
+			if _, known := ix.HoldOf[ok]; !known {
 				ix.HoldOf[ok] = i
 			}
 		}
