@@ -117,8 +117,9 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 	return really, byNode
 }
 
-// agedFor is like aged, for the command at place pos. If the command's sender had read the node's
-// clock before, the age by the clock is the age at this reading, if that age is greater.
+// agedFor returns the ages of the grant as aged does. But if the sender of the command at place pos had
+// read the node's clock before, and the grant was older by that reading, byNode is the age by that
+// reading: the sender judged by it.
 func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {

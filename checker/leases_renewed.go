@@ -144,7 +144,7 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 }
 
 // renewedInstead explains a lease that its owner never renewed before due. Meanwhile the
-// owner renewed leases that it had released: as many as it ever renewed at a time. places
+// owner renewed leases that it had released: as many as it ever renewed at the same time. places
 // are the places of these renewals. ok is false if the log does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
@@ -187,7 +187,7 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	return held && rp.Holds[i].ToWhy == account.ByRelease && rp.Holds[i].To < at
 }
 
-// mostRenewed returns the greatest number of leases on a node that the client renewed at a
+// mostRenewed returns the greatest number of leases on a node that the client renewed at the same
 // time. A lease counts from its first renewal to its last.
 func (rp *replay) mostRenewed(client int, node string) int {
 	type change struct {

@@ -120,7 +120,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
-			continue // the oracle ownership reports such grants as unknown
+			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
 			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}

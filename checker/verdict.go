@@ -53,7 +53,7 @@ type Finding struct {
 
 	// lasted is the length of an overlap, which may go on beyond the history's end.
 	lasted time.Duration
-	// atAnyPace: the blocking key was not left behind because of a timeout.
+	// atAnyPace: the blocking key was left behind for a reason other than a timeout.
 	atAnyPace bool
 }
 

@@ -46,7 +46,7 @@ const (
 	// After that release, the owner never renewed this lock again.
 	RenewalStopped What = "renewal-stopped"
 	// RenewedInstead: the owner never renewed this lease. From Read to Until it renewed Count
-	// released leases instead. Count is also the most leases that the owner ever renewed at a time.
+	// released leases instead. The owner never renewed more than Count leases at the same time.
 	RenewedInstead What = "renewed-instead"
 	ReplacedKey    What = "replaced-key"
 	BornShort      What = "born-short"

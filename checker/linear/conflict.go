@@ -25,8 +25,8 @@ import (
 // larger, the search looks for one under the stricter rules.
 const mostTold = 8
 
-// mostCertain is the number of operations above which the search tries the stricter rules
-// first: without owners, the conflict of a long history often contains most of it.
+// mostCertain is the number of operations above which the search tries the stricter rules first: if
+// anybody may release, the conflict of a long history often contains most of the history.
 const mostCertain = 256
 
 // clash is a set of operations that cannot all have happened.

@@ -82,8 +82,8 @@ func (m *moder) entry(op *history.Op) {
 	}
 }
 
-// under sets the mode of an invocation to that of its acquire. After a release, the acquire is no
-// longer in m.taken.
+// under sets the mode of an invocation to that of its acquire. If the invocation is a release, under
+// removes the acquire from m.taken.
 func (m *moder) under(op *history.Op, at ClientLock) {
 	best, rank := -1, 0
 	for i, x := range m.taken[at] {
