@@ -22,7 +22,7 @@ const (
 	LateCommand    Cause = "late-command"    // a command of an earlier attempt ran late
 	FenceRegressed Cause = "fence-regressed" // a later grant got no greater fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
-	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
+	HungHolder     Cause = "hung-holder"     // the lease of a holder that never comes back from its work is renewed for ever
 	FalseAnswer    Cause = "false-answer"    // an answer denied what the lock's own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
 	LeftFree       Cause = "left-free"       // the lock was free, and a waiting client never took it

@@ -248,7 +248,7 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 }
 
 // letIn returns the reason why second was granted on a node where first had been granted.
-// Without a second it returns how first ended.
+// If second is nil, it returns how first ended.
 func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	before := rp.Last + 1
 	if second != nil {

@@ -131,8 +131,8 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	return true
 }
 
-// asks reports whether the client was alive and asked for the lock at t: an attempt was open,
-// or the client had been refused and asked again within the lease time.
+// asks reports whether the client was alive and asked for the lock at t: an attempt was open, or t was
+// between a refused attempt and the client's next attempt, which followed within the lease time.
 func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	if rp.asking == nil {
 		rp.asking = map[evidence.Owner][]evidence.Interval{}

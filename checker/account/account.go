@@ -44,7 +44,7 @@ type Fact struct {
 	Span   time.Duration `json:"span,omitempty"`
 	Age    time.Duration `json:"age,omitempty"`
 	Offset time.Duration `json:"offset,omitempty"`
-	// Count is a number of things; Of is the total.
+	// Count is a number of things, and Of the total: for FreedEarly, the number of releases and of acquires.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
 	// Values are values that were read, or fences. The first client's value is first.

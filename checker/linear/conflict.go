@@ -91,7 +91,7 @@ func (s search) firstIllegal(all []recording) recording {
 		}
 	}
 	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
-	// All replies together are known to be illegal.
+	// The history up to the last reply is known to be illegal, so that the search need not check it.
 	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
 	return replied[n]
 }

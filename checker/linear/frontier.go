@@ -248,7 +248,7 @@ func (f *frontier) settle() {
 // gathering collects situations without duplicates.
 type gathering struct {
 	all []situation
-	of  map[any]map[string]bool // nil while there is at most one situation
+	of  map[any]map[string]bool // the situations in all, by lock state and key; nil for fewer than two
 }
 
 func (g *gathering) add(s situation) {

@@ -26,7 +26,7 @@ const (
 	Forever = -1
 	// WaitingTick is the number of time units of a Waiting in one lease time.
 	WaitingTick = 10
-	// WaitingSpan is the greatest Waiting.Until.
+	// WaitingSpan is the greatest Waiting.Until: four lease times.
 	WaitingSpan = 4 * WaitingTick
 )
 
