@@ -183,8 +183,8 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 }
 
 // unordered describes two concurrent grants whose order is unknown because the time of one of them
-// on the node is unknown. It returns "" if there are none. If no commands are on record, or a grant
-// needs several nodes, the entries alone give the order, and it returns "".
+// on the node is unknown. It returns "" if there are none. It also returns "" if the entries alone must
+// give the order, since no commands are on record or a grant needs several nodes.
 func (given fences) unordered(f *Case) string {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {

@@ -124,8 +124,8 @@ func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
 	return false
 }
 
-// waitedInVain returns the grants that another client removed while their owners only
-// waited.
+// waitedInVain returns the grants that another client removed while they were only entries of waiting
+// clients: see onlyWaited.
 func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 	waited := map[*keyspace.Grant]bool{}
 	for _, s := range rp.Strikes {

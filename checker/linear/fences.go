@@ -74,7 +74,7 @@ func grantOperations(grants []Grant) []porcupine.Operation {
 	return ops
 }
 
-// shrinkToFences shrinks each grant to one instant, as the comment above describes.
+// shrinkToFences shrinks each grant to one instant: see the comment at the top of this file.
 func shrinkToFences(ops []porcupine.Operation) {
 	fence := func(op porcupine.Operation) int64 { return op.Input.(action).fence }
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int {
