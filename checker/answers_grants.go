@@ -132,9 +132,9 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 // client may take a grant back in the background, after its answer. So the result is false only if
 // the client sent the node another command after the answer.
 //
-// On several nodes, an attempt over a connection that was never made counts too, because there the
-// client decides by its own count of grants. On one node, a client that could not take its grant
-// back knows that.
+// With a quorum of nodes, a removal that may have failed because the client could not connect counts
+// too (see dialledUnseen): such a client counts the nodes that granted, and need not know that its grant
+// still stands on this node. With one node, the client knows that it could not take its grant back.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {

@@ -19,7 +19,8 @@ import (
 // suspicion is a finding whose broken assumption is not known yet.
 type suspicion struct {
 	Finding
-	// first is the grant of the robbed party, or the grant that kept others out; nil if unknown.
+	// first is the grant that ended or was changed under its owner, or the grant that kept others out;
+	// nil if unknown.
 	first *keyspace.Grant
 	cmds  []int // places in the log of the commands that show the finding
 }
@@ -27,7 +28,7 @@ type suspicion struct {
 // breach finds the assumption that a trial broke; nil if all held.
 type breach func(*replay, suspicion) *account.Assumption
 
-// broken returns the assumption that did not hold, or nil if all held.
+// broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.
 func (rp *replay) broken(s suspicion) *account.Assumption {
 	ask := s.Cause.row().breach
 	if ask == nil {
@@ -182,9 +183,9 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest follows the owner's grants that overwrote one another, from this one back to the
-// first. A lock that counts its owner's entries stays taken until the owner has left all
-// of them.
+// oldest returns the first grant in the chain of the owner's grants that overwrote one another up to l.
+// A reentrant lock stays taken until the owner has released every acquire, so that the trouble may have
+// begun with the first.
 func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {
@@ -229,8 +230,8 @@ func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (firs
 	return first, ok
 }
 
-// late explains a command of an earlier attempt that ran late. Of the given commands, it blames the
-// one that took longest to run.
+// late explains a command of an earlier attempt that ran late. Of the commands s.cmds, it blames the
+// one that took longest to arrive and run.
 func (rp *replay) late(s suspicion) *account.Assumption {
 	latest := -1
 	for _, pos := range s.cmds {

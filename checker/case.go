@@ -56,7 +56,7 @@ type replay struct {
 	*evidence.Replay
 	// unanswered holds the operations with a command that got no reply.
 	unanswered map[int]bool
-	byOp       map[int][]int                          // places in the log, by operation
+	byOp       map[int][]int                          // places of commands in the log, by operation; -1 for none
 	nodeClocks map[string]evidence.Clock              // jumps of the nodes' wall clocks
 	latest     []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
 	broke      bool                                   // the code under test ended the trial

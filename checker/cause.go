@@ -2,7 +2,7 @@ package checker
 
 import "github.com/lockstorm/lockstorm/history"
 
-// Cause is the reason why a property was violated, as far as the wire evidence shows it.
+// Cause is the reason why a property was violated, as far as the evidence shows it.
 type Cause string
 
 // Causes.
@@ -14,7 +14,7 @@ const (
 	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
 	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
-	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
+	ServerLostKey  Cause = "server-lost-key" // a node lost the key: failover, restart, eviction
 	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
 	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
 	NoKey          Cause = "no-key"          // no key of the lock was ever on a node
@@ -22,7 +22,7 @@ const (
 	LateCommand    Cause = "late-command"    // a command of an earlier attempt ran late
 	FenceRegressed Cause = "fence-regressed" // a later grant got no greater fence
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
-	HungHolder     Cause = "hung-holder"     // a holder that never comes back from its work is renewed for ever
+	HungHolder     Cause = "hung-holder"     // the lease of a holder that never comes back from its work is renewed for ever
 	FalseAnswer    Cause = "false-answer"    // an answer denied what the lock's own commands had done
 	Starved        Cause = "starved"         // others got the lock, a waiting client never did
 	LeftFree       Cause = "left-free"       // the lock was free, and a waiting client never took it
@@ -152,7 +152,7 @@ func (c Cause) RenewedUnheld() bool { return c.row().renewedUnheld }
 func always(history.Claims, Finding) bool { return true }
 func never(history.Claims, Finding) bool  { return false }
 
-// raceIsTimeless reports whether a race needs no delay. Two grants by the protocol itself need
-// none, unless the protocol judges by times that clients read. An overlap of beliefs (lasted > 0)
-// depends on timing.
+// raceIsTimeless reports whether a race is certain in spite of stalls of the harness. Two grants by the
+// protocol itself are certain, unless the protocol judges by times that clients read. An overlap of
+// beliefs (lasted > 0) is not certain, since it depends on timing.
 func raceIsTimeless(c history.Claims, f Finding) bool { return !c.ClientClock && f.lasted == 0 }

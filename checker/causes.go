@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// classifyFindings finds the causes of unclassified findings. It asks the replay how the
-// first party's grant ended before the second party's grant. A finding with several causes
+// classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
+// client that was granted the lock first, and the client that was let in beside it. The cause is how
+// the first party's grant ended before the second party's grant. A finding with several causes
 // becomes several findings. A finding without a known cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
@@ -43,15 +44,15 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	return told
 }
 
-// reason explains why the second party was let in on one node.
+// reason explains why one client was let in beside another on one node.
 type reason struct {
 	cause Cause
 	why   account.Fact
 	cmds  []int           // places in the log of the commands that show the cause
-	first *keyspace.Grant // the grant of the first party that ended
+	first *keyspace.Grant // the other client's grant, which mostly had ended
 }
 
-// of sets the grant that the reason is about, unless it is set already.
+// of returns the reason with first as the grant that ended, unless the reason names one already.
 func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first
@@ -189,8 +190,8 @@ func (rp *replay) latestBefore(f Finding, client int) int {
 	return last
 }
 
-// sufficient returns the reasons whose cause freed enough nodes by itself. If there are
-// none, it returns all reasons.
+// sufficient returns the reasons whose cause alone freed as many nodes as the second party needed for
+// its quorum. If there are none, it returns all reasons.
 func sufficient(reasons []reason, needed int) []reason {
 	count := map[Cause]int{}
 	for _, r := range reasons {
@@ -234,6 +235,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		account.Fact{What: account.ByOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
+// byTwoPrimaries explains two grants that two primaries made at the same time.
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := rp.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
@@ -246,7 +248,7 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 }
 
 // letIn returns the reason why second was granted on a node where first had been granted.
-// Without a second it returns how first ended.
+// If second is nil, it returns how first ended.
 func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	before := rp.Last + 1
 	if second != nil {

@@ -47,9 +47,9 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	return was
 }
 
-// entryGone explains why a lock that counts its owner's entries was free too early. A release ended
-// the lock although the owner had not left its last entry, because an earlier entry had been lost
-// or had expired.
+// entryGone explains why a reentrant lock was free too early. A release freed the lock although the
+// owner had acquired it more often than it had released it, because the key's entry of an earlier
+// acquire had been lost or had expired.
 func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
 	if h == nil || len(h.Nested) == 0 {
@@ -138,7 +138,7 @@ func rank(x, y *keyspace.Grant) int {
 	case x.Key == y.Key && x.Place == y.Place && (x.EndedBefore(y) || y.EndedBefore(x)):
 		return 4
 	case x.Key == y.Key && x.Place == y.Place && (x.Over != nil || x.End != nil):
-		return 3 // x was ended or overwritten, so the two are no shares side by side
+		return 3 // x was ended or overwritten, so the two are not shares of one count
 	case x.Key == y.Key && x.Place == y.Place:
 		return 2
 	case x.Key == y.Key:

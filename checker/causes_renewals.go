@@ -103,8 +103,9 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 }
 
 // renewals returns the places of the commands that only prolong a key's TTL, whether they arrived
-// or not. These are EXPIRE and the like, and scripts outside of acquires and releases that change
-// nothing but TTLs.
+// or not. These are EXPIRE and the like, commands that were seen to set only a TTL, and scripts that
+// never changed anything but a TTL. A script that never even changed a TTL counts only outside of
+// acquires and releases.
 func (rp *replay) renewals() []int {
 	if rp.renewing != nil {
 		return rp.renewing
@@ -135,7 +136,7 @@ var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true,
 // deeds are the observed effects of a command on keys.
 type deeds struct {
 	prolongs bool // it set the TTL of a key and left its value
-	more     bool
+	more     bool // it changed a value
 }
 
 func (rp *replay) deedsOf(pos int) (d deeds) {

@@ -128,9 +128,9 @@ func compare(overlap map[string]bool, results map[string]linear.Answer) (undecid
 	return undecided, nil
 }
 
-// conclude returns the verdict on findings about believed holds, and classifies the
-// findings. If overlaps is true, overlaps shorter than the harness's longest stall do not
-// count.
+// conclude returns the verdict on an oracle's findings, after classifyFindings has found their causes.
+// If overlaps is true, the findings are overlaps of beliefs: those shorter than the harness's longest
+// stall do not count.
 func conclude(f *Case, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}

@@ -183,8 +183,8 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 }
 
 // unordered describes two concurrent grants whose order is unknown because the time of one of them
-// on the node is unknown. It returns "" if there are none. If no commands are on record, or a grant
-// needs several nodes, the entries alone give the order, and it returns "".
+// on the node is unknown. It returns "" if there are none. It also returns "" if the entries alone must
+// give the order, since no commands are on record or a grant needs several nodes.
 func (given fences) unordered(f *Case) string {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
@@ -227,7 +227,9 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 // regress is a grant, or an operation on the resource, with a fence that is too small for
 // its place in the order.
 type regress struct {
-	lock        string
+	lock string
+	// late is the grant whose fence is too small. newer is an earlier grant with the same or a greater
+	// fence; nil if late has no fence.
 	late, newer *fencedGrant
 	// accepted and seen are operations on the resource. The resource had seen the newer fence of
 	// seen, so it should have refused accepted.

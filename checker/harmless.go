@@ -47,10 +47,10 @@ func (rp *replay) harmless(node, key string) bool {
 // A place is no record if a holder's release had no effect after another client had overwritten the
 // holder's value there. Such a place shows who owns the lock.
 //
-// A SET XX over another client's grant is therefore never excused: nothing but the overwritten key
-// refused that client. A client's own place in a queue is no record either, because no other client
-// had a grant there. A quorum of keys has no records, because each key carries a part of the same
-// grant.
+// So the key of a lock is never a record if refused clients overwrite it with SET XX: no grant but the
+// one in this key can have refused them. A client's own place in a queue is no record either, because
+// no other client had a grant there. A quorum of keys has no records, because each key carries a part
+// of the same grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
 func (rp *replay) records() map[keyspace.KeyPlace]bool {
@@ -211,8 +211,8 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 }
 
 // sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There
-// are two signs of such a count. Either an acquire succeeded although a count that excludes would
-// have refused it: see besideEnough. Or acquires of several locks have shares in the count: see
+// are two signs of such a count. Either an acquire succeeded although a count that keeps others out
+// would have refused it: see besideEnough. Or acquires of several locks have shares in the count: see
 // sharedByLocks.
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
@@ -258,9 +258,10 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 	}
 }
 
-// besideEnough reports whether a count that excludes can explain a successful share. It can if the
-// share's number is within the permits. It can too if other owners that attended to the lock
-// already had shares for all permits: then the lock let in one owner too many.
+// besideEnough reports whether the acquire that made the share g can have succeeded although the count
+// keeps others out. This is possible if the count that the acquire raised is within the permits. It is
+// possible too if other owners that attended to the lock had shares for all permits: then the lock let
+// in one owner too many.
 func (rp *replay) besideEnough(g *keyspace.Grant) bool {
 	permits := evidence.Permits(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {

@@ -100,10 +100,10 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns a grant of the same acquire in another place of the same key, if a successful
-// acquire of the given client overwrote that grant before seq; nil if there is none. A client that
-// takes over such a key may leave some of its places unchanged, and later removes the whole key as
-// its own.
+// usurped returns another grant of g's acquire, in another place of the same key, that a successful
+// acquire of the given client overwrote before seq; nil if there is none. A client that takes over a
+// key with several places, such as a hash, may leave some of them unchanged, and later removes the whole
+// key as its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
@@ -131,8 +131,8 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	return true
 }
 
-// asks reports whether the client was alive and asked for the lock at t: an attempt was open,
-// or the client had been refused and asked again within the lease time.
+// asks reports whether the client was alive and asked for the lock at t: an attempt was open, or t was
+// between a refused attempt and the client's next attempt, which followed within the lease time.
 func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	if rp.asking == nil {
 		rp.asking = map[evidence.Owner][]evidence.Interval{}
@@ -160,8 +160,8 @@ func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 }
 
 // waitingKeys returns the keys that hold nothing but entries of waiting clients. Only refused
-// attempts left anything in such a key. No client was refused there that met only its own entries:
-// see selfRefused. Entries that another client removed while their acquire still waited do not
+// attempts left anything in such a key, and each attempt that was refused there met another client's
+// entry: see selfRefused. Entries that another client removed while their acquire still waited do not
 // count.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {

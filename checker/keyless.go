@@ -13,8 +13,8 @@ import (
 // set the key's expiry as a time of its own wall clock, and the node's clock was ahead of
 // that clock.
 
-// gap returns how far the node's wall clock was ahead of the client's clock then. It also returns
-// the cause, which names the clock that was further from true time.
+// gap returns how far the node's wall clock was ahead of the client's clock at that time. It also
+// returns the cause, which names the clock that was further from true time.
 func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := rp.nodeAhead(node, at), rp.aheadAt(client, at)
 	if n.Abs() >= c.Abs() {
@@ -121,7 +121,7 @@ func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 	}
 	for _, m := range rp.Contacts {
 		if p, isAcquire := rp.Acquired(rp.Commands[m.Cmd].Op); isAcquire && p.Invoke.Lock == f.Lock {
-			return reason{}, false // the lock goes by keys of other owners
+			return reason{}, false // the lock's acquires met keys, such as keys of other owners
 		}
 	}
 	return because(NoKey, nil, account.Fact{What: account.NothingKept, Locks: []string{f.Lock}}), true
@@ -152,8 +152,9 @@ func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []
 	return known([]reason{rp.letIn(last, nil).of(last)})
 }
 
-// explainCrowd returns the causes of a finding about one owner too many: how the grants of the
-// other owners ended. If none of them had ended, the owner was let in while they still stood.
+// explainCrowd returns the causes of a finding about one owner more than there are permits: how the
+// grants of the other owners ended. If none of these grants had ended, the causes say why the owner was
+// let in while they stood.
 func (rp *replay) explainCrowd(f Finding) []reason {
 	b := rp.party(f, f.Clients[0])
 	var ended, beside []reason

@@ -13,7 +13,7 @@ import (
 // clocks, keys that expired, and missing renewals.
 
 // takenOver explains the end of a grant in a lock that judges by clients' clocks. The
-// command at place pos ended the first party's grant because its sender considered the
+// command at place pos ended the first party's grant because the sender of the command considered the
 // grant stale.
 //
 // If the sender had last read the value of an older grant, the cause is a race. If it had
@@ -117,8 +117,9 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 	return really, byNode
 }
 
-// agedFor is like aged, for the command at place pos. If the command's sender had read the node's
-// clock before, the age by the clock is the age at this reading, if that age is greater.
+// agedFor returns the ages of the grant as aged does. But if the sender of the command at place pos had
+// read the node's clock before, and the grant was older by that reading, byNode is the age by that
+// reading: the sender judged by it.
 func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {
@@ -185,8 +186,8 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 		granted = second.At.Hi
 	}
 	why := account.Fact{What: account.Expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
-	// If the key certainly ended before its fair end, it suffices that the second grant may
-	// have come before that fair end.
+	// last.Fair is when the key would have expired without a clock jump. If the key certainly expired
+	// earlier, it suffices that the second grant may have come before last.Fair.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
 		why.What, why.Until = account.ExpiredEarly, last.Fair.Mid()
 		return because(ServerClock, cmds, why)
@@ -224,10 +225,10 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's
-// deadline. The change came after the owner had asked. At some time after the key's end,
-// and no later than granted, the deadline had not come; without the change it would have
-// come.
+// deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's deadline beyond
+// the key's end. The change came after the owner had asked for the lock. At some time after the key's
+// end, and no later than granted, the deadline had not come by the changed clock; without the change it
+// would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	told, asked := owner.Lease().Deadline, owner.Invoke.Time
@@ -291,6 +292,7 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 	return reason{}, false
 }
 
+// event returns the entry with that index; false if there is none.
 func (rp *replay) event(index int) (history.Op, bool) {
 	if at := rp.Pairing.Place(index); at >= 0 {
 		return rp.Ops[at], true

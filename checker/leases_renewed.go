@@ -58,7 +58,7 @@ func (rp *replay) renewalLog() *renewalLog {
 	return log
 }
 
-// senders identifies a name in the commands of one client.
+// senders identifies a name in the commands of one client: a key, or the value of a lease.
 type senders struct {
 	client int
 	name   string
@@ -144,7 +144,7 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 }
 
 // renewedInstead explains a lease that its owner never renewed before due. Meanwhile the
-// owner renewed leases that it had released: as many as it ever renewed at a time. places
+// owner renewed leases that it had released: as many as it ever renewed at the same time. places
 // are the places of these renewals. ok is false if the log does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
@@ -187,7 +187,7 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	return held && rp.Holds[i].ToWhy == account.ByRelease && rp.Holds[i].To < at
 }
 
-// mostRenewed returns the greatest number of leases on a node that the client renewed at a
+// mostRenewed returns the greatest number of leases on a node that the client renewed at the same
 // time. A lease counts from its first renewal to its last.
 func (rp *replay) mostRenewed(client int, node string) int {
 	type change struct {
@@ -212,8 +212,8 @@ func (rp *replay) mostRenewed(client int, node string) int {
 
 // lastWriteAt returns the last time, up to before, at which the grant's owner changed the
 // grant's key for this grant; 0 if it never did. The owner's releases and other acquires do
-// not count. The change may be in another place of the key: a watchdog may keep its time
-// there.
+// not count. The change may be in another place of the key: a watchdog may write the time of its
+// renewals there.
 func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
 	last, _ := rp.lastWrite(g, before)
 	return last.at
@@ -275,8 +275,8 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 // its first TTL without taking anything from that grant. The key had no TTL before. One of
 // two things must be true: the owner gave the key another TTL before this one ended, or
 // this TTL lasts at least as long as the lease that the owner had asked for, or had
-// prolonged in a value. A lock that promises no end of its leases relies on keys without a
-// TTL.
+// prolonged by a write to the key. gaveFirst returns false if the recipe claims no lease time or no
+// recovery time, since such a lock may rely on keys without a TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {

@@ -13,7 +13,7 @@ import (
 // leftover is a key of a lock that a post-mortem found.
 type leftover struct {
 	blocks  bool // the key is on so many nodes that no client gets in
-	forever bool
+	forever bool // nothing will ever remove the key
 	cause   Cause
 	why     []account.Fact
 	cmds    []int
@@ -186,9 +186,9 @@ func (rp *replay) gaveUp(client int, lock string) bool {
 	})
 }
 
-// endless is the number of leases after which a watchdog that still renews counts as
-// endless. The watchdog of document D3 ends earlier: its fourth and last renewal comes
-// three leases after the grant.
+// endless is the number of lease times after which a watchdog that still renews counts as endless. The
+// watchdog in document D3 (see package documents) gives up earlier: its fourth and last renewal comes
+// three lease times after the grant.
 const endless = 4
 
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process

@@ -21,8 +21,8 @@ import (
 //     client has no hold or never returns from its work;
 //
 //   - blocked up to TTL: a key with a TTL kept others out until it expired, and no living
-//     client believed in it (its owner crashed, never learnt of its grant, or failed to
-//     release);
+//     client believed that it held the lock: the key's owner crashed, never learnt of its grant, or
+//     failed to release;
 //
 //   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
@@ -34,10 +34,10 @@ import (
 //
 // The verdict is unknown if the evidence decides nothing. Examples: a client got in late and no
 // key explains this; a client never got in, no key was in the way, and some key or reply was
-// not seen; the run ended before it healed. Late means later than the recovery time plus a turn
-// for every client. This time counts from the last of three events: the last fault healed, the
-// last client crashed, the last command of a dead client arrived. A client that hangs in its
-// work may keep others out for the same time after its last command.
+// not seen; the run ended before its faults were healed. Late means later than the recovery time
+// plus a turn for every client. This time counts from the last of three events: the last fault
+// healed, the last client crashed, the last command of a dead client arrived. A client that hangs in
+// its work may keep others out for the same time after its last command.
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.
@@ -52,7 +52,7 @@ func liveness(ctx context.Context, f *Case) Verdict {
 	return rp.blocked(ctx)
 }
 
-// blocked does the work of liveness.
+// blocked returns the verdict of the oracle liveness.
 func (rp *replay) blocked(ctx context.Context) Verdict {
 	findings := rp.orphans()
 	if ctx.Err() != nil {
@@ -95,12 +95,12 @@ type wait struct {
 	lock        string
 	mode        history.Mode
 	from, until time.Duration // from the first attempt to the grant or the end of the last attempt
-	in          bool
-	ops         []int // invocations of its attempts
+	in          bool          // the wait ended with a grant
+	ops         []int         // invocations of its attempts
 }
 
-// afterHealing judges the liveness phase. If an orphan finding covers the wait of a late
-// client, it explains the wait.
+// afterHealing judges the liveness phase. If a client got in late, and one of the findings in orphans
+// covers its wait, the orphan explains the wait.
 func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt account.Fact) {
 	if op, broke := brokeDown(rp.Ops); broke {
 		return nil, account.Fact{What: account.EndedByCode, At: op.Time, Text: op.F}
@@ -141,6 +141,7 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt acc
 	return findings, doubt
 }
 
+// healedAt returns the time at which the last fault was healed; false if the run ended before.
 func (rp *replay) healedAt() (time.Duration, bool) {
 	for _, op := range slices.Backward(rp.Ops) {
 		if op.Event(history.FHealed) {
@@ -269,8 +270,8 @@ func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
 
 // round describes how often a lock went to other clients while some clients waited in vain.
 type round struct {
-	grants       int // grants to other clients
-	free, lasted time.Duration
+	grants       int           // grants to other clients
+	free, lasted time.Duration // how long the lock was free during the wait, and how long the wait lasted
 }
 
 // wentRound reports whether the lock was granted to other clients while all clients in waits

@@ -18,24 +18,24 @@ type orphan struct {
 	first keyspace.Contact // the contact of the first client that was kept out
 	last  keyspace.Contact
 	kept  []int // the clients that were kept out
-	ops   []int
-	cmds  []int
+	ops   []int // the first attempt of each of these clients that was kept out
+	cmds  []int // places of the commands with which these attempts met the key
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
 	renewed *keyspace.Term
-	// before is true if the key also kept others out later, for another cause.
+	// before: the key kept others out for this cause first, and later for another cause.
 	before bool
 }
 
-// orphans finds the keys that no living client believed in and that kept others out until
-// they expired or were taken over: "blocked up to TTL".
+// orphans finds the orphans that kept other clients out until the orphans expired or were taken over:
+// see "blocked up to TTL" at liveness.
 //
-// An attempt counts if three things are true. It was not granted while the key existed.
-// Only orphans refused it, on so many nodes that it would have reached its quorum without
-// them. And meanwhile no living client believed that it held the lock. An attempt of
-// unknown outcome counts only if all its commands were answered. A key does not count if
-// its own client deleted it in the end, or if another client's release or a node's loss
-// removed it before it could expire.
+// An attempt of another client counts if three things are true. The attempt was not granted while the
+// orphan existed. Only orphans refused the attempt, on so many nodes that it would have reached its
+// quorum without them. And meanwhile no living client believed that it held the lock. An attempt of
+// unknown outcome counts only if all its commands were answered. An orphan does not count if its own
+// client deleted it in the end, or if another client's release or a node's loss removed it before it
+// could expire.
 func (rp *replay) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
@@ -93,9 +93,9 @@ func (rp *replay) orphans() []Finding {
 }
 
 // takenInTime reports whether an acquire took over the orphan within the claimed recovery
-// time after the first client was kept out. The end of such a lease is stored in the value,
-// so the missing TTL kept nobody out. With a quorum, takenInTime returns false: keys on
-// other nodes may still be there.
+// time after the first client was kept out. A lock that takes over a key without a TTL stores the end
+// of the lease in the value, so the missing TTL kept nobody out. With a quorum, takenInTime returns
+// false: keys on other nodes may still be there.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
 	return rp.Quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery
@@ -119,7 +119,7 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range rp.Of(op) {
 		if g.Handed {
-			continue // another client handed it over after the attempt
+			continue // another client handed the lock to this client after the attempt
 		}
 		own[rp.UnitOf(g.NodeKey())] = g.Seq
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
@@ -283,7 +283,7 @@ func (o *orphan) add(rp *replay, op int, b blocker) {
 	}
 }
 
-// madeBy returns the grants that the command at place pos made.
+// madeBy returns the grants that the command at place pos made, for its own client or another client.
 func (rp *replay) madeBy(pos int) []*keyspace.Grant {
 	own := slices.DeleteFunc(slices.Clone(rp.Of(rp.Commands[pos].Op)), func(g *keyspace.Grant) bool { return g.Cmd != pos || g.Handed })
 	return append(own, rp.handed[pos]...)
@@ -324,7 +324,7 @@ func (rp *replay) orphaned(o *orphan) Finding {
 	return f
 }
 
-// end returns when, and how, the orphan stopped keeping others out.
+// end returns when and how the orphan stopped keeping others out for its cause.
 func (o *orphan) end() (until time.Duration, ended account.Ending) {
 	until, ended = o.last.At.Hi, account.WasLeft
 	if o.before {

@@ -17,7 +17,7 @@ type overdue struct {
 	why   account.Fact // zero if there is nothing to add
 }
 
-// whyOverdue judges a grant that kept the client out at the contact.
+// whyOverdue returns the reason why the grant, which kept the client out at the contact, was overdue.
 func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) overdue {
 	if rp.Claims.ClientClock {
 		return rp.staleTime(l, m.At.Lo, client)
@@ -46,8 +46,8 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	return overdue{}
 }
 
-// whyLeftOverdue judges a key that a post-mortem found, and the key's grant, which is nil
-// if unknown.
+// whyLeftOverdue returns the reason why a key that the post-mortem op found is overdue. l is the grant
+// that the key carries; nil if unknown.
 func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) overdue {
 	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
@@ -82,6 +82,7 @@ func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
 	return given
 }
 
+// prolongedByClock returns the reason that the node's clock was set back, so that the key lived longer.
 func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue {
 	until := t.Fair.Mid()
 	if !t.Mortal {
@@ -165,9 +166,9 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 }
 
 // unowned reports whether the sender of a renewal was not responsible for the grant. Either
-// the grant was another client's, or its owner no longer attended to it when it sent the
+// the grant was another client's, or the sender no longer attended to its own grant when it sent the
 // renewal. The time of sending counts, even if the renewal arrived late. A client prolonged
-// its own grant if its command put a grant on the key, or if it was acquiring the key
+// its own grant if its command put a grant on the key, or if it was acquiring the lock
 // again. If readers share a key, a reader that never learnt whether it was let in may have
 // prolonged its own grant, too.
 func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
@@ -185,7 +186,7 @@ func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 }
 
 // enters reports whether the command at place pos put a grant on the key, for its own
-// client or for another client. A refused share does not count.
+// client or for another client. A share whose acquire was refused (Grant.Refused) does not count.
 func (rp *replay) enters(pos int, key string) bool {
 	return slices.ContainsFunc(rp.madeBy(pos), func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
 }

@@ -100,8 +100,8 @@ func (rp *replay) entersAgain(h Hold) bool {
 	})
 }
 
-// trespass judges one strike. It returns a finding for each owner that the strike robbed.
-// doubt is a fact that makes the answer unknown.
+// trespass judges one strike. It returns a finding for each standing grant of another owner that the
+// strike ended or whose TTL it changed. doubt is a fact that makes the answer unknown.
 func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
 	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
@@ -120,7 +120,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 			continue
 		}
 		if _, untold := rp.untold().of(g); untold {
-			continue // the oracle ownership reports such grants as unknown
+			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
 			doubt = account.Fact{What: account.LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
@@ -186,6 +186,8 @@ var robberies = map[keyspace.Kind]account.What{
 	keyspace.Removal: account.ForeignRemoval, keyspace.Replacement: account.ForeignReplacement, keyspace.Prolonging: account.ForeignProlonging,
 }
 
+// robbery returns the finding that the strike ended the grant l or changed its TTL. until is the time
+// at which the owner stopped believing in l.
 func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
 	c := rp.Commands[s.Cmd]
 	f := Finding{

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file distinguishes a client's place in a queue from its grant. The entry counts as a
-// grant from the command that joined the queue. But it brings the lock only when the
-// client's turn has come.
+// This file distinguishes a client's entry in a queue from a grant that brings the lock. To package
+// keyspace, the entry is a grant from the command that joined the queue. But the entry brings the lock
+// only when the client's turn has come.
 
 // onlyWaited reports whether the strike removed an entry that had not yet brought its
 // client the lock. The removal came before the client's hold began, and the client asked
@@ -124,8 +124,8 @@ func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
 	return false
 }
 
-// waitedInVain returns the grants that another client removed while their owners only
-// waited.
+// waitedInVain returns the grants that another client removed while they were only entries of waiting
+// clients: see onlyWaited.
 func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 	waited := map[*keyspace.Grant]bool{}
 	for _, s := range rp.Strikes {

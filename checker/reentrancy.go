@@ -119,9 +119,9 @@ func (n nesting) tried() bool {
 
 // certain returns the time until which Redis certainly knew the hold's grant. The grant was
 // made between the invocation and the ok of its acquire. It lived until its TTL ran out, a
-// release removed it, or a node lost it. Every client's release counts, except the releases
-// that but selects: a bare DEL removes any grant, and a release of unknown outcome may
-// still arrive at any time. A grant made while there were two primaries is not certain at
+// release removed it, or a node lost it. The releases of all clients count, since a bare DEL removes
+// any grant, and a release of unknown outcome may still arrive at any time. Only the releases that but
+// selects do not count. A grant made while there were two primaries is not certain at
 // all: the other primary may lack it. For the observed end of the grant's keys, see ended.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.Find(h.Acquire).Invoke.Time
@@ -150,8 +150,9 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 }
 
 // lived returns the time until which an acquire's grants lived: the earliest end of their first
-// TTLs, Never if no grant has a TTL. If the acquire has no grant: 0 if the keys were observed;
-// otherwise the end of the requested lease, Never without a lease.
+// TTLs, or Never if no grant has a TTL. Without a grant, it returns 0 if the keys were observed.
+// Otherwise it returns the end of the lease that the acquire asked for, or Never if no lease time is
+// claimed.
 func (n nesting) lived(acquire *history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()

@@ -126,9 +126,9 @@ func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read eviden
 	return hasRead && wrote, read
 }
 
-// torn finds reads that returned a pair of unequal values while the writer of the pair was
-// still in its critical section. A writer that crashed, or stopped because it lost its
-// lease, may leave unequal values under any lock.
+// torn finds reads that returned a pair of unequal values while the writer of the pair was still in its
+// critical section. A writer that crashed, or stopped because it lost its lease, may leave unequal
+// values under any lock. torn skips writers whose sections are in told, and adds those that it finds.
 func torn(byLock map[string][]evidence.Touch, told map[*evidence.Section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {

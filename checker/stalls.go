@@ -96,7 +96,7 @@ func oneOfEach(findings []Finding) (first []Finding) {
 
 // timeless reports whether no stall can have caused the finding. The table of causes says
 // this for some causes. Otherwise the finding is timeless if a client is blocked for ever
-// by a key that was not left behind because of a timeout.
+// by a key that was left behind for a reason other than a timeout.
 func timeless(c history.Claims, f Finding) bool {
 	if proven := f.Cause.row().timeless; proven != nil {
 		return proven(c, f)

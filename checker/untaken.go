@@ -19,8 +19,8 @@ const oftenEnough = 3
 
 // untaken completes a finding about clients that never got a lock although it was free for
 // long enough. The lock is free while no client believes that it holds the lock and no node
-// has a key of the lock. Long enough is turn, the time for a turn of every client, or only
-// the recovery time if every client asked often enough. Redis must have answered all the
+// has a key of the lock. The time turn, in which every client gets a turn, is long enough. If every
+// client asked often enough, the recovery time is long enough. Redis must have answered all the
 // clients' commands, none of them may have changed a key, and some client must have got the
 // lock in the trial. ok is false if one of these conditions is false or was not seen.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {

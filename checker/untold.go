@@ -150,9 +150,9 @@ var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 // takenOut finds the locks whose grants are elements that acquires take out of a key, such
 // as tokens popped from a list. Such a key meets two conditions. First, every successful
 // acquire changed the key, and its last change took an element out. Second, at least one
-// acquire took an element that neither its client nor the acquire itself had added. The
-// second condition excludes a queue that a client leaves when it is let in, and a signal
-// that only waiting clients get.
+// acquire took an element that neither its client nor the acquire itself had added. The first condition
+// excludes elements that only wake waiting clients: an acquire that need not wait takes none. The second
+// condition excludes a queue that a client leaves when it is let in.
 //
 // If each acquire put its element in another key, the grant is there, and all grants can be
 // told apart.
@@ -204,8 +204,8 @@ type taking struct {
 	op, cmd int
 	key     string
 	what    []string // names of the elements
-	took    bool
-	added   bool // the acquire had changed the key in another way before
+	took    bool     // the acquire's last change to the key took elements out
+	added   bool     // the acquire also changed the key in another way
 }
 
 // takings lists the acquires whose last change to a key took elements out of it, in order

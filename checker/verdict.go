@@ -17,11 +17,11 @@ type Result string
 
 // Results. Violated outranks Unknown, which outranks Held.
 const (
-	Violated      Result = "violated"
-	Held          Result = "holds"
-	Unknown       Result = "unknown"
-	NotExercised  Result = "not exercised"
-	NotApplicable Result = "not applicable"
+	Violated      Result = "violated"       // a violation was found, and counts
+	Held          Result = "holds"          // no violation was found
+	Unknown       Result = "unknown"        // the evidence leaves the question open
+	NotExercised  Result = "not exercised"  // not returned by the oracles of this package
+	NotApplicable Result = "not applicable" // the property is not claimed, or there is nothing to judge
 )
 
 // Finding is one violation of one property.
@@ -53,21 +53,21 @@ type Finding struct {
 
 	// lasted is the length of an overlap, which may go on beyond the history's end.
 	lasted time.Duration
-	// atAnyPace: the blocking key was not left behind because of a timeout.
+	// atAnyPace: the blocking key was left behind for a reason other than a timeout.
 	atAnyPace bool
 }
 
 // Verdict is one oracle's answer for one trial.
 type Verdict struct {
-	Oracle   string    `json:"oracle"`
-	Result   Result    `json:"result"`
-	Findings []Finding `json:"findings,omitempty"` // set for a violation, in order of From
+	Oracle string `json:"oracle"`
+	Result Result `json:"result"`
+	// Findings are set for a violation, in order of From; those of Linearizable are in order of Lock.
+	Findings []Finding `json:"findings,omitempty"`
 	// LeftOut counts further findings; each has the same cause as one of Findings. Only a
 	// campaign's list of trials leaves findings out.
 	LeftOut int `json:"leftOut,omitempty"`
-	// Doubtful are findings that do not count, one for each cause. A stall of the harness
-	// itself may have caused them or, in liveness, a reply that no client saw. Only another
-	// run can decide.
+	// Doubtful are findings that do not count, one for each cause. A stall of the harness itself may have
+	// caused them, or an election that no fault had provoked. Only another run can decide.
 	Doubtful []Finding `json:"doubtful,omitempty"`
 	// Reasons explain every result other than a plain violated or holds. Why states the
 	// reasons in words.
@@ -98,7 +98,7 @@ type Oracle struct {
 	// ctx ends first.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
-	// judge does what Judge does, on evidence that was already read. Its error is
+	// judge does what Judge does, on evidence that was already prepared. Its error wraps
 	// ErrDisagree.
 	judge func(context.Context, *Case) (Verdict, error)
 }
@@ -155,8 +155,8 @@ func agreed(judge func(context.Context, *Case) Verdict) func(context.Context, *C
 	return func(ctx context.Context, f *Case) (Verdict, error) { return judge(ctx, f), nil }
 }
 
-// ask returns the oracle's verdict, with its name and words. If the oracle panics, the
-// verdict is unknown. If ctx has ended by then, the verdict is also unknown, unless it is
+// ask returns the oracle's verdict, with Verdict.Oracle and Verdict.Why set. If the oracle panics, the
+// verdict is unknown. If ctx has ended by the time of the verdict, it is also unknown, unless it is
 // Violated: a violation that was found stays proven.
 func (o Oracle) ask(ctx context.Context, f *Case) (v Verdict, err error) {
 	defer func() {
@@ -259,17 +259,18 @@ func putWords(findings []Finding) {
 	}
 }
 
-// Judged returns a verdict that did not come from an oracle, with its reasons.
+// Judged returns a verdict with these reasons and their sentences, for a caller that judged without
+// asking an oracle.
 func Judged(oracle string, r Result, reasons ...account.Fact) Verdict {
 	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
 	v.Why = v.words()
 	return v
 }
 
-// unknown returns the verdict for a question that a fact leaves open.
+// unknown returns the verdict Unknown with its reason.
 func unknown(why account.Fact) Verdict { return Verdict{Result: Unknown, Reasons: []account.Fact{why}} }
 
-// notApplicable returns the verdict for a question that does not arise.
+// notApplicable returns the verdict NotApplicable with its reason.
 func notApplicable(why account.Fact) Verdict {
 	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
 }
@@ -278,6 +279,7 @@ func outOfTime(err error) Verdict {
 	return unknown(account.Fact{What: account.OutOfTime, Text: err.Error()})
 }
 
+// saying returns the facts that are not empty.
 func saying(facts ...account.Fact) (all []account.Fact) {
 	for _, f := range facts {
 		if f.What != "" {
@@ -297,8 +299,8 @@ func either(facts ...account.Fact) account.Fact {
 	return account.Fact{}
 }
 
-// words returns the verdict's reasons as plain sentences. A reason with an example includes
-// the summary of that doubtful finding.
+// words returns the verdict's reasons as plain sentences. If a reason names a cause as its example
+// (Fact.Example), the summary of the doubtful finding with this cause follows.
 func (v Verdict) words() string {
 	var said []string
 	for _, r := range v.Reasons {

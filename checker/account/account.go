@@ -16,12 +16,13 @@ type Account struct {
 	Holds []Believed `json:"holds,omitempty"`
 	// Operations are the operations that contradict each other.
 	Operations []Operation `json:"operations,omitempty"`
-	// Grants are the grants that were robbed, left behind or ended on the nodes.
+	// Grants are the grants on the nodes that the finding is about, such as a grant that another client
+	// removed, or a grant that its owner left behind.
 	Grants []Granted `json:"grants,omitempty"`
 	// Reasons explain the Fact, the most direct reason first.
 	Reasons []Fact `json:"reasons,omitempty"`
-	// Broken is nil if every assumption of leases held: then the recipe itself is at
-	// fault.
+	// Broken is the premise of leases that did not hold. It is nil if every premise held: then the recipe
+	// itself is at fault.
 	Broken *Assumption `json:"broken,omitempty"`
 }
 
@@ -43,7 +44,7 @@ type Fact struct {
 	Span   time.Duration `json:"span,omitempty"`
 	Age    time.Duration `json:"age,omitempty"`
 	Offset time.Duration `json:"offset,omitempty"`
-	// Count is a number of things; Of is the total.
+	// Count is a number of things, and Of the total: for FreedEarly, the number of releases and of acquires.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
 	// Values are values that were read, or fences. The first client's value is first.
@@ -132,7 +133,7 @@ const (
 	WasExpired   Ending = "expired"
 	WasLost      Ending = "lost"
 	WasTakenOver Ending = "taken-over"
-	WasOverdue   Ending = "overdue" // the key went on keeping others out, but from this time on for another cause
+	WasOverdue   Ending = "overdue" // the key went on keeping others out, but from then on for another cause
 	WasLeft      Ending = "left"    // the key was there when the run ended
 	WasUnclear   Ending = "unclear"
 )
@@ -146,7 +147,7 @@ type Assumption struct {
 // Premise is something that leases rely on.
 type Premise string
 
-// The premises of leases.
+// The premises of leases. premiseWords has their sentences.
 const (
 	ClientStops   Premise = "client-stops"
 	CountsRight   Premise = "counts-right"

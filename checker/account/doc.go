@@ -2,8 +2,8 @@
 // The inputs are the facts that package checker found out; the outputs are sentences. A sentence is
 // made from an Account alone, and no code reads sentences.
 //
-//   - A fact is one event of a trial. Its What is its kind: the kind has one sentence, with
-//     names in braces for the parts of the fact.
+//   - A fact is one event of a trial. Its kind is What. Each kind has one sentence, with names in
+//     braces for the parts of the fact, such as "{node} evicted {key} at {at}".
 //   - An account is what happened in a finding, with the holds, operations and grants
 //     concerned, the reasons, and the broken assumption.
 //   - A premise is something that leases rely on. An assumption is a premise that did not

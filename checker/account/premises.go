@@ -1,6 +1,6 @@
 package account
 
-// The kinds of facts that contradict a premise.
+// The kinds of facts that contradict a premise. butWords has their sentences.
 const (
 	WasFrozen        What = "frozen"
 	WorkedOn         What = "worked-on"

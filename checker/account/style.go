@@ -44,12 +44,13 @@ func (s Style) Summary(a Account, lock string) string {
 // What returns what happened to the lock, without the reasons.
 func (s Style) What(a Account, lock string) string { return s.say(told{a, lock}) }
 
-// Broken returns the assumption that did not hold, as one clause.
+// Broken returns the assumption that did not hold, as one clause, such as "that a client stops when its
+// lease ends: c1 was frozen from 0.010s to 0.060s (client-pause)".
 func (s Style) Broken(a *Assumption) string {
 	return "that " + premiseWords[a.Premise] + ": " + s.Say(a.But)
 }
 
-// Say returns the sentence of a fact that stands alone.
+// Say returns the sentence of a single fact, which belongs to no account.
 func (s Style) Say(f Fact) string { return s.say(told{Account: Account{Fact: f}}) }
 
 // words holds the sentences of all facts. The table blanks fills in the names in braces.

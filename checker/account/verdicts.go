@@ -1,6 +1,7 @@
 package account
 
-// Kinds of reasons for results. Findings have kinds of their own.
+// Kinds of reasons for the result of a verdict, such as why it is unknown. The reasons of findings have
+// other kinds.
 const (
 	NothingAcquired  What = "nothing-acquired"
 	NothingCertain   What = "nothing-certain"
@@ -49,7 +50,7 @@ const (
 	NotLongEnough What = "not-long-enough"
 )
 
-// Reasons why a stored trial or an imported history leaves a question open.
+// Reasons why a question stays open because a stored trial or an imported history lacks something.
 const (
 	HistoryCut         What = "history-cut"
 	CommandsCut        What = "commands-cut"

@@ -1,6 +1,6 @@
 package account
 
-// What is the kind of a Fact. Each kind has a sentence in words.
+// What is the kind of a Fact. The table words has one sentence for each kind.
 type What string
 
 // The kinds of facts that findings report.

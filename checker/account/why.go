@@ -1,6 +1,7 @@
 package account
 
-// Reasons why one party was let in beside another: how the grant of the other party ended.
+// Reasons why one client was let in beside another, mostly how the other client's grant ended; and
+// reasons why nobody takes a free lock. whyWords has their sentences.
 const (
 	ByOtherNodes      What = "by-other-nodes"
 	ByTwoPrimaries    What = "by-two-primaries"
@@ -45,7 +46,7 @@ const (
 	// After that release, the owner never renewed this lock again.
 	RenewalStopped What = "renewal-stopped"
 	// RenewedInstead: the owner never renewed this lease. From Read to Until it renewed Count
-	// released leases instead. Count is also the most leases that the owner ever renewed at a time.
+	// released leases instead. The owner never renewed more than Count leases at the same time.
 	RenewedInstead What = "renewed-instead"
 	ReplacedKey    What = "replaced-key"
 	BornShort      What = "born-short"
@@ -96,8 +97,8 @@ const (
 	LeftTooLong   What = "left-too-long"
 )
 
-// abandonments are the reasons why no client attends to a key. In a sentence, they follow after a
-// colon.
+// abandonments are the reasons why no client attends to a key. A sentence puts a colon before them, and
+// a semicolon before other reasons.
 var abandonments = map[What]bool{
 	SetBy: true, SetFor: true, SetThenCrashed: true, SetThenHung: true, SetUnended: true, SetMeanwhile: true, SetUnreleased: true,
 	SetAfterwards: true, SetUnknown: true, SetInVain: true, SetAndLeft: true,

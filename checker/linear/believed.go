@@ -21,7 +21,7 @@ import (
 //
 //   - If no two holds overlap, the following order is legal on the model: each acquire at its
 //     ok and each release at its hold's end, releases first where times are equal. Call this
-//     order the canonical one.
+//     order the canonical one, and the instant of an operation in it the canonical point.
 //   - If two holds overlap, both acquires have returned before either release is called. So
 //     in any order both holds are open at once, which no model allows.
 //
@@ -47,14 +47,14 @@ const (
 	// maxWidth is the greatest number of concurrent operations that porcupine gets: its
 	// search is exponential in this number.
 	maxWidth = 8
-	// chunks cuts at the next quiet point after softCut spans, and anywhere after hardCut
-	// spans.
+	// chunks cuts spans into runs: after softCut spans at the next point where no span is open, and
+	// anywhere after hardCut spans.
 	softCut, hardCut = 64, 512
 )
 
-// CheckSpans decides, for each lock, whether the spans exclude each other on the model for
-// these claims. The spans of a lock must be in order of OK. It ignores fences: see
-// CheckFences.
+// CheckSpans decides, for each lock, whether the spans exclude each other on the model for these
+// claims. The spans of a lock must be in order of OK. CheckSpans ignores fences: see CheckFences. ctx
+// and a limit of 10 seconds bound the time; locks that remain are Undecided.
 func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
 	answers := map[string]Answer{}
@@ -64,8 +64,8 @@ func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span)
 	return answers
 }
 
-// decideLock tries the plain mutex first: every model of a mutex allows whatever the plain
-// mutex allows.
+// decideLock tries the plain mutex first. If the plain mutex allows the spans, they do not overlap, so
+// every other model of a mutex allows them too.
 func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span) Answer {
 	m := ModelOf(unfenced(c))
 	merged := Merge(all)
@@ -87,7 +87,7 @@ func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span)
 	return Legal
 }
 
-// Merge joins overlapping or adjacent spans of one owner: a model that does not count does
+// Merge joins overlapping or adjacent spans of one owner, for the models without Model.counts: they do
 // not allow an owner to acquire twice.
 func Merge(all []Span) []Span {
 	merged := make([]Span, 0, len(all))
@@ -162,7 +162,8 @@ func operations(chunk []Span) []porcupine.Operation {
 	return ops
 }
 
-// spread gives every operation its full interval, in the canonical order.
+// spread gives every operation its interval in ranks: an acquire from its invocation to its ok, and a
+// release from the end of its span to the next acquire's ok. The operations are in canonical order.
 func spread(chunk []Span) []porcupine.Operation {
 	points := canonical(chunk)
 	ops := make([]porcupine.Operation, len(points))

@@ -60,10 +60,10 @@ const (
 // happened. Without any one of them, the rest could have happened.
 type Conflict struct {
 	Operations []int // places among the operations of the lock, in order of invocation
-	Last       int   // the operation whose reply made the conflict certain
+	Last       int   // the place of the operation whose reply made the conflict certain
 	// Minimal is false if the time ran out: then Operations contains only Last.
 	Minimal bool
-	// OwnersOnly: the operations conflict only if nobody but its owner can release a lock.
+	// OwnersOnly: the operations conflict only if clients that do not hold the lock cannot release it.
 	OwnersOnly bool
 	// Anyone: the conflict does not depend on which clients acquire and release.
 	Anyone bool
@@ -157,7 +157,7 @@ func (op recording) asModelled(r *rules) recording {
 	return op
 }
 
-// search runs porcupine within a time limit.
+// search asks the frontier and porcupine within a time limit.
 type search struct {
 	ctx   context.Context
 	rules *rules

@@ -11,22 +11,22 @@ import (
 // It would not work to leave out operations one by one while the history stays illegal. For
 // example, two acquires conflict as soon as the release between them is left out; such a
 // conflict says nothing about the history. Instead, an operation that happened is turned
-// into one that perhaps happened. This can only make more histories legal. If the history
-// is still illegal, the conflict does not need the operation.
+// into one that perhaps happened. This never makes a legal history illegal. If the illegal history
+// stays illegal, the conflict does not need the operation.
 //
 // First the history is cut after the first reply that makes it illegal. An operation that
 // is open at the cut becomes one that perhaps happened. Then each operation in turn, from
 // the first on, also becomes one that perhaps happened, unless this makes the history
 // legal. The operations that remain certain are the conflict. If anybody may release, the
-// conflict often contains almost all acquires and releases. Then the conflict under the
-// stricter rules for owners is reported instead.
+// conflict often contains almost all acquires and releases. Then the conflict under stricter rules is
+// reported instead: only owners may release.
 
 // mostTold is the greatest size of a conflict that a sentence lists. If a conflict is
 // larger, the search looks for one under the stricter rules.
 const mostTold = 8
 
-// mostCertain is the number of operations above which the search tries the stricter rules
-// first: without owners, the conflict of a long history often contains most of it.
+// mostCertain is the number of operations above which the search tries the stricter rules first: if
+// anybody may release, the conflict of a long history often contains most of the history.
 const mostCertain = 256
 
 // clash is a set of operations that cannot all have happened.
@@ -35,7 +35,7 @@ type clash struct {
 	last    recording   // the operation whose reply made them conflict
 	first   []any       // the lock's possible states before ops; nil for the initial state
 	minimal bool        // false if the time ran out
-	strict  bool        // a conflict only if nobody but its owner can release a lock
+	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
 }
 
 func (c clash) told(r *rules) *Conflict {
@@ -82,7 +82,7 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// The frontier used fences that only later replies tell.
+		// Cut after from, the history is not illegal: the frontier had used fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -91,7 +91,7 @@ func (s search) firstIllegal(all []recording) recording {
 		}
 	}
 	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
-	// All replies together are known to be illegal.
+	// The history up to the last reply is known to be illegal, so that the search need not check it.
 	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
 	return replied[n]
 }
@@ -105,7 +105,7 @@ func (s search) smallest(ops []recording, last recording) clash {
 	}
 	for from := 0; from < len(ops); from++ {
 		if rest := s.sparing(ops, from, last); s.violated(rest) {
-			// The operations that are certain so far conflict with the last operation.
+			// The operations in c.ops and the last operation suffice for a conflict.
 			if !slices.ContainsFunc(c.ops, func(op recording) bool { return op.place == last.place }) {
 				c.ops = append(c.ops, last)
 			}
@@ -149,7 +149,7 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 		n *= 2
 	}
 	if ops != nil {
-		low := n / 2 // the run of this length is not violated
+		low := n / 2 // the run of this length is not illegal
 		try(low + 1 + sort.Search(n-low-1, func(i int) bool { return try(low + 1 + i) }))
 	}
 	return ops, first
@@ -210,8 +210,7 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared returns the operations after turning those in [from, to) into ones that perhaps
-// happened.
+// spared returns the operations after turning all[from:to] into ones that perhaps happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
 	for i := from; i < to; i++ {
@@ -220,8 +219,7 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns the operations after turning those from the place from on, except last,
-// into ones that perhaps happened.
+// sparing returns the operations after turning all[from:] except last into ones that perhaps happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {
@@ -232,6 +230,7 @@ func (s search) sparing(all []recording, from int, last recording) []recording {
 	return all
 }
 
+// spare turns an operation that happened into one that perhaps happened.
 func (s search) spare(op recording) recording {
 	if op.perhaps {
 		return op

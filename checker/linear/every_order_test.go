@@ -175,7 +175,7 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 	}
 }
 
-// alike compares a verdict with that of trying all orders, and counts the verdicts.
+// alike compares the answer of Check with the result of trying every order, and counts the answers.
 func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	m, _ := ModelNamed(model)
 	r := m.rules(m.Claims.Permits)
@@ -254,7 +254,8 @@ func operationsOf(d *rapid.T, ops []history.Op) []Operation {
 	return all
 }
 
-// heldByAny returns locks that one or more clients hold, as deep as matters here.
+// heldByAny returns locks that clients hold in every way that matters for a drawn history: reentrant
+// locks up to eight deep, since a drawn history has at most 16 entries.
 func heldByAny(model string) []anyLock {
 	var all []anyLock
 	for c := range 3 {

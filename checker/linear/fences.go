@@ -14,9 +14,9 @@ import (
 //
 // A grant is one operation, from its invocation to its reply, on the model of a fenced
 // lock. The operation takes the lock and releases it at once, since a lease can end without
-// a release. It is legal only if its fence is greater than all earlier fences. So only the
-// order of the fences can be legal, and the history is linearizable if and only if that
-// order does not contradict the order in time.
+// a release. It is legal only if its fence is greater than all earlier fences. If all fences differ,
+// only one order can be legal: the order of ascending fences. Then the history is linearizable if and
+// only if no grant was answered before a grant with a smaller fence was invoked.
 //
 // If too many grants are concurrent for a quick search, each shrinks to one instant: the
 // earliest at which it can come after all grants with smaller fences, but not later than
@@ -74,6 +74,7 @@ func grantOperations(grants []Grant) []porcupine.Operation {
 	return ops
 }
 
+// shrinkToFences shrinks each grant to one instant: see the comment at the top of this file.
 func shrinkToFences(ops []porcupine.Operation) {
 	fence := func(op porcupine.Operation) int64 { return op.Input.(action).fence }
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int {

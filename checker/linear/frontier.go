@@ -16,8 +16,8 @@ import (
 // The frontier goes through the entries of a history in order of time. It keeps every
 // situation that the lock can be in: the lock's state, and the operations that took effect
 // before their replies. An invocation makes an operation available. At a reply the
-// operation must have taken effect. So a situation in which it has not taken effect is
-// replaced by the situations in which it does so now, perhaps after other available
+// operation must have taken effect. So a situation in which the operation has not taken effect is
+// replaced by the situations in which it takes effect now, perhaps after other available
 // operations. If no situation is left, no order of the operations is legal.
 //
 // It would be right to try every sequence of available operations before each reply, but
@@ -26,16 +26,17 @@ import (
 //   - An operation that the replying operation does not need can take effect later. An acquire
 //     needs only the releases of the owners in its way: its legality depends on others' holds,
 //     and fewer holds never hinder it. A release needs only its owner's acquire.
-//   - A section, an acquire and a release of one owner, is an exception if both are available.
-//     It may have to come before the replying acquire, which may keep the lock for ever. It need
-//     not come before a replying release, unless the acquire that the release needs gets a
-//     greater fence than the section. Such a section requires an operation of unknown outcome,
-//     or a client that runs several processes. The frontier tries it.
+//   - The exception is a section: an acquire and a release of one owner, both available. A section
+//     may have to come before the replying acquire, since this acquire may keep the lock for ever. A
+//     section need not come before a replying release, unless the acquire that the release needs gets
+//     a greater fence than the section. The frontier tries these sections. They occur only with
+//     operations of unknown outcome, or with clients that run several processes.
 //   - If several operations of the replying owner are available, the frontier tries them
 //     before the reply: fences may depend on their order.
-//   - If several releases would do, the frontier takes the one that replies first: any other,
-//     even one of unknown outcome, can take effect later in its stead. This argument covers
-//     owners with no other available operation; releases of other owners are tried, too.
+//   - If any of several releases makes way for an acquire, the frontier takes the one that replies
+//     first: the others, even those of unknown outcome, can take effect later in its stead. This
+//     argument covers owners with no other available operation. For other owners, the frontier tries
+//     every release.
 //   - If anybody may release, all acquires are alike, and so are all releases. Then no section
 //     has to come early: in any legal order, the replying operation can change places with the
 //     first operation of its kind.
@@ -81,8 +82,8 @@ type frontier struct {
 	all    []recording
 	now    []situation
 	owners map[int]*available
-	mixed  map[int]bool // owners whose available operations are mixed
-	full   bool         // there were more than mostSituations
+	mixed  map[int]bool // owners whose available operations are mixed: see available.mixed
+	full   bool         // there were more situations than mostSituations
 	// stop reports whether the time is over; stopped is its last answer. The search calls
 	// stop for each situation that it extends, since one reply may extend very many.
 	stop    func() bool
@@ -247,7 +248,7 @@ func (f *frontier) settle() {
 // gathering collects situations without duplicates.
 type gathering struct {
 	all []situation
-	of  map[any]map[string]bool // nil while there is at most one situation
+	of  map[any]map[string]bool // the situations in all, by lock state and key; nil for fewer than two
 }
 
 func (g *gathering) add(s situation) {
@@ -303,8 +304,8 @@ func (f *frontier) before(s situation, i int) []situation {
 	return g.all
 }
 
-// section returns the situations after an acquire and a release of one owner. Neither may
-// be the replying operation.
+// section returns the situations after an acquire and a release of one owner took effect. Neither of
+// the two is the replying operation.
 func (f *frontier) section(s situation, a *available, replying int) (all []situation) {
 	for acquire := range f.usable(s, &a.acquires, replying) {
 		for _, held := range f.effect(s, acquire, replying) {

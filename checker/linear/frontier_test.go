@@ -92,7 +92,8 @@ func inTurns(n, clients int) (ops []Operation) {
 	return ops
 }
 
-// twoAtOnce changes such a history so that two clients hold the lock at once near its end.
+// twoAtOnce removes one release near the end of a history of inTurns, so that two clients hold the lock
+// at once.
 func twoAtOnce(ops []Operation) []Operation {
 	ops = slices.Clone(ops)
 	for i := len(ops) - 1; i > 0; i-- {
@@ -186,9 +187,9 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck decides histories of n operations on every model. In the legal ones, eight
-// clients take turns; in the illegal ones, two hold the lock at once near the end. s/op
-// grows no faster than n log n.
+// BenchmarkCheck has the frontier decide histories of n operations on every model. In the legal ones,
+// eight clients take turns; in the illegal ones, two hold the lock at once near the end. The time per
+// operation of the benchmark grows no faster than n log n.
 func BenchmarkCheck(b *testing.B) {
 	for _, model := range names {
 		m, _ := ModelNamed(model)

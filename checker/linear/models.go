@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// action is an operation on a lock in the models: an acquire or a release by an owner. It
-// has no output: failed and unknown operations never reach a model.
+// action is an operation on a lock in the models: an acquire or a release by an owner. It has no
+// output, since it always succeeds: failed operations never reach a model.
 type action struct {
 	release bool
 	owner   int

@@ -3,8 +3,8 @@ package linear
 import "fmt"
 
 // The models of locks whose grants carry fencing tokens. Each token must be greater than
-// every earlier token. If the duration of a grant is unknown, the grant ends as soon as it
-// begins, and the model judges only its fence.
+// every earlier token. If it is unknown how long a grant lasted (action.passing), the model ends the
+// grant as soon as it begins, and judges only its fence.
 
 // fenced is an owner-aware mutex with a fence.
 type fenced struct {

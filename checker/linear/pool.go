@@ -18,20 +18,19 @@ import (
 // An operation that ended with info, or never ended, takes effect at any time after its
 // invocation, or never. If such an operation stayed open to the end of the history, it
 // would be concurrent with all later operations, and porcupine would have to try every
-// subset of such operations. Therefore it is not an operation here. Instead, its invocation
-// adds its effect to a pool, which is part of the model's state. An operation that happened
-// may first take the effects that it needs out of the pool:
+// subset of such operations. Therefore porcupine gets only the invocation of such an operation. The
+// invocation adds the operation's effect to a pool, which is part of the model's state. An operation
+// that happened may first take the effects that it needs out of the pool:
 //
 //   - an acquire that is not legal takes a release of an owner that is in its way;
 //   - a release that is not legal takes an acquire of its owner.
 //
-// Other effects can stay in the pool: an effect that the operation does not need can happen
-// later, or never. Whether an acquire is legal depends on the holds of others: fewer
-// acquires mean fewer holds, and a release that stays in the pool is left for a later
-// operation. Whether a release is legal depends on its owner's holds alone. There is one
-// exception, rules.kept: an owner that acquires again gets its old fence only if it still
-// holds the lock. So a release that would free the lock has two outcomes: the owner may or
-// may not have acquired once more before.
+// All other effects stay in the pool, since they can happen later, or never. Leaving them there excludes
+// no legal order: whether an acquire is legal depends on the holds of others, and an acquire in the pool
+// adds no hold; whether a release is legal depends on its owner's holds alone. There is one exception,
+// rules.kept: an owner that acquires again gets its old fence only if it still holds the lock. So a
+// release that would free the lock has two outcomes: the owner may or may not have acquired once more
+// before.
 //
 // If an operation could take one of several effects, the model tries each: it is
 // nondeterministic. An effect that no operation takes never happened.
@@ -46,6 +45,7 @@ type lot struct {
 // with ==.
 type pool string
 
+// lotSize is the number of bytes of a lot: owner, flags (release and mode), fence, n.
 const lotSize = 8 + 1 + 8 + 8
 
 var poolModes = []history.Mode{"", history.Read, history.Write}
@@ -129,8 +129,8 @@ func (s stride) String() string {
 	return s.action.String()
 }
 
-// prospects is the set of possible prospects. It has no duplicates and no prospects that
-// another prospect covers.
+// prospects is the state of porcupine's model: the prospects that are possible. It has no duplicates,
+// and no prospect that another one of them covers.
 type prospects []prospect
 
 // covers reports whether every operation that can follow o can also follow p.

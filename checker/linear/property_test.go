@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// By definition a release stays open to infinity. Shorter intervals that contain the
-// canonical points must give the same answer, and so must the intervals and chunks that the
+// By definition, a span's release stays open to infinity (see believed.go). Shorter intervals that
+// contain the canonical points must give the same answer, and so must the intervals and chunks that the
 // checker uses.
 func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	for seed := range uint64(1500) {
@@ -72,7 +72,7 @@ func spansOf(t testing.TB, e history.Evidence) map[string][]Span {
 	return Spans(e, pairsOf(t, e))
 }
 
-// grantsOf returns each grant with the indices of its entries as bounds.
+// grantsOf returns the successful acquires by lock, with the indices of their entries as bounds.
 func grantsOf(t testing.TB, e history.Evidence) map[string][]Grant {
 	t.Helper()
 	byLock := map[string][]Grant{}

@@ -18,7 +18,7 @@ import (
 type rules struct {
 	init any
 	step func(lock any, a action) (next any, legal bool)
-	// blockers returns releases. At least one of them must come before the acquire a.
+	// blockers returns releases for an acquire a that is not legal. One of them must come before a.
 	blockers func(lock any, a action) []action
 	words    func(lock any) []uint64
 	// greatest returns the greatest fence so far; it is nil for a lock without fences.
@@ -50,7 +50,7 @@ func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 // anyFence stands for the unknown fence of an acquire that perhaps happened.
 const anyFence = -1
 
-// fencedBy adds fences to rules. It assumes the least legal fence for an unknown fence.
+// fencedBy adds fences to rules. For an unknown fence (anyFence), it assumes the least legal fence.
 func fencedBy(r *rules, greatest func(lock any) int64, least func(lock any, a action) int64) *rules {
 	r.greatest = greatest
 	plain := r.step

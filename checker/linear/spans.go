@@ -9,14 +9,13 @@ import (
 )
 
 // Span is one successful acquire in porcupine's reading of the history: its invocation, its
-// ok, and the end of its owner's belief. Spans do not share code with the sweep's holds, so
-// that the two do not share mistakes: they are derived from the pairs of operations, per
-// owner.
+// ok, and the end of its owner's belief. Spans are computed from the pairs of operations of each owner.
+// They share no code with the sweep's holds, so that the two share no mistakes.
 type Span struct {
 	Owner           int
 	Mode            history.Mode
 	Invoke, OK, End time.Duration // End is Forever if nothing ended the belief
-	Why             string        // what ended the belief, in words
+	Why             string        // what ended the belief, in words, such as "its release"
 	Entry           int           // index of the acquire's ok; for merged spans, of the first acquire's ok
 	Fence           int64         // the fence that the acquire returned
 }
@@ -43,6 +42,7 @@ type fate struct {
 	changes []history.Op // changes of the client's wall clock
 }
 
+// owner is one party that can hold a lock. The mode is empty unless the lock is a read-write lock.
 type owner struct {
 	client int
 	lock   string
@@ -127,7 +127,8 @@ func fatesOf(e history.Evidence) map[int]fate {
 	return fates
 }
 
-// note adds an operation to the diary, unless it took effect after the client's crash.
+// note adds an operation to the diary, unless the operation never took effect, or took effect only
+// after the client's crash.
 func (d *diary) note(p *history.Pair, f fate) {
 	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {

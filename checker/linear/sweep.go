@@ -102,8 +102,8 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the overlaps of h with the open holds. With several permits there is at
-// most one, with all open holds together. A lock with several permits has no modes.
+// against counts the overlaps of h with the open holds. With several permits, h has at most one
+// overlap, with all open holds together. A lock with several permits has no modes.
 func (p *present) against(h placed, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {
@@ -161,10 +161,10 @@ func (p *present) crowded(h placed, permits int) Overlap {
 	return o
 }
 
-// crowd is a heap of holds ordered by To, with the number of holds per client.
+// crowd is a heap of holds ordered by To.
 type crowd struct {
 	holds []placed
-	of    map[int]int
+	of    map[int]int // number of holds by client
 }
 
 func (c *crowd) enter(h placed) {

@@ -49,8 +49,8 @@ func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
 	return evidence.Merged(all)
 }
 
-// caredFor returns the times in which the grants' owners ran the operations that made them, or
-// attended to the lock. An owner's times end at its crash.
+// caredFor returns the times in which an owner of these grants attended to the lock, or ran the
+// operation that made its grant. An owner's times end at its crash.
 func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
 	seen := map[evidence.ClientLock]bool{}
@@ -231,8 +231,8 @@ func (m *measure) updates() {
 	m.LostUpdates = len(lost)
 }
 
-// overwrote reports whether s overwrote t with a value that it had computed from a read before t.
-// Unlike the oracle resource, overwrote does not count a write of s that follows a read after t.
+// overwrote reports whether the section s overwrote the write t with a value that s had computed from
+// a read before t. If s read again after t, its write does not count; the oracle resource counts it.
 func overwrote(s *evidence.Section, t evidence.Touch) bool {
 	if t.Op.F != history.FWrite {
 		return false

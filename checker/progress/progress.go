@@ -34,9 +34,8 @@ type Measures struct {
 	Grants  int     `json:"grants"`
 	Clients int     `json:"clients"`
 
-	// Losses counts the lost leases whose holder was told of the loss or noticed it, if the wire
-	// evidence shows when the lease was lost. The lag is the time from the loss until the holder
-	// knew.
+	// Losses counts the lost leases whose holder was told of the loss or noticed it, if the keys show
+	// when the lease was lost. The lag is the time from the loss until the holder knew.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
@@ -131,6 +130,7 @@ func newMeasure(rp *evidence.Replay) *measure {
 	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[evidence.ClientLock][]time.Duration{}}
 }
 
+// measure computes the Measures of one trial.
 type measure struct {
 	Measures
 	replay  *evidence.Replay
@@ -144,6 +144,7 @@ type measure struct {
 	open  map[evidence.Owner]time.Duration // the starts of the waits that never ended
 }
 
+// queued is a wait that ended with a grant.
 type queued struct {
 	lock        string
 	since, till time.Duration
@@ -189,7 +190,8 @@ func (m *measure) waits() {
 	m.fairness()
 }
 
-// reenters reports whether the client believed that it held the lock when it asked for it.
+// reenters reports whether the acquire is a re-entry: its client held the lock already, as far as the
+// client knew.
 func (m *measure) reenters(p *history.Pair) bool {
 	if p.Done() == history.OK {
 		if i, ok := m.replay.HoldOf[p.Complete.Index]; ok && m.replay.Holds[i].Acquire != p.Complete.Index {
@@ -199,7 +201,7 @@ func (m *measure) reenters(p *history.Pair) bool {
 	return m.replay.Claims.Reentrant && m.replay.Attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
-// tell measures the waits that ended with a grant, and the grants to others during these waits.
+// tell sums up the waits that ended with a grant, and the grants to others during these waits.
 func (m *measure) tell() {
 	for _, q := range m.ended {
 		m.lasted = append(m.lasted, q.till-q.since)
@@ -253,8 +255,8 @@ func (m *measure) losses() {
 	}
 }
 
-// goneAt returns the time at which the acquire lost its quorum: too few nodes still
-// carried its grants.
+// goneAt returns the time from which fewer units than the quorum carried grants of the acquire. ok is
+// false if the acquire has no grant, or if its quorum stood to the end.
 func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	left := map[keyspace.NodeKey]time.Duration{} // by unit: the end of its last grant
 	for _, l := range rp.Of(acquire) {

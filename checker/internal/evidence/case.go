@@ -8,7 +8,7 @@ import (
 )
 
 // Case is the evidence of one trial with the analyses that several readers share. Each
-// analysis is computed at its first use. Readers change none of them, so that the order of
+// analysis is computed at its first use. Readers must not change an analysis, so that the order of
 // readers does not matter. A Case is not for concurrent use.
 type Case struct {
 	history.Evidence
@@ -19,8 +19,9 @@ type Case struct {
 }
 
 // New returns the case of this evidence. The caller must not change the evidence while the case is
-// in use. In the case, the modes of operations on a read-write lock and the operations of commands
-// are filled in, as far as they can be known.
+// in use. In the case, every operation on a read-write lock has its mode, if it can be known. A command
+// that a client sent for another lock than that of its open operation belongs to no operation: see
+// keyspace.Attribute.
 func New(e history.Evidence) *Case {
 	e.Ops = moded(e)
 	e = keyspace.Attribute(e)
@@ -48,7 +49,8 @@ func (f *Case) Pairs() (Pairing, error) { return f.pairs() }
 // checker.Holds gives. No hold is empty. The error means that the history is impossible.
 func (f *Case) Holds() ([]Hold, error) { return f.holds() }
 
-// Replay returns the trial replayed. The error means that the history is impossible.
+// Replay returns the index of the history with the grants that the commands made on keys. The error
+// means that the history is impossible.
 func (f *Case) Replay() (*Replay, error) { return f.replay() }
 
 // Replay is a trial replayed: the index of its history, and the grants that its commands

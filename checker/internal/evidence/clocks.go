@@ -9,7 +9,7 @@ import (
 // Clock is a wall clock as the list of its offsets, in order of time.
 type Clock []Offset
 
-// Offset is how far a clock was ahead of the trial's clock, from Since on.
+// Offset is how far a clock was ahead of the trial's clock (behind, if negative), from Since on.
 type Offset struct{ Since, Ahead time.Duration }
 
 func clocksOf(ops []history.Op) map[int]Clock {

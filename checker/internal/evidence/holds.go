@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Never is Hold.To of a hold that nothing in the history ended.
+// Never is the time of an event that the history does not have, such as Hold.To of a hold that nothing
+// ended.
 const Never = keyspace.Forever
 
 // Hold is one span of time during which a client believed that it held a lock. It begins
@@ -34,7 +35,8 @@ type Hold struct {
 	Extended int
 	// Nested lists, for each nested acquire, the index of its ok.
 	Nested []int
-	// Released lists the indices of the release invocations that did not end the hold.
+	// Released lists the indices of the release invocations that left the hold open, because the client
+	// still believed in another acquire of the same hold.
 	Released []int
 }
 
@@ -93,7 +95,7 @@ type stake struct {
 type belief struct {
 	stakes  []stake
 	unknown map[string]bool // tokens of acquires that ended with info
-	open    *Hold
+	open    *Hold           // the hold that has begun and not ended; nil for none
 }
 
 // scan goes through a history once, in order, and collects holds.
@@ -305,8 +307,8 @@ func sortHolds(holds []Hold) {
 	})
 }
 
-// sound returns an error if the entries are out of order or their times make no sense. It
-// checks only the input; each checker interprets the entries itself.
+// sound returns an error if the entries are out of order, a time is out of range, or a client acts after
+// its crash. It interprets nothing: the sweep and porcupine each read the entries in their own way.
 func sound(ops []history.Op) error {
 	inRange := func(d time.Duration) bool { return -keyspace.Lifetime < d && d < keyspace.Lifetime }
 	dead := map[int]bool{}

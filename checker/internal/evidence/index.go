@@ -17,13 +17,13 @@ type Index struct {
 	Pairing Pairing
 	Crashes map[int]time.Duration // the time of a client's crash, by client
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
-	Clocks  map[int]Clock
-	Holds   []Hold      // in order of From
-	HoldOf  map[int]int // maps the index of an acquire's ok to the position of its hold in Holds
+	Clocks  map[int]Clock         // the clients' wall clocks; a client without one here has a right clock
+	Holds   []Hold                // in order of From
+	HoldOf  map[int]int           // maps the index of an acquire's ok to the position of its hold in Holds
 	// Attended has the times in which a client attended to a lock: from a grant until the reply to
 	// its release, whatever the client believed meanwhile. Overlapping times are merged.
 	Attended map[ClientLock][]Interval
-	Windows  []history.Pair // all operations of the nemesis
+	Windows  []history.Pair // the fault windows: all operations of the nemesis
 	End      time.Duration  // the last time that was recorded
 }
 
@@ -33,7 +33,7 @@ type ClientLock struct {
 	Lock   string
 }
 
-// newIndex returns an error if the history is impossible.
+// newIndex returns the index of the case's history, or an error if the history is impossible.
 func newIndex(f *Case) (*Index, error) {
 	holds, err := f.holds()
 	if err != nil {
@@ -63,7 +63,8 @@ func newIndex(f *Case) (*Index, error) {
 	}
 	for i, h := range holds {
 		for _, ok := range append([]int{h.Acquire}, h.Nested...) {
-			if _, known := ix.HoldOf[ok]; !known { // keep the first: an extension began any later hold
+			// Of several holds of one acquire, keep the first: an extension began the later ones.
+			if _, known := ix.HoldOf[ok]; !known {
 				ix.HoldOf[ok] = i
 			}
 		}
@@ -153,9 +154,9 @@ func (ix *Index) DoneAt(p *history.Pair) time.Duration {
 	return ix.CrashOf(p.Invoke.Client)
 }
 
-// leaving returns the time at which the client first released the lock at or after from, or else
-// the time of its crash. granted is the index of the ok of a grant that the client no longer
-// believed in.
+// leaving returns the time of the client's first release of the lock that comes at or after the time
+// from and after the entry granted, or else the time of the client's crash. granted is the index of the
+// ok of a grant that the client no longer believed in.
 func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)
@@ -182,8 +183,7 @@ func (ix *Index) Hangs(client int) bool {
 	return hangs
 }
 
-// Attends reports whether, at t, the client was alive and held the lock or was giving it
-// back.
+// Attends reports whether, at t, the client was alive and attended to the lock: see Attended.
 func (ix *Index) Attends(client int, lock string, t time.Duration) bool {
 	if t >= ix.CrashOf(client) {
 		return false

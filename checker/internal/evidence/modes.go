@@ -8,9 +8,9 @@ import (
 )
 
 // moded returns the entries of a read-write lock with their modes filled in, since a release need
-// not name the mode. Every operation other than an acquire gets the mode of its acquire. If several
-// acquires qualify, the one with the same token counts, else the latest whose hold still stands,
-// else the latest.
+// not name the mode. Every operation other than an acquire gets the mode of its acquire. If a client
+// has several unreleased acquires, moded takes the latest of the first kind that exists: an acquire with
+// the operation's token, a granted one whose lease is not over, a granted one, one of unknown outcome.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops
@@ -32,9 +32,10 @@ type taken struct {
 	mode  history.Mode
 	token string
 	sure  bool          // the acquire ended with ok
-	until time.Duration // when the deadline passes on the client's clock: see stake.until
+	until time.Duration // when the deadline passes on the client's clock, or the client is told of the loss
 }
 
+// moder goes through a history once, in order, and fills in modes.
 type moder struct {
 	clocks map[int]Clock
 	taken  map[ClientLock][]taken
@@ -81,7 +82,8 @@ func (m *moder) entry(op *history.Op) {
 	}
 }
 
-// under sets the mode of an invocation to that of the acquire that it belongs to.
+// under sets the mode of an invocation to that of its acquire. If the invocation is a release, under
+// removes the acquire from m.taken.
 func (m *moder) under(op *history.Op, at ClientLock) {
 	best, rank := -1, 0
 	for i, x := range m.taken[at] {

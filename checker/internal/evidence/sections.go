@@ -25,9 +25,9 @@ type Section struct {
 
 // Touch is one read or write of the guarded resource.
 type Touch struct {
-	Op      history.Op // the ok entry
-	Began   time.Duration
-	Section *Section // nil outside of any section
+	Op      history.Op    // the ok entry
+	Began   time.Duration // the time of the invocation
+	Section *Section      // nil outside of any section
 }
 
 // Fence returns the fence that the client sent with the operation; 0 if it sent none.

@@ -15,7 +15,7 @@ type Case struct {
 	Want []string
 }
 
-// kinds are the locks that Cases may be about.
+// kinds maps a kind of lock, as named in a file of cases, to its claims.
 var kinds = map[string]history.Claims{
 	"a read-write lock": {ReadWrite: true},
 	"a reentrant lock":  {Reentrant: true},

@@ -53,11 +53,12 @@ func Gamble(rng Dice, claims history.Claims) history.Evidence {
 	return history.Evidence{Ops: g.ops, Claims: g.claims}
 }
 
+// gambler makes one random history.
 type gambler struct {
 	rng     Dice
 	claims  history.Claims
-	errs    float64
-	timed   bool // with deadlines and clock jumps
+	errs    float64 // the probability with which the referee grants a lock that is not free
+	timed   bool    // with deadlines and clock jumps
 	locks   []string
 	clients []*player
 	now     time.Duration
@@ -71,8 +72,8 @@ type player struct {
 	id      int
 	process history.Process
 	open    *history.Op
-	held    []history.Op // the ok entries of its acquires
-	seen    []string     // tokens
+	held    []history.Op // the ok entries of the acquires that it has not released
+	seen    []string     // the tokens of all its leases
 	crashed bool
 	fence   int64 // fence of the open acquire, if chosen at its invocation
 }
@@ -191,8 +192,8 @@ func (g *gambler) fence(lock string) int64 {
 	return g.fences[lock]
 }
 
-// fenceIn gives an acquire its fence. In a reentrant lock, that is often the fence that the owner
-// already has.
+// fenceIn gives an acquire its fence. In a reentrant lock, the owner often gets the fence of its
+// earlier acquire again.
 func (g *gambler) fenceIn(p *player, op *history.Op) {
 	fence := p.fence
 	for _, h := range p.held {
@@ -211,7 +212,8 @@ func (g *gambler) fenceIn(p *player, op *history.Op) {
 	op.Lease = &lease
 }
 
-// lease returns a lease with a token of this attempt, a token of this owner, or no token.
+// lease returns a lease with a token of this attempt ("t12"), a token of this owner ("c0"), or no token.
+// A lease with neither a token nor a deadline is nil.
 func (g *gambler) lease(p *player) *history.Lease {
 	l := history.Lease{Token: []string{"", fmt.Sprintf("c%d", p.id), fmt.Sprintf("t%d", len(g.ops))}[g.rng.IntN(3)]}
 	if g.timed && g.rng.IntN(3) > 0 {

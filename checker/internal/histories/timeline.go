@@ -22,7 +22,7 @@ import (
 //
 // Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset, reason, and hits (of
 // a fault window).
-// Entries of one time keep the order of the text. After an info, a client continues as a new
+// Entries with equal times keep the order of the text. After an info, a client continues as a new
 // process.
 func Timeline(t testing.TB, text string) []history.Op {
 	t.Helper()
