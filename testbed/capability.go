@@ -56,7 +56,7 @@ func CapabilitiesOf(e Env) (have []Capability) {
 	return have
 }
 
-// In reports whether the topology allows the capability. The testbed must have it, too.
+// In reports whether worlds of the topology can have the capability. A testbed may still lack it.
 func (c Capability) In(t Topology) bool {
 	i := slices.IndexFunc(capabilities, func(r row) bool { return r.name == c })
 	return i >= 0 && (capabilities[i].in == nil || slices.Contains(capabilities[i].in, t))
