@@ -39,8 +39,8 @@ func (cl *gateClient) keep(r *record) {
 	}
 }
 
-// unfreeze stamps the replies that waited for the frozen process as received now. mu is
-// held.
+// unfreeze notes that the replies that waited for the frozen process are received now: it sets
+// their Replied. mu is held.
 func (c *Conn) unfreeze() {
 	for _, r := range c.records.Live() {
 		if r.unread {
