@@ -314,7 +314,7 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 
 // unconfirmed returns the sought flaws that did not show in cells that finished. On a deterministic
 // testbed, it returns a flaw once for each such cell. Elsewhere, it returns a flaw only if no cell
-// showed it, as one entry with all faults under which the flaw was sought.
+// showed it, as one entry with the faults of all such cells.
 func (h hunt) unconfirmed() []Discrepancy {
 	type flaw struct{ lock, oracle, cause string }
 	var all []Discrepancy
