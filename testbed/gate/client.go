@@ -20,7 +20,7 @@ type Client struct {
 	id    int
 	locks *locks.Client
 	pools []*redis.Client
-	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
+	dials []func(context.Context) (net.Conn, error) // in the order of locks.Client.Addrs
 	route testbed.Route
 	// exactly connects to an address that a node or a Sentinel announces; nil if the client
 	// uses no Sentinels.
