@@ -23,7 +23,7 @@ type Sought struct {
 	Cause  string `json:"cause"`
 }
 
-// confirmation describes the campaign to be confirmed.
+// confirmation describes another campaign, whose flaws this campaign tries to confirm.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
 	trials []trial.Result // of the other campaign, in the order of compareTrials

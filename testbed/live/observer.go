@@ -63,7 +63,7 @@ type seen struct {
 // effect is a command that may change keys.
 type effect struct {
 	exec int
-	from time.Duration // time before the command was written
+	from time.Duration // the history's time just before the command was written to the node
 	args []history.Bytes
 	// confined: the command changes only keys among its arguments.
 	confined bool

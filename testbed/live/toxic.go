@@ -213,7 +213,7 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if the toxic was opened since the last call, or if it is cut.
+// obey drops the queue if the toxic was opened since the last call, or if it is cut and not held.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
