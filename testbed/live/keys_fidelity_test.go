@@ -95,7 +95,8 @@ func sameEnd(got, want history.KeyChange) bool {
 		return true
 	}
 	if got.Before != nil && got.Before.Expires == got.After.Expires {
-		return (want.Before.Expires - want.After.Expires).Abs() < absolute // the real renewal came so soon that the expiry stayed the same
+		// The real renewal came so soon that the expiry stayed the same.
+		return (want.Before.Expires - want.After.Expires).Abs() < absolute
 	}
 	life := want.After.Expires - want.To
 	if life < 0 {
