@@ -53,8 +53,8 @@ type Config struct {
 	Named bool `json:"named,omitempty"`
 	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
 	NamedOnly bool `json:"namedOnly,omitempty"`
-	// Sweep is the number of times that each size of a fault strikes at each place of the protocol,
-	// for faults that have sizes (nemesis.Sweep); 0 = never. The trials count as named ones.
+	// Sweep is the number of times that each size of a fault, such as the length of a pause, strikes
+	// at each place of the protocol (nemesis.Sweep); 0 = never. The trials count as named ones.
 	Sweep int `json:"sweep,omitempty"`
 	// Confirm is the directory of a stored campaign whose flaws this campaign tries to reproduce on
 	// its own testbed. For each flaw, it runs up to Trials of the trials that showed the flaw. In a
@@ -277,7 +277,7 @@ type PlannedCell struct {
 	Lock      string   `json:"lock"`
 	Fault     string   `json:"fault"`
 	Workloads []string `json:"workloads,omitempty"`
-	// Variants is the number of variants of the fault's plans. A workload needs as many trials to
+	// Variants is the number of variants of the fault's plans. A workload needs Variants trials to
 	// run each variant once.
 	Variants int `json:"variants,omitempty"`
 	// Named is the number of named schedules, over all workloads. In a campaign that confirms

@@ -23,7 +23,7 @@ type Sought struct {
 	Cause  string `json:"cause"`
 }
 
-// confirmation describes the campaign to be confirmed.
+// confirmation describes another campaign, whose flaws this campaign tries to confirm.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
 	trials []trial.Result // of the other campaign, in the order of compareTrials
@@ -277,9 +277,9 @@ func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	return s
 }
 
-// For each sought flaw that its cell has not shown, insist runs up to tries rounds of more trials.
-// Up to lastTries further rounds are only for flaws that have shown under no fault at all, and for
-// flaws of a cell that has shown none of its sought flaws.
+// insist runs up to tries rounds of more trials for every sought flaw that its cell has not shown.
+// Then it runs up to lastTries further rounds, for fewer flaws: those that no cell has shown, and
+// those of cells that have shown none of their sought flaws.
 const (
 	tries     = 2
 	lastTries = 4
@@ -314,7 +314,7 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 
 // unconfirmed returns the sought flaws that did not show in cells that finished. On a deterministic
 // testbed, it returns a flaw once for each such cell. Elsewhere, it returns a flaw only if no cell
-// showed it, as one entry with all faults under which the flaw was sought.
+// showed it, as one entry with the faults of all such cells.
 func (h hunt) unconfirmed() []Discrepancy {
 	type flaw struct{ lock, oracle, cause string }
 	var all []Discrepancy
@@ -365,8 +365,8 @@ func (h hunt) showsSomething(s Sought) bool {
 	})
 }
 
-// finishes says whether the absence of s counts: its cell was run to the end with something for the
-// oracle to judge, or is not supported here.
+// finishes says whether it means something that s did not show: all trials of its cell ran and the
+// oracle had something to judge, or this testbed does not support the cell.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))

@@ -214,8 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// A flaw that showed only under another of its faults has shown somewhere, but its own cell has then
-// shown nothing. A different sought flaw in the flaw's own cell counts as something.
+// showsAnywhere looks for a flaw under every fault under which it is sought. showsSomething looks in
+// the flaw's own cell only, but there any sought flaw counts.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}

@@ -24,8 +24,9 @@ import (
 // writes its records there; a process of another build then compares them.
 const recordsTo = "LOCKSTORM_RECORDS_TO"
 
-// This seed once showed a bug of the simulation. A client that waited at the gate twice between two
-// replies took another client's place within a tick, at the instant of that client's next request.
+// This seed once showed a bug of the simulation: a client that waited at the gate twice between two
+// replies went on at the same instant as another client's next request, so that the Go scheduler
+// decided which of the two came first.
 func TestAClientThatWaitsTwiceGoesOnAlone(t *testing.T) {
 	tb, c := sim.New(), simConfig(t)
 	c.Seed = 319055994

@@ -78,7 +78,7 @@ type hunt struct {
 	finished map[cellFlaw]int
 }
 
-// cellFlaw is a cell and an oracle, with or without a cause.
+// cellFlaw is the key of hunt's maps: a cell and, where the map needs them, an oracle and a cause.
 type cellFlaw struct{ lock, fault, oracle, cause string }
 
 func huntOf(info Info, trials []trial.Result) hunt {

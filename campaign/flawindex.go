@@ -19,8 +19,8 @@ type ShownFlaw struct {
 	Replay string
 }
 
-// ShownFlaws lists each flaw of each cell once, by lock, fault, oracle and cause.
-// It does not depend on the order in which trials ended.
+// ShownFlaws lists each flaw of each cell once, sorted by lock, fault, oracle and cause. The list
+// does not depend on the order in which trials ended.
 func (s Stored) ShownFlaws() []ShownFlaw {
 	first := map[cellFlaw]trial.Result{}
 	for _, t := range s.Trials {

@@ -104,7 +104,8 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	}
 }
 
-// foldCell sums up a cell's trials, sorted worst first. The first trial decides the cell's verdict.
+// foldCell sums up a cell's trials, which are sorted worst first. The worst trial decides the cell's
+// verdict. If the worst is NotExercised, a trial in which the lock held decides, if there is one.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
@@ -145,8 +146,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// If the fault hit nothing in some trials, the trials in which the lock held still decide. The
-	// bound counts only exercised trials.
+	// In some trials the fault hit nothing. If the lock held in the others, the cell's verdict is
+	// Holds: Cell.Bound counts only those others anyway.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]

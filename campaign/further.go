@@ -67,7 +67,7 @@ func (f *Further) tallied() (n int) {
 	return n
 }
 
-// Words says in a clause what the rounds brought.
+// Words returns a clause about the rounds, such as "12 further trials in 3 rounds: no cell …".
 func (f *Further) Words() string {
 	if f.Trials == 0 {
 		return "no time was left for further trials"

@@ -56,7 +56,7 @@ func registerLibrary(id string, connect func(*locks.Client) (doer, error), token
 	})
 }
 
-// foreign is SET NX PX over another library.
+// foreign is a SET NX PX lock that uses a Redis library other than go-redis.
 type foreign struct {
 	do    doer
 	key   string

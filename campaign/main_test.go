@@ -16,7 +16,7 @@ import (
 // undisturbed is the fault that does nothing.
 var undisturbed = nemesis.Undisturbed().Name
 
-// Register the locks in memory like recipes of a user's test.
+// init registers the in-memory locks of package fakebed, as a user's test registers its own lock.
 func init() {
 	for _, r := range fakebed.Recipes() {
 		open := r.New

@@ -286,7 +286,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
-	if d.Kept && t.Dir == "" && !j.sampled { // meanwhile another trial has ended that shows the same flaws
+	if d.Kept && t.Dir == "" && !j.sampled { // another trial, which has ended meanwhile, shows the same flaws
 		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
 			r.fail(err)
 		}

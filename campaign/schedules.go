@@ -89,10 +89,10 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 // lease.
 const leastNamed = 3
 
-// overrun returns the share of a named trial's critical sections that outlast their lease. For a
-// recipe that renews, a plan that strikes inside a section needs such sections: otherwise there may
-// be no renewal to strike. If leases claim a deadline, the claims allow sections that outlast the
-// lease, and such sections reveal deadlines that are too late.
+// overrun returns the share of a named trial's critical sections that outlast their lease: 0 to 1.
+// If the recipe renews, only long sections have a renewal for a fault to strike. If leases claim a
+// deadline, clients check it before they touch the resource. Long sections are then allowed, and
+// reveal deadlines that are too late.
 func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	switch {
 	case w.Claims.Renews && strikesInside(p):

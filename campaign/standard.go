@@ -16,9 +16,9 @@ func StandardWorkloads() []workloads.Workload {
 }
 
 // runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user
-// named always runs. Any other workload of one source document runs only for recipes of that
-// document. Any other workload that shows a flaw of the clients' program runs only without a fault,
-// since the flaw needs none.
+// named always runs. Other workloads must pass two tests: if the workload is from a source document,
+// the recipe must cite that document; if the workload shows a flaw of the clients' program, there
+// must be no fault, since that flaw needs none.
 func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
 	cited := w.Document == "" || slices.Contains(r.Documents(), w.Document)
 	if cited && (len(w.Shows) == 0 || f.Undisturbed) {

@@ -2,8 +2,8 @@ package testbed
 
 import "slices"
 
-// Capability is something that faults need from a running world: an interface that its Env
-// implements.
+// Capability names an interface of a running world (Env) that faults need: "network" stands for
+// Network.
 type Capability string
 
 // Capabilities. The table capabilities lists each capability's interface.
@@ -18,7 +18,7 @@ const (
 	CanSlots      Capability = "slots"
 )
 
-// row is a row of the table of capabilities.
+// row describes one capability.
 type row struct {
 	name Capability
 	// of reports whether the world implements the capability's interface.
@@ -35,7 +35,7 @@ var capabilities = []row{
 	{CanClients, implements[Clients], nil},
 	{CanNodeClocks, implements[NodeClocks], nil},
 	{CanMemory, implements[Memory], nil},
-	// Not in a Redis Cluster, which itself ends a conflict of two masters over a slot.
+	// Not in a Redis Cluster: a cluster itself ends a conflict of two masters over a slot.
 	{CanSplitBrain, implements[SplitBrain], []Topology{Single, Replicated, Independent, Sentinel}},
 	{CanSlots, implements[Slots], []Topology{Cluster}},
 }
@@ -56,7 +56,7 @@ func CapabilitiesOf(e Env) (have []Capability) {
 	return have
 }
 
-// In reports whether the topology allows the capability. The testbed must have it, too.
+// In reports whether worlds of the topology can have the capability. A testbed may still lack it.
 func (c Capability) In(t Topology) bool {
 	i := slices.IndexFunc(capabilities, func(r row) bool { return r.name == c })
 	return i >= 0 && (capabilities[i].in == nil || slices.Contains(capabilities[i].in, t))

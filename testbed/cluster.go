@@ -36,8 +36,8 @@ func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions
 	}
 }
 
-// unrepeated keeps a cluster's client from repeating a command that was sent but not
-// answered: it replaces the error with one that go-redis does not retry.
+// unrepeated is a hook for a cluster's client. It keeps the client from repeating a command
+// that was sent but not answered: it replaces the error with one that go-redis does not retry.
 type unrepeated struct{}
 
 var _ redis.Hook = unrepeated{}

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Monitor asks the Redis at addr to report each command that it executes from now on, one
-// per line. Ctx bounds only the request; closing the connection ends the report.
+// Monitor sends MONITOR to the Redis at addr. The reader then returns each command that Redis
+// executes, one per line. The caller closes the connection, which ends the report. Ctx bounds
+// only the request. The error is ctx's, the network's, or Redis's refusal.
 func Monitor(ctx context.Context, addr string) (net.Conn, *bufio.Reader, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)

@@ -305,8 +305,8 @@ type Clocks interface {
 type NodeClocks interface {
 	// SkewNode sets the lead of the node's wall clock over the trial's from now on; the
 	// node's clock lags if offset is negative. Its speed does not change. Keys is the number
-	// of keys with an expiry: the jump moved their ends. If the clock has that offset
-	// already, nothing happens. Otherwise jumps is called first. All commands that the node
+	// of keys with an expiry, whose remaining TTLs the jump changed. If the clock has that
+	// offset already, nothing happens. Otherwise jumps is called first. All commands that the node
 	// executed before jumps used the old time, all commands after it use the new time, and
 	// the node executes none during it. If jumps fails, the clock does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)

@@ -99,8 +99,8 @@ func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([
 }
 
 // spec returns the spec of trial k, undisturbed, with a campaign's options. The seed does not
-// depend on the lock. So clients decide alike and the network delays alike for all locks, and
-// chance differs as little as possible between locks.
+// depend on the lock: for all locks, clients draw the same decisions and the network draws the same
+// latencies, so that chance differs as little as possible between locks.
 func (c Config) spec(ctx context.Context, tb testbed.Testbed, r locks.Recipe, k int) (trial.Spec, error) {
 	conf := campaign.DefaultConfig()
 	conf.Testbed, conf.Nodes, conf.Clients, conf.TTL, conf.Duration, conf.Seed, conf.Overrun = c.Testbed, c.Nodes, c.Clients, c.TTL, c.Duration, c.Seed, 0
@@ -140,8 +140,9 @@ func (c Config) alone(s *trial.Spec) {
 	o.Clients, o.Hold, o.Rest = 1, c.TTL/1000, c.TTL/1000
 }
 
-// crowdRetry limits the rate of all clients' attempts together, as in campaigns: a redis-server
-// behind gate, proxy and tap serves no more.
+// crowdRetry times the number of clients is the shortest retry interval, as in campaigns. All clients
+// together then make at most 2,000 attempts a second, which a redis-server behind gate, proxy and tap
+// can serve.
 const crowdRetry = 500 * time.Microsecond
 
 // Hold returns how long clients hold a contended lock, given the lease time.

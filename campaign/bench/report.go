@@ -21,9 +21,10 @@ type Report struct {
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
 	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
-	// Drift tells how the machine changed during the run; nil on virtual time. After all locks have
-	// run, the baseline's trial with one client runs again. Drift is the new median acquire time
-	// divided by the first. Ratios of latencies that are closer to 1 than Drift say nothing about locks.
+	// Drift tells how the machine changed during the run; nil on virtual time. When every lock has
+	// run its trial with one client, the baseline runs that trial again. Drift is the new median
+	// acquire time divided by the first. Ratios of latencies that are closer to 1 than Drift say
+	// nothing about locks.
 	Drift *float64 `json:"drift,omitempty"`
 	Speed Speed    `json:"speed"`
 }

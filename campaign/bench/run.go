@@ -112,8 +112,8 @@ func (m *subject) run(ctx context.Context, p planned) error {
 	return nil
 }
 
-// drift runs the baseline's trial with one client again. It returns the new median acquire time divided by
-// the first one; nil if that is unknown.
+// drift runs the baseline's trial with one client again. It returns the new median acquire time
+// divided by the first one; nil if one of them is unknown.
 func (m *subject) drift(ctx context.Context, p planned) (*float64, error) {
 	again := subject{tb: m.tb, speed: m.speed}
 	if err := again.run(ctx, p); err != nil {

@@ -67,7 +67,8 @@ func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) err
 	return nil
 }
 
-// anotherTime is a jump that changes the year in a log's first line.
+// anotherTime is how far takesClock sets the clock ahead: about ten years, so that the server's log
+// shows another year.
 const anotherTime = 10 * 366 * 24 * time.Hour
 
 // takesClock starts the server with a clock that shows another year, and looks for that year in the

@@ -14,7 +14,7 @@ func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })
 }
 
-// needEngine skips a test if there is no shared testbed. TestMain has said so, too.
+// needEngine skips a test if there is no shared testbed. TestMain has printed why there is none.
 func needEngine(t *testing.T) {
 	t.Helper()
 	if missing != nil {

@@ -10,10 +10,10 @@
 //   - The reaper is a process that removes containers and networks when this program has ended.
 //   - The lab is a set of containers that somebody else started. Trials share it, one at a time.
 //
-// Each trial has its own containers, on the session's bridge network. A container's port is
-// published on 127.0.0.1, where links end. The server's files are in a directory of this machine,
-// mounted at /data. Servers reach each other through this program: at the gateway of the network
-// or, in Docker Desktop, by the name host.docker.internal.
+// Each trial has its own containers, on the session's bridge network. The links of clients lead to
+// a container's port, which is published on 127.0.0.1. The server's files are in a directory of
+// this machine, mounted at /data. Servers reach each other through this program: at the gateway of
+// the network or, in Docker Desktop, by the name host.docker.internal.
 //
 // The engine must run on this machine, because it shares files, ports and clocks with this program.
 // The package has been tried with an engine on Linux. Support for Docker Desktop, for an engine

@@ -37,7 +37,7 @@ func harness(temp string, how ...string) error {
 	})
 }
 
-// alone tells a harness to have no reaper.
+// alone is the argument for a harness that starts no reaper.
 const alone = "alone"
 
 // killHarness kills a harness in the middle of a trial, and returns its session.

@@ -25,8 +25,8 @@ import (
 // LabName is the name of the testbed that runs trials in the lab.
 const LabName = "compose"
 
-// labVariable is the environment variable with the lab's name, the prefix of its
-// containers' names.
+// labVariable is the environment variable that names the lab, "lockstorm" by default. The names of
+// the lab's containers begin with this name.
 const labVariable = "LOCKSTORM_LAB"
 
 const (
@@ -41,8 +41,9 @@ type Lab struct {
 	lab *lab
 }
 
-// OpenLab returns the lab, locked for this process. It returns an error if the lab is not
-// running or another process runs trials in it.
+// OpenLab returns the lab, locked for this process. The number of parallel trials must be at most
+// 1. OpenLab returns an error if it is greater, if the lab is not running, or if another process
+// runs trials in the lab.
 func OpenLab(ctx context.Context, parallel int) (*Lab, error) {
 	if parallel > 1 {
 		return nil, fmt.Errorf("%d trials at a time: the lab bears one", parallel)
@@ -141,7 +142,7 @@ func mountedAt(c container.InspectResponse, where string) string {
 	return ""
 }
 
-// ask asks the first master for its version.
+// ask asks the first master for its version, and sets l.version.
 func (l *lab) ask(ctx context.Context) error {
 	addr, err := l.masters[0].published(ctx)
 	if err != nil {

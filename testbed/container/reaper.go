@@ -106,8 +106,8 @@ func (e *engine) removeLeftovers(ctx context.Context) {
 	_ = e.removeIf(ctx, labelSession, dead)
 }
 
-// removeIf removes the containers and networks that have the label and whose labels satisfy the
-// function so. It is no error if another process removes them first.
+// removeIf removes the containers and networks that have the label and for whose labels the function
+// so returns true. It is no error if another process removes them first.
 func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
 	labelled := make(client.Filters).Add("label", label)
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})

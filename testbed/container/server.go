@@ -183,8 +183,8 @@ func (s *server) await(ctx context.Context) error {
 	return nil
 }
 
-// orEnd returns how the server ended, if it has ended, since err is only a consequence of that end.
-// If the server still runs, orEnd returns err.
+// orEnd returns the reason of the server's end if the server has ended, since err is then only a
+// consequence. If the server still runs, orEnd returns err.
 func (s *server) orEnd(err error) error {
 	if end := s.Err(); end != nil {
 		return fmt.Errorf("the server did not start: %w", end)

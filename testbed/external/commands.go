@@ -8,7 +8,8 @@ import (
 // the trial's own keys and channels. A command without a rule is not sent.
 type rule struct {
 	// first, last and step are the places of the keys, as in COMMAND INFO: a negative last
-	// counts from the end. All are 0 if there are no keys.
+	// counts from the end. For example, 1, -1, 2 means every second argument (MSET). All are 0
+	// if there are no keys.
 	first, last, step int
 	// channels: the places are places of channels, not of keys.
 	channels bool
@@ -30,9 +31,9 @@ ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE Z
 ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE
 XACK XADD XDEL XLEN XRANGE XREVRANGE XTRIM`
 
-// rules are the commands that may be sent, by name. Locks and lock libraries use these commands,
-// and such commands touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB,
-// SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and the like are not among them.
+// rules are the commands that may be sent, by name: commands that locks and lock libraries use, and
+// that touch only the keys and channels that they name. KEYS, FLUSHALL, FLUSHDB, SHUTDOWN, DEBUG,
+// CONFIG, SCRIPT FLUSH, CLIENT KILL and the like are not among them.
 var rules = map[string]rule{
 	"DEL": {first: 1, last: -1, step: 1}, "UNLINK": {first: 1, last: -1, step: 1},
 	"EXISTS": {first: 1, last: -1, step: 1}, "TOUCH": {first: 1, last: -1, step: 1},

@@ -23,8 +23,8 @@ type conn struct {
 	net.Conn
 	server *server
 	in     *bufio.Reader
-	whole  *bufio.Reader // parses the commands in part
-	part   []byte        // the beginning of an incomplete command; used only by the writer
+	whole  *bufio.Reader // reads the complete commands at the beginning of the field part
+	part   []byte        // bytes that were not sent yet: an incomplete command; used only by the writer
 
 	reading sync.Mutex
 	out     []byte // the unread rest of a reply; guarded by reading

@@ -80,8 +80,8 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	return &Testbed{Testbed: live.New(p, o.Temp), version: version, nodes: len(targets), prefix: prefix}, nil
 }
 
-// Sketch returns a testbed that only describes the worlds of several servers. It cannot run
-// trials.
+// Sketch returns a testbed that only describes its worlds, as if it had several servers. It
+// cannot run trials.
 func Sketch() testbed.Testbed { return live.New(provider{targets: make([]target, 2)}, "") }
 
 // Nodes returns the number of servers.
@@ -95,7 +95,7 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
 }
 
-// Version returns the version of the last server.
+// Version returns the version of the last of the servers, such as "7.2.4" or "Valkey 8.0.1".
 func (t *Testbed) Version() string { return t.version }
 
 // Prefix returns the prefix of the names of all keys that trials make on the servers. With

@@ -67,7 +67,7 @@ func (g *guard) confine(args []history.Bytes) ([]string, error) {
 	return all, nil
 }
 
-// own returns the name with the prefix. If key is true, it notes the name as a key's.
+// own returns the name with the prefix. If key is true, it also stores the name for named.
 func (g *guard) own(name string, key bool) string {
 	if key {
 		g.mu.Lock()
@@ -126,8 +126,8 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because a server
-// uses the last of several patterns.
+// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because of several
+// patterns a server uses only the last.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {

@@ -22,7 +22,8 @@ type findings struct {
 // probeKey is written to check whether the testbed may write. It expires after probeLife.
 const probeKey, probeLife = "probe", time.Second
 
-// inspect inspects a server, and writes probeKey to it.
+// inspect returns what New must know about a server, and writes probeKey to it. The error says in one
+// line why the server cannot be used.
 func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 	f := findings{info: map[string]string{}}
 	s := newServer(t, prefix)

@@ -8,8 +8,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// After a timeout toxic is removed, toxiproxy's server no longer serves the toxic before it in
-	// the chain. If this earlier toxic has just read data, it waits for ever to pass the data on.
+	// Toxiproxy may leave a goroutine behind when a timeout toxic is removed: the toxic before it in
+	// the chain (NoopToxic) may just have read data, and then waits for ever to pass the data on.
 	// Only tests run toxiproxy's server in this program.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }

@@ -70,8 +70,9 @@ func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 	}
 }
 
-// tryRecipe runs one trial in which the recipe's locks are granted. If the recipe's second release
-// panics, the trial ends there. A recipe that never grants its lock gets an error of Redis.
+// tryRecipe runs one trial of the recipe. The locks must be granted, with two exceptions: if the
+// recipe declares that its second release panics, the trial ends there; if the recipe declares that
+// it never grants its lock, its attempts must fail with an error of Redis.
 func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topology) {
 	t.Helper()
 	o := workloads.Options{

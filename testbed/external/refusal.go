@@ -17,7 +17,7 @@ import (
 // PasswordVariable is the environment variable for the password.
 const PasswordVariable = "LOCKSTORM_REDIS_PASSWORD"
 
-// Settings that hints name.
+// Settings that the hints of target.hint tell the user to change.
 const (
 	addrSetting     = input.Setting("addr")
 	userSetting     = input.Setting("user")

@@ -49,14 +49,14 @@ func checkScript(text string) error {
 type luaScript struct {
 	named   map[string][]source     // the values of variables by name, whatever their scopes
 	seen    map[*ast.IdentExpr]bool // permitted uses of library
-	called  map[ast.Expr]bool       // uses of redis.call and redis.pcall that are calls
+	called  map[ast.Expr]bool       // redis.call and redis.pcall where they are called, not only mentioned
 	refused error
 }
 
 // source is a value that is assigned to a variable.
 type source struct {
 	value    ast.Expr // nil = cannot be analysed
-	element  bool     // value is a table, and its values are assigned one after the other
+	element  bool     // the variable gets each element of the table value, as in for _, k in ipairs(value)
 	believed bool     // if value is nil: assumed to be made of KEYS
 }
 

@@ -182,7 +182,9 @@ func benchOptions(dial func(context.Context) (net.Conn, error)) *redis.Options {
 	}
 }
 
-// benchWays holds dialling functions by the kind of connection.
+// benchWays maps a kind of connection to a function that returns a dialler: "bare" connects
+// without a gate, "pumped" through a gate that reads replies, "pushed" through a gate that gets
+// them from a Pusher.
 var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, error){
 	"bare": func(*testing.B) func(context.Context) (net.Conn, error) {
 		return func(context.Context) (net.Conn, error) {

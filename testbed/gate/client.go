@@ -20,7 +20,7 @@ type Client struct {
 	id    int
 	locks *locks.Client
 	pools []*redis.Client
-	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
+	dials []func(context.Context) (net.Conn, error) // in the order of locks.Client.Addrs
 	route testbed.Route
 	// exactly connects to an address that a node or a Sentinel announces; nil if the client
 	// uses no Sentinels.
@@ -49,8 +49,8 @@ func (c *Client) Reach(o *redis.Options, dial func(context.Context) (net.Conn, e
 	return c.ReachApart(o, dial, dial)
 }
 
-// ReachApart is like Reach, with a second dialler: locks.Client.Dial, which libraries call if
-// they build their own clients, connects by theirs.
+// ReachApart is like Reach, but locks.Client.Dial connects with theirs instead of dial.
+// Libraries that build their own Redis clients call locks.Client.Dial.
 func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	r := redis.NewClient(o)

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// pause is one fault that holds a client. Gate.mu guards it.
+// pause is one PauseClient in force, with its hits so far. Gate.mu guards it.
 type pause struct {
 	hits int
 }
@@ -148,8 +148,8 @@ func (g *Gate) InOperation() (living bool, crashed []int) {
 }
 
 // lastWait is how long a read, a write or a dial of a crashed client waits if nothing else
-// ends it. The code of a crashed client must not keep the trial from ending. Nobody can
-// notice how early this code returns.
+// ends it. The code of a crashed client must not keep the trial from ending. The wait may be
+// short, because nothing that this code does afterwards reaches a node or the history.
 const lastWait = 3 * time.Second
 
 // lastDeadlines sets deadlines for the reads and writes of a crashed client's connection if

@@ -30,7 +30,7 @@ type Conn struct {
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
 
-	writer   chan struct{} // a lock that may be held for long; guards out, texts and deadline
+	writer   chan struct{} // a lock that Write holds, perhaps for long; guards out, texts and deadline
 	out      []byte        // the beginning of an incomplete command
 	texts    resp.Texts
 	deadline time.Time // inner's write deadline
@@ -48,7 +48,7 @@ type Conn struct {
 	alarmAt   time.Time     // zero = not set
 	wake      chan struct{} // broadcast when closed or writeBy changes or a command is handed on; see wait
 	replies   resp.Replies
-	records   queue.Queue[*record] // commands that are not settled, by number
+	records   queue.Queue[*record] // commands whose outcome is still open, by number
 	arrivals  queue.Queue[arrival] // messages that wait to be let through
 	admitting bool                 // whether admitAll runs
 	observed  bool
@@ -76,8 +76,8 @@ func (c *Conn) compare(other *Conn) int {
 	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
 }
 
-// wait waits until closed or writeBy changes, the client's state changes, a command was
-// handed on, or the deadline has passed. mu is held on entry and return.
+// wait waits until the connection is closed or gets another write deadline, the client's
+// state changes, a command was handed on, or d has passed. mu is held on entry and return.
 func (c *Conn) wait(d deadline) {
 	var expired <-chan time.Time
 	if !d.at.IsZero() {

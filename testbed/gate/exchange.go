@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// Exchange swaps the connections below two idle connections of one client to one node,
-// together with their numbers. It returns false, and swaps nothing, if the two can be told
-// apart: a command is under way or incomplete, or one connection has ended or is subscribed.
+// Exchange swaps the testbed's connections that c and o wrap, together with their numbers. c and o
+// are idle connections of one client to one node. Exchange returns false, and swaps nothing, if the
+// two can be told apart: a command is under way or incomplete, or one connection has ended or is
+// subscribed.
 //
 // Exchange is for a testbed that decides which sender uses which connection, whatever the
-// pool chose. Before the next message, the caller must also swap the receivers of the
-// connections below.
+// pool chose. Before the next message, the caller must also swap the functions that the testbed's
+// connections got by Pusher.OnMessage.
 func (c *Conn) Exchange(o *Conn) bool {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()

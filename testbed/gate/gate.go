@@ -31,8 +31,8 @@ type Gate struct {
 	armed   []*armed
 	index   int       // the next command's index
 	fresh   []*record // commands that were sent and have no index yet
-	open    records   // commands that were sent and are not settled
-	ended   []*record // settled commands, to be passed to commands in this order with mu released
+	open    records   // commands that were sent and whose outcome is still open
+	ended   []*record // commands with a final outcome; passOn passes them to the function commands
 	unused  []record  // allocated for future commands
 	closed  bool
 	flushed bool
@@ -180,9 +180,12 @@ func (g *Gate) Open(client, op int) {
 
 // Dial calls dial to connect a client to a node, and wraps the connection. The connection
 // is numbered before dial is called, so that a failed dial uses up a number, too. The *Conn
-// that dial gets is the one that Dial returns; the node's side stamps commands on it. Until
-// Dial has returned, only Number and the stamping methods of the *Conn may be called. If the
-// client is paused, Dial waits; if the client has crashed, Dial waits for the end of ctx.
+// that dial gets is the one that Dial returns. Until Dial has returned, only Number and the
+// methods for the node's side (Observe, Arrived, Served, NodeEnded) of the *Conn may be called.
+//
+// If the client is paused, Dial waits. If the client has crashed, Dial waits until ctx ends,
+// and fails; without a deadline in ctx it waits for at most lastWait, and for a client that is
+// a process it does not wait.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, node, false, dial)

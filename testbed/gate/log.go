@@ -17,7 +17,7 @@ type record struct {
 	clientDone bool   // replied, or the client's end of the connection has ended
 	unread     bool   // its reply waits for a frozen process
 	served     bool
-	ended      bool // settled: no more stamps will come
+	ended      bool // the outcome is final: Arrived, Served, Replied and Reply do not change any more
 
 	listed     bool
 	prev, next *record // in Gate.open
@@ -74,8 +74,8 @@ func (c *Conn) log(cmd history.Command) *record {
 	return r
 }
 
-// record returns the connection's command with this number; nil if the command is settled.
-// mu is held.
+// record returns the connection's command with this number; nil if the command's outcome is
+// final. mu is held.
 func (c *Conn) record(number int) *record {
 	all := c.records.Live()
 	if i, ok := find(all, number); ok {
@@ -91,8 +91,8 @@ func find(sorted []*record, number int) (at int, ok bool) {
 	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
-// number gives the fresh commands their indices. Their order does not depend on which
-// goroutine came first at one instant. mu is held.
+// number gives an index to each command that has none (fresh). The order of the indices does
+// not depend on which goroutine came first at one instant. mu is held.
 func (g *Gate) number() {
 	if len(g.fresh) > 1 {
 		slices.SortFunc(g.fresh, func(a, b *record) int {
@@ -112,8 +112,8 @@ func (g *Gate) number() {
 	g.fresh = g.fresh[:0]
 }
 
-// countAnew exchanges the N of commands that a client sent to one node at one instant, so that
-// N follows the order of sorted.
+// countAnew corrects N, a command's number in its step, where one client sent several commands
+// to one node at one instant: it exchanges their Ns so that N grows in the order of sorted.
 func countAnew(sorted []*record) {
 	for i, a := range sorted {
 		for _, b := range sorted[i+1:] {
@@ -142,8 +142,8 @@ func (g *Gate) Number() {
 	}
 }
 
-// settle ends the record if the client's side is done with the command and, on an observed
-// connection, the node's side is done, too. mu is held.
+// settle makes the command's outcome final if the client's side is done with the command and,
+// on an observed connection, the node's side is done, too. mu is held.
 func (c *Conn) settle(r *record) {
 	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
@@ -243,16 +243,16 @@ func (g *Gate) Next() int {
 	return g.index
 }
 
-// Observe announces that the node's side will stamp this connection's commands and call
-// NodeEnded. Without Observe, a command ends when the client's side is done. Observe must
-// be called before the first command is sent.
+// Observe announces that the node's side will call Arrived and Served for this connection's
+// commands, and NodeEnded at the end. Without Observe, a command's outcome is final when the
+// client's side is done. Observe must be called before the first command is sent.
 func (c *Conn) Observe() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	c.observed = true
 }
 
-// Arrived stamps a command of the connection as handed to the node now. Number is the
+// Arrived notes that the node's side has handed a command to the node now. Number is the
 // command's place among the connection's commands, from 1, handshakes included. Exec is the
 // command's place in the node's order of execution; 0 = unknown.
 func (c *Conn) Arrived(number int, node string, exec int) {
@@ -263,8 +263,8 @@ func (c *Conn) Arrived(number int, node string, exec int) {
 	}
 }
 
-// Served stamps the command as answered by the node now. It must be called
-// before the reply can reach the client.
+// Served notes that the node has answered the command now, with this reply. Number is as for
+// Arrived. Served must be called before the reply can reach the client.
 func (c *Conn) Served(number int, reply resp.Message) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -274,7 +274,8 @@ func (c *Conn) Served(number int, reply resp.Message) {
 	}
 }
 
-// NodeEnded notes that the node's side will stamp no more commands of the connection.
+// NodeEnded notes that the node's side will not call Arrived or Served for this connection
+// any more.
 func (c *Conn) NodeEnded() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()

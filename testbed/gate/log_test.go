@@ -81,7 +81,7 @@ func TestFlushPassesOnWhatNeverEnded(t *testing.T) {
 	var w *gated
 	inBubble(t, false, func(in *gated) {
 		w = in
-		w.conn.Observe() // but the node's side never stamps the commands
+		w.conn.Observe() // but the node's side never calls Arrived or Served
 		go io.WriteString(w.conn, wire("SET a 1", "SET b 2"))
 		r := resp.NewReader(w.node)
 		resp.Read(r)

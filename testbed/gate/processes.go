@@ -23,8 +23,8 @@ func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	return c.dial(ctx, "tcp", addr)
 }
 
-// outside reports whether clients run in their own processes. The gate then lets messages
-// through to a paused client's process.
+// outside reports whether clients run in their own processes. If they do, the gate lets
+// replies through to the socket of a paused client's process, which reads them after the pause.
 func (g *Gate) outside() bool { return g.processes != nil }
 
 // holds reports whether the gate keeps messages back from the client. mu is held.
@@ -39,8 +39,8 @@ func (cl *gateClient) keep(r *record) {
 	}
 }
 
-// unfreeze stamps the replies that waited for the frozen process as received now. mu is
-// held.
+// unfreeze notes that the replies that waited for the frozen process are received now: it sets
+// their Replied. mu is held.
 func (c *Conn) unfreeze() {
 	for _, r := range c.records.Live() {
 		if r.unread {

@@ -42,7 +42,8 @@ func (c *Conn) pump() {
 	}
 }
 
-// receive lets one message through to the client, after its points and pauses.
+// receive lets one message through to the client, after the points of the answered command and
+// after pauses of the client.
 func (c *Conn) receive(m resp.Message) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()

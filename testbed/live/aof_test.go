@@ -25,7 +25,8 @@ var layouts = map[string]struct {
 	"none": {},
 }
 
-// layOut makes a node's directory and returns it with the file that grows.
+// layOut makes a node's directory and returns it with the append-only file that Redis would write to;
+// grows is "" if the layout has none.
 func layOut(t *testing.T, name string) (dir, grows string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -61,8 +61,8 @@ type serverLink struct {
 	healed  func(context.Context) error // called when the link works again
 }
 
-// disturb cuts or holds a link between servers by calling how. If d is no known direction, disturb
-// returns the error that the parameter otherwise returns.
+// disturb cuts or holds a link between servers by calling how. For an unknown direction d, it calls
+// otherwise, which returns an error.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)

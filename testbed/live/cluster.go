@@ -181,8 +181,9 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until calls its parameter lacking every pollEvery, until lacking returns "" or an error. If ctx
-// ends first, until's error contains lacking's last result.
+// until polls: it calls lacking every pollEvery. It ends when lacking returns an error or "", which
+// means that nothing is lacking any more. If ctx ends first, until's error contains lacking's last
+// result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -197,8 +198,8 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried makes the function until go on after err: it returns err's text as what is lacking, and
-// no fatal error.
+// retried returns err's text as a lack instead of an error, so that until polls again. For a nil err,
+// nothing is lacking.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil

@@ -55,7 +55,7 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It waits
 // until the cluster has elected the node. Unless the old master is frozen, Promote also waits until
-// clients have moved. It does not wait for frozen clients for long, nor for clients in processes of
+// clients have moved: only briefly for frozen clients, and not at all for clients in processes of
 // their own, whose view of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
@@ -205,7 +205,7 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	})
 }
 
-// freeze adds 1 or -1, the value of by, to the number of faults that pause or unplug the node.
+// freeze adds by, which is 1 or -1, to the number of faults that pause or unplug the node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,8 +257,8 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
 }
 
-// disturb applies how to the replication and the bus of a link if both its ends are nodes. For any
-// other link, it calls the parameter otherwise.
+// disturb cuts or holds a link, depending on how. If both ends of the link are nodes, it disturbs
+// their replication and their cluster bus. For any other link, it calls otherwise.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)

@@ -32,7 +32,8 @@ func (s *shard) present() *node {
 	return s.master
 }
 
-// from returns history.Op.From for the shard's events.
+// from returns history.Op.From for the shard's events: the name of the replaced master, or "" if the
+// shard is the only one.
 func (s *shard) from() string {
 	if s.key == "" {
 		return ""

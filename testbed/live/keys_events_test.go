@@ -83,8 +83,8 @@ func restart(ctx context.Context, e testbed.Env) error {
 	return errors.Join(err, rerr, again(ctx, c, "l"), c.Del(ctx, "k").Err())
 }
 
-// TestTheTapSeesWhatBefallsNodes compares key changes that no command makes: expiry, eviction,
-// restart, promotion.
+// TestTheTapSeesWhatBefallsNodes compares key changes on real servers with those of the simulation,
+// for changes that no command makes: expiry, eviction, restart, promotion.
 func TestTheTapSeesWhatBefallsNodes(t *testing.T) {
 	for name, tr := range befalls {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 )
 
 // differences are the only permitted differences between the tap's key changes and the
-// simulation's.
+// simulation's. In these texts, "here" means real servers, and "there" means the simulation.
 var differences = map[string]string{
 	"nothing":   "SETRANGE of an empty text lengthens a value there; it is left out here",
 	"instants":  "a value that is an instant of the client's clock differs, as the clocks of the two trials do",
@@ -34,7 +34,8 @@ var differences = map[string]string{
 	"unordered": "changes on different nodes have one order there, and none here",
 }
 
-// within is the tolerance of a key's expiry, beyond the bounds that follow from its command.
+// within is a tolerance: how far a key's expiry on a real server may lie outside the expected
+// bounds, which are the bounds of the command's time plus the TTL.
 const within = 2 * time.Millisecond
 
 // trial is a setup and a body that runs on both testbeds.
@@ -94,7 +95,8 @@ func sameEnd(got, want history.KeyChange) bool {
 		return true
 	}
 	if got.Before != nil && got.Before.Expires == got.After.Expires {
-		return (want.Before.Expires - want.After.Expires).Abs() < absolute // a quick renewal may not move the real expiry
+		// The real renewal came so soon that the expiry stayed the same.
+		return (want.Before.Expires - want.After.Expires).Abs() < absolute
 	}
 	life := want.After.Expires - want.To
 	if life < 0 {

@@ -99,8 +99,8 @@ func (l *link) accept() {
 	}
 }
 
-// refusal is the delay before a dial to a node that is down fails. Without it, code that retries at
-// once would use up the machine.
+// refusal is how long a dial to a node that is down takes to fail. Without this delay, code that
+// retries at once would use up the machine.
 const refusal = time.Millisecond
 
 // dial makes one connection of a client through the gate.

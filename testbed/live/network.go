@@ -21,8 +21,8 @@ type network struct {
 // hitCounter counts the commands that a fault hit.
 type hitCounter struct {
 	hit   func(history.Command) bool
-	from  int          // commands with at least this index count
-	early map[int]bool // earlier commands that count, too, because they were outstanding at the start
+	from  int          // commands with a lower index do not count, except those in early
+	early map[int]bool // commands that were outstanding when the counter started
 	seen  map[int]bool // the commands that were hit
 }
 

@@ -72,7 +72,7 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	return n.launch(ctx, args...)
 }
 
-// launch is start with life held.
+// launch is start for a caller that already holds n.life.
 func (n *node) launch(ctx context.Context, args ...string) error {
 	n.observer.restarting()
 	s, err := n.place.Start(ctx, ServerOptions{

@@ -63,7 +63,7 @@ type seen struct {
 // effect is a command that may change keys.
 type effect struct {
 	exec int
-	from time.Duration // time before the command was written
+	from time.Duration // the history's time just before the command was written to the node
 	args []history.Bytes
 	// confined: the command changes only keys among its arguments.
 	confined bool
@@ -102,8 +102,8 @@ func (e *env) observe(ctx context.Context) error {
 	return nil
 }
 
-// now takes the node's turn and looks. by is the cause of the changes since the last look; "" =
-// commands and expiry only.
+// now takes the node's turn and looks at its keys. by is the cause of the changes since the last
+// look; "" = commands and expiry only.
 func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	if o == nil {
 		return nil
@@ -116,9 +116,9 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	return nil
 }
 
-// No command begins within the brink before a key's expiry: it would be unknown whether the command
-// ran before or after the expiry. Within these bounds, the brink is twice as long as recent
-// commands took, including the looks after these commands.
+// Bounds of observer.brink: the time just before a key's expiry in which no command may begin, since
+// it would be unknown whether the command ran before or after the expiry. Within these bounds, the
+// brink is twice as long as recent commands took, including the looks after these commands.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond
@@ -160,7 +160,7 @@ func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	return f
 }
 
-// executed looks at the effect of an answered command. likely are the keys that the command may
+// executed looks at the keys after a command was answered. likely are the keys that the command may
 // have created.
 func (o *observer) executed(f *effect, answered time.Duration, likely ...string) {
 	if f == nil {
@@ -186,7 +186,7 @@ func (o *observer) unchanged(f *effect) {
 	}
 }
 
-// lost looks at the effect of a command that will not be answered. It looks twice: the node may
+// lost looks at the keys after a command that will not be answered. It looks twice: the node may
 // execute the first look before the command, but not the second.
 func (o *observer) lost(f *effect) {
 	if f == nil {
@@ -240,7 +240,7 @@ const grace = 500 * time.Microsecond
 // again is the delay before run repeats a failed look.
 const again = 20 * time.Millisecond
 
-// run looks when a key has expired, and when asked is set.
+// run is the observer's goroutine. It looks at the keys when one has expired, and when asked is set.
 func (o *observer) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

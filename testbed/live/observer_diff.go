@@ -86,7 +86,7 @@ func (d *diff) moved(by history.ChangedBy) {
 	}
 }
 
-// lasting returns a copy of content whose expiry is ends, converted by the present wallClock.
+// lasting returns a copy of content with the expiry ends, converted to the history's clock.
 func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
 	k := *content
 	k.Expires = max(d.clock.at(ends), 1)

@@ -299,7 +299,7 @@ func (d *peerProxy) pair(peer string) (*proxy, error) {
 	return p, nil
 }
 
-// peerLink names one peer's proxy behind a peer proxy.
+// peerLink is the link from one peer to the server behind a peer proxy.
 type peerLink struct {
 	peer      string
 	peerProxy *peerProxy

@@ -140,9 +140,9 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturb cuts or holds a link between servers. Hits is the number of stopped messages, except the
-// messages that an idle link carries, too. A replica that lost commands reconnects and asks for
-// them.
+// disturb cuts or holds a link between servers. Hits is the number of stopped messages, without the
+// messages that even an idle link carries, such as PING. A replica that lost commands reconnects and
+// asks for them.
 func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)

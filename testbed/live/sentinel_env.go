@@ -212,8 +212,9 @@ func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
 	return nil, nil
 }
 
-// hearing returns a listener to the commands from Sentinels to n. It hears a REPLICAOF in a
-// transaction before the node executes the transaction at EXEC.
+// hearing returns a function that is called with each command from Sentinels to n, before n gets it.
+// It notes promotions and demotions by REPLICAOF. Sentinels send REPLICAOF between MULTI and EXEC, so
+// that it is noted before n executes it.
 func (e *env) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
 		switch resp.Name(args) {

@@ -45,7 +45,7 @@ type migration struct {
 	keys         int    // number of moved keys
 }
 
-// migration returns a migration of the slots in which the node from has keys.
+// migration returns a migration of all slots in which from's master has keys.
 func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
 	m := &migration{clusterEnv: e}
 	var err error

@@ -213,7 +213,7 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if the toxic was opened since the last call, or if it is cut.
+// obey drops the queue if the toxic was opened since the last call, or if it is cut and not held.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
@@ -221,7 +221,8 @@ func (f *flow) obey(m mode) {
 	f.drops = m.drops
 }
 
-// next returns the output and the next chunk; nil, nil if nothing may be sent now.
+// next returns the channel to send on and the chunk to send next; nil, nil if nothing may be sent
+// now.
 func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk, *stream.StreamChunk) {
 	if m.cut || m.hold || len(f.queue) == 0 {
 		return nil, nil

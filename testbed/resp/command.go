@@ -130,7 +130,7 @@ func (t *Texts) list(n int) []history.Bytes {
 	return t.lists[from : from+n : from+n]
 }
 
-// class is the class of a command.
+// class is the kind of a command: ordinary commands count (Counts), the others do not.
 type class int
 
 const (

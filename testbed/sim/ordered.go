@@ -15,7 +15,8 @@ import (
 // interchangeable: dials that begin at the same instant complete at the same instant, and
 // settle numbers the connections when all commands and their order are known.
 
-// ordered is a connection whose writes go through a turnstile.
+// ordered is a connection whose writes pass a turnstile: of several goroutines that write at the
+// same instant, the turnstile decides which one goes first.
 type ordered struct {
 	*gate.Conn
 	stile  turnstile

@@ -49,8 +49,8 @@ func (a *agenda) Pop() any {
 // not share an instant with another pipe's events.
 const tick = time.Microsecond
 
-// Places are the nanoseconds within a tick. Pipes have the first placesOfPipes, apart from
-// each other by gaps for other events of clients, such as staggers. Turns have the rest.
+// Places are the nanoseconds within a tick. Pipes have the first placesOfPipes, with gaps between
+// the pipes' places for other events of clients, such as staggers. Turns have the rest.
 const (
 	apart         = 2
 	placesOfPipes = 100

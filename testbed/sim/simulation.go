@@ -136,9 +136,9 @@ func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
 	d := time.Duration(turns) * tick
 	if place := now() % tick; place < placesOfPipes && place%apart != 0 {
-		return d // the present instant lies between two pipes' places, and so does the result
+		return d // now lies between the places of two pipes, and so does the end of the wait
 	}
-	return d + 1 // leaves the place of the pipe that woke the goroutine
+	return d + 1 // the wait must not end at the place of the pipe that woke the goroutine
 }
 
 // clientsInTurn is the number of clients with distinct staggers. More clients than that are

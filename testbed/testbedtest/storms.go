@@ -49,7 +49,8 @@ func storm(s suite) {
 	all.Wait()
 }
 
-// checkStamps checks the index and stamps of every command, whatever its outcome.
+// checkStamps checks the index and the stamps (Sent, Arrived, Served, Replied) of every command,
+// whatever its outcome.
 func checkStamps(commands []history.Command) error {
 	for i, c := range commands {
 		if c.Index != i {

@@ -37,9 +37,9 @@ func text(k *history.KeyContent, a answer) bool {
 	return len(a.text) <= MaxRead
 }
 
-// scan returns the elements in the answer to HSCAN or SSCAN. Each element is a slice of piece
-// answers. scan removes duplicates, which Redis may return from a growing table. all is false if
-// the key has too many elements for one look.
+// scan returns the elements in the answer to HSCAN or SSCAN. Each element consists of piece answers:
+// 2 for a field and its value, 1 for a member. scan removes duplicates, which Redis may return from a
+// growing table. all is false if the key has too many elements for one look.
 func scan(a answer, piece int) (found [][]answer, all bool) {
 	if len(a.list) != 2 || a.list[0].text != "0" {
 		return nil, false

@@ -6,7 +6,7 @@ import "strings"
 // argument of SUBSCRIBE and similar commands. The command's arity has been checked.
 type handler func(n *Node, s *Session, args []string)
 
-// traits of a command. Not all are flags of Redis.
+// traits are a set of properties of a command. Some are also command flags of Redis, such as readonly.
 type traits uint16
 
 const (

@@ -92,8 +92,8 @@ var (
 	life  = oneOf(all(word("EX"), seconds), all(word("PX"), millis), all(word("EXAT"), atS), all(word("PXAT"), atMs))
 )
 
-// arguments holds the commands that single draws, with generators of their arguments. Recipes
-// may send other commands; recordRecipes finds these by running the recipes.
+// arguments holds generators of arguments, by command, for the commands that the fragment single
+// draws. Recipes may send other commands; recordRecipes finds these by running the recipes.
 var arguments = map[string]gen{
 	"SETNX":  all(key, value1),
 	"SET":    all(key, value1, some(oneOf(life, life, word("NX"), word("NX"), word("XX"), word("GET"), word("KEEPTTL"), word("BAD")), 0, 3)),
@@ -180,7 +180,7 @@ var neverSucceed = []string{
 // these tests and the reason.
 var elsewhere = map[string]string{"WAIT": "testbed/sim: it needs replicas"}
 
-// optionsOf lists the options for which the coverage has counts of their own, by command.
+// optionsOf lists, by command, the options that the coverage counts separately.
 var optionsOf = map[string][]string{
 	"SET":       {"EX", "PX", "EXAT", "PXAT", "NX", "XX", "GET", "KEEPTTL"},
 	"GETEX":     {"EX", "PX", "EXAT", "PXAT", "PERSIST"},

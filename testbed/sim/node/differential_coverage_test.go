@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tally counts the comparisons of one command: all replies, those of them that were errors,
-// and the listed differences.
+// tally counts the comparisons of one command: all replies, the error replies among them, and the
+// listed differences.
 type tally struct{ replies, errors, listed int }
 
 // coverage counts comparisons by command, by option and by script.
