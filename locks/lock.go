@@ -9,15 +9,16 @@ import (
 
 // Results of TryLock and Unlock other than success. Any other error means that the outcome is
 // unknown: the command may or may not have run. Some documents ignore the reply to a release. Their
-// recipes ignore it too and say so: such a success is not certain.
+// recipes ignore it too: a nil from their Unlock does not prove that the lock was released. The
+// comment of such a recipe says so.
 var (
 	// ErrBusy: not acquired, somebody else holds the lock. ErrBusy is certain unless the error is
-	// also ErrPresumed. On several nodes the client's own count decides: without enough grants in
-	// time the lock is not acquired, whatever happened on single nodes.
+	// also ErrPresumed. On several nodes the client counts the grants itself: without enough grants
+	// in time it has not acquired the lock, even if some nodes have its key.
 	ErrBusy = errors.New("lock is busy")
-	// ErrPresumed accompanies ErrBusy and the error that happened: the document's code takes that
-	// error for a refusal. The caller acts as if the lock were busy, but the outcome is unknown:
-	// Redis may have granted the lock.
+	// ErrPresumed accompanies ErrBusy if an attempt failed, for example with a lost connection, and
+	// the document's code takes that error for a refusal. The caller acts as if the lock were busy,
+	// but the outcome is unknown: Redis may have granted the lock.
 	ErrPresumed = errors.New("presumed after an error")
 	// ErrRefused: the recipe refused without asking Redis. Certainly nothing happened.
 	ErrRefused = errors.New("refused by the lock handle")
@@ -25,8 +26,8 @@ var (
 	ErrNotHeld = errors.New("lock is not held")
 )
 
-// presumed returns the ErrBusy of an attempt that failed with err; the document's code takes err
-// for a refusal.
+// presumed returns the error of an attempt that failed with err, where the document's code takes
+// err for a refusal. The result is ErrBusy, ErrPresumed and err.
 func presumed(err error) error { return fmt.Errorf("%w: %w: %w", ErrBusy, ErrPresumed, err) }
 
 // Lock is one client's handle on one named lock. A handle may be used by
