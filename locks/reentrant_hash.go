@@ -49,9 +49,9 @@ func entriesWithoutRenewal(document string) []Flaw {
 		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
 			kleppmann, "exclusion")),
-		// The fault delay delivers a held command of the first holder as soon as another client has
-		// the lock, and the reply stops the first holder. Whether the other client has written to
-		// the resource by then is chance.
+		// The fault delay delivers the holder's late command as soon as another client has the lock,
+		// and the reply tells the holder that the lock is lost. Whether the other client has written
+		// to the resource by then is chance.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
 			kleppmann, "resource")),
