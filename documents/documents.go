@@ -109,7 +109,7 @@ func All() []Document {
 	return []Document{{"D0", d0}, {"D1", d1}, {"D2", d2}, {"D3", d3}, {"D4", d4}}
 }
 
-// Title returns the document's title.
+// Title returns the document's title, or its ID if locks.Documents does not list it.
 func (d Document) Title() string {
 	for _, known := range locks.Documents() {
 		if known.ID == d.ID {

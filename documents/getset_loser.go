@@ -37,10 +37,9 @@ const (
 	loserMargin   = time.Second // D1's allowance in the stored time
 )
 
-// contest is the setting of a takeover: how many rivals, how long each winner works, and how long
-// the first rival pauses.
+// contest is the setting of a takeover, a row of the experiment's table.
 type contest struct {
-	rivals int
+	rivals int           // number of clients that try to take the key over
 	work   time.Duration // time that each winner works
 	pause  time.Duration // pause of the first rival before its GETSET
 }

@@ -146,7 +146,7 @@ func (l *slowLink) hold(ctx context.Context, network testbed.Network, r *rand.Ra
 	return err
 }
 
-// hangNodes pauses the first two nodes until the end.
+// hangNodes pauses n0 and n1 until the end of the run.
 func hangNodes(ctx context.Context, env testbed.Env) error {
 	nodes, ok := env.(testbed.Nodes)
 	if !ok {

@@ -99,8 +99,8 @@ func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Extend implements Extender. The fencing token stays the same. If the reply arrives after the end of the
-// new lease, the outcome is unknown.
+// Extend implements Extender. The fencing token stays the same. If the reply arrives after the end of
+// the new lease, the outcome is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
 	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {

@@ -68,7 +68,7 @@ var getsetFlaws = flaws(
 		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),
 	// The time in the key is a lease and a second ahead. With a lease of 1 s, only a pause of two
-	// leases outlasts it (lockstorm run --sweep).
+	// leases outlasts it; lockstorm run --sweep tries such pauses.
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
 		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),

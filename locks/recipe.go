@@ -48,8 +48,7 @@ const (
 )
 
 // Maker returns a client's handle on the lock named key. The ttl is the lease time; recipes that
-// count in whole seconds round it up. A Maker returns an error for an empty key or a ttl below 1
-// ms.
+// count in whole seconds round it up. For an empty key or a ttl below 1 ms a Maker returns an error.
 type Maker func(key string, ttl time.Duration) (Lock, error)
 
 // Kind distinguishes a recipe's own mistake from a limit of all such locks.
@@ -126,7 +125,7 @@ func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	return r.Flaws[i], true
 }
 
-// registry holds the recipes by id. Its functions are safe for concurrent use.
+// registry holds the recipes by id. The functions that use it are safe for concurrent use.
 var registry = struct {
 	sync.RWMutex
 	recipes map[string]Recipe

@@ -54,8 +54,8 @@ func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
 // subtract: a hundredth of the lease, and 2 ms for the precision of Redis's expiry.
 func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases
-// the key on every node.
+// TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases the key on
+// every node.
 func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {

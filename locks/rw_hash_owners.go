@@ -41,8 +41,8 @@ var rwHashOwnersFlaws = flaws(
 	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
-// readerMoved is deadlineMoved for a read-write lock. Under client-skew it shows only by chance: if
-// the frozen client is a reader, only a writer violates exclusion.
+// readerMoved is deadlineMoved for a read-write lock. Under client-skew it may not show: if the frozen
+// client is a reader, it shows only if a writer gets in next.
 func readerMoved() []Flaw {
 	group := deadlineMoved("exclusion", "resource")
 	for i := range group {

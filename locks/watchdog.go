@@ -33,8 +33,8 @@ func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins fun
 }
 
 // renewEvery calls renew at every interval, the first time after one interval. It ends when quit is
-// closed, renew returns false or ctx ends. If both a tick and quit are ready, renewEvery asks
-// tickWins. A plain select would choose at random, and no seed could repeat that choice.
+// closed, renew returns false or ctx ends. If both a tick and quit are ready, it renews once more if
+// tickWins returns true. A plain select would choose at random, and no seed could repeat that choice.
 func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{}, tickWins func() bool, renew func(context.Context) bool) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

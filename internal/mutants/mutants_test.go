@@ -208,7 +208,7 @@ func (c catch) String() string {
 type hunter struct {
 	mutant Mutant
 	bed    *sim.Testbed
-	only   *where   // the only cell to look in; nil = all cells
+	only   *where   // the only schedule to try; nil = all schedules
 	faults []string // the only faults to look under; nil = all faults
 	trials int
 	best   *catch

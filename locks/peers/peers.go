@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Recipes returns the libraries' locks, in a fixed order.
+// Recipes returns the recipes of all libraries, in a fixed order.
 func Recipes() []locks.Recipe {
 	return slices.Concat(redsyncRecipes(), redislockRecipes(), rueidislockRecipes())
 }

@@ -74,8 +74,8 @@ func (v redislockVariant) recipe() locks.Recipe {
 	}
 }
 
-// defaultClient returns a client with go-redis's default options: three retries and a time-out of 3
-// s. The client closes when the client process ends.
+// defaultClient returns a Redis client with go-redis's default options, such as three retries and a
+// timeout of 3 s. The Redis client closes when the client process ends.
 func defaultClient(c *locks.Client) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
 	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to receive the error
