@@ -36,8 +36,8 @@ func TestLimitsOfAnyLeaseNameWhatExists(t *testing.T) {
 	}
 }
 
-// Each known property of a lock adds or removes limits. For example, a lock that renews its leases may
-// not be outlived under slow-work.
+// Each known property of a lock adds or removes limits. For example, "lease-outlived" under slow-work is
+// a limit only of locks that do not renew their leases.
 func TestWhatIsKnownOfALockNarrowsItsLimits(t *testing.T) {
 	excused := func(k locks.Known, oracle, cause, fault string) bool {
 		_, ok := locks.Recipe{Flaws: locks.Limits(k)}.Declares(oracle, cause, fault)

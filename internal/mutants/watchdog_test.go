@@ -30,8 +30,8 @@ end
 redis.call("EXPIRE", KEYS[1], ARGV[2])
 return 1`)
 
-// habit is how a watchdog renews. The good watchdog renews with hashRenew every third of the
-// lease, until the field is gone or the lock is released.
+// habit says how a watchdog renews. The good watchdog renews with hashRenew every third of the lease,
+// until the field is gone or the lock is released.
 type habit struct {
 	renew    *script
 	interval func(ttl time.Duration) time.Duration
